@@ -9,8 +9,10 @@ import typer
 from typer.main import get_command
 
 from transduce.cli.fields import From, declared_fields, options_from, with_options
+from transduce.cli.file_options import Data
 from transduce.cli.main import app
 from transduce.experiment.learn_shortlist import ShortlistSettings
+from transduce.ranges import PositiveInt
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
@@ -67,3 +69,38 @@ def test_a_verb_is_given_settings_for_its_options() -> None:
     assert helps["each"] == "With --more: target tokens listed for each source token; at least 1."
     with pytest.raises(Exception, match="--frequent must be at least 0, but is -1"):
         command.main(["--frequent", "-1"], standalone_mode=False)
+
+
+def test_options_are_described_by_docstrings() -> None:
+    given: list[object] = []
+
+    def verb(path: str, *, data: Data, rows: PositiveInt = 2, is_wide: bool = False, out: str = "-") -> None:
+        """Do it.
+
+        Args:
+            path: What is read.
+            rows: Number of rows.
+            is_wide: Take much room, on
+                several lines.
+            out: Where it goes.
+        """
+        given.extend([path, data.test, rows, is_wide, out])
+
+    program = typer.Typer()
+    program.command()(with_options(verb))
+    command = get_command(program)
+    command.main(["--rows", "3", "in", "--is-wide", "-o", "there", "--test", "new"], standalone_mode=False)
+    assert given == ["in", ["new"], 3, True, "there"]
+    assert command.help == "Do it."
+    helps = {one.name: getattr(one, "help", None) for one in command.params}
+    assert helps["path"] == "What is read."
+    assert helps["is_wide"] == "Take much room, on several lines."
+    assert helps["rows"] == "Number of rows; at least 1."
+    metavars = {one.name: one.metavar for one in command.params}
+    assert (metavars["test"], metavars["out"]) == ("FILE [FILE]", None)
+    assert helps["target_column"] == declared(Data)["target_column"].meaning
+
+
+@pytest.mark.parametrize("verb", [name for name in VERBS if name not in ("data", "keys")])
+def test_every_argument_and_option_has_help(verb: str) -> None:
+    assert [one.name for one in VERBS[verb].params if not getattr(one, "help", None)] == []

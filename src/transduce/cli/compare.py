@@ -1,17 +1,15 @@
 """`transduce compare`: two or more models or outputs on one test set, with significance."""
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from transduce.cli.machine import Machine
-from transduce.cli.messages import print_json
-from transduce.cli.options import Json, Quiet, TableFormat, UseShortlist
+from transduce.cli.messages import print_json, teller
+from transduce.cli.options import DataOptions, Json, Quiet, ScoringOptions, TableFormat, UseShortlist
 from transduce.cli.search_options import BeamOptions
-from transduce.cli.test_options import OfData, OfScoring
 from transduce.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,24 +20,13 @@ MAX_SYSTEMS = 26  # they go by letters
 
 def compare(
     context: typer.Context,
+    systems: list[str],
+    *,
     search: BeamOptions,
-    systems: Annotated[
-        list[str],
-        typer.Argument(
-            help="Models' or runs' folders, or text files of finished outputs; the first is the baseline.",
-            show_default=False,
-        ),
-    ],
-    data: OfData,
-    scoring: OfScoring,
+    data: DataOptions,
+    train: str | None = None,
+    scoring: ScoringOptions,
     machine: Machine,
-    train: Annotated[
-        str | None,
-        typer.Option(
-            help="Target side of the training data, for recall by word frequency; not needed for models of a "
-            "built-in data set."
-        ),
-    ] = None,
     shortlist: UseShortlist = False,
     format: TableFormat = "text",
     json: Json = False,
@@ -52,27 +39,29 @@ def compare(
     that classify, tag or answer likewise on labelled text.
 
     Example: `transduce compare runs/small runs/large --dataset multi30k`
+
+    Args:
+        systems: Models' or runs' folders, or text files of finished outputs; the first is the baseline.
+        train: Target side of the training data, for recall by word frequency; not needed for models of a built-in data
+            set.
     """
     from transduce.cli import test_set
-    from transduce.cli.comparison import print_comparison
     from transduce.cli.scored import compare_models, task_of
     from transduce.corpora.formats import read_lines
     from transduce.evaluation.compare import Comparison
     from transduce.evaluation.compare import compare as run_comparison
+    from transduce.evaluation.comparison_tables import comparison_tables
     from transduce.evaluation.metric import check_aligned
     from transduce.evaluation.scores import ModelComparison
     from transduce.inference.translator import Translator
 
-    def tell(line: str) -> None:
-        if not quiet:
-            print(line, file=sys.stderr)
-
+    tell = teller(quiet, prefix="")
     if json and format != "text":
         raise InputError("--json and --format exclude each other; leave one of them out")
     _check_names(systems)
     found: Comparison | ModelComparison
     if task_of(systems, context) is not None:
-        found = compare_models(systems, data, scoring.metrics, machine.device, machine.precision, tell)
+        found = compare_models(systems, data, scoring.metrics, machine, tell)
     else:
         test_set.check_options(data, scoring)
         if train is not None and not Path(train).is_file():
@@ -94,7 +83,7 @@ def compare(
             outputs[name] = system
         how = (scoring.lowercase, scoring.tokenize)
         found = run_comparison(outputs, sources, test.references, *how, training, scoring.metrics)
-    print_json(found.to_dict()) if json else print_comparison(found, format)
+    print_json(found.to_dict()) if json else print(comparison_tables(found, format))
 
 
 def _check_names(systems: list[str]) -> None:

@@ -3,10 +3,12 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from transduce.cli.fields import with_options
+from transduce.cli.listing import Column, print_list
 from transduce.cli.messages import print_json
 from transduce.cli.options import Json, Quiet
 
@@ -24,6 +26,7 @@ data = typer.Typer(
 
 
 @data.command("list")
+@with_options
 def list_datasets(json: Json = False) -> None:
     """List the built-in data sets and where their files are.
 
@@ -35,8 +38,6 @@ def list_datasets(json: Json = False) -> None:
     if json:
         print_json(facts)
         return
-    from transduce.cli.listing import Column, print_list
-
     sizes = [
         f" ({each['bytes'] / MEGABYTE:,.0f} MB)" if each["bytes"] and each["where"] == "to download" else ""
         for each in facts
@@ -54,14 +55,14 @@ def list_datasets(json: Json = False) -> None:
 
 
 @data.command()
-def get(
-    name: Annotated[str, typer.Argument(help="A built-in data set; `transduce data list` shows them.")],
-    json: Json = False,
-    quiet: Quiet = False,
-) -> None:
+@with_options
+def get(name: str, *, json: Json = False, quiet: Quiet = False) -> None:
     """Download a built-in data set into the cache, continuing an interrupted download.
 
     Example: `transduce data get multi30k`
+
+    Args:
+        name: A built-in data set; `transduce data list` shows them.
     """
     from transduce.corpora.catalogue.files import download
     from transduce.corpora.catalogue.registry import find_dataset

@@ -1,14 +1,15 @@
 """`transduce translate` for a document instead of lines."""
 
 import sys
-from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 
 import typer
 
+from transduce.cli.fields import flag
 from transduce.cli.messages import teller
-from transduce.cli.options import given_options
-from transduce.cli.output import is_new_file, new_output, text_output
+from transduce.cli.options import DocumentOptions, LineOptions, given_options
+from transduce.cli.output import text_output, write_bytes
 from transduce.cli.progress import show_progress
 from transduce.cli.requests import read_glossary
 from transduce.cli.streams import read_input
@@ -19,22 +20,13 @@ from transduce.documents.formats import FORMATS, format_of, refusal_of
 from transduce.documents.memory import Memory
 from transduce.documents.messages.tables import Columns
 from transduce.errors import InputError
-from transduce.inference.documents.translate import DocumentTranslator, TranslatedDocument, languages_of
+from transduce.inference.documents.translate import DocumentTranslator, languages_of
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule
 
-OF_LINES = ("resume", "n_best", "prefix", "prefix_file", "compile", "json", "details", "explain")
+OF_LINES = {"n_best", *(field.name for field in fields(LineOptions))}
+OF_DOCUMENTS = {field.name for field in fields(DocumentOptions)}
 OF_TABLES = ("source_column", "target_column")
-OF_DOCUMENTS = (
-    "memory",
-    "retranslate",
-    "fill_only",
-    "encoding",
-    "log",
-    "source_language",
-    "target_language",
-    *OF_TABLES,
-)
 NAMED = 3  # segments to look at that are named
 
 
@@ -82,8 +74,9 @@ def translate_document(context: typer.Context, translator: Translator, kind: str
     columns = None
     if given := [name for name in OF_TABLES if options[name] is not None]:
         if kind != "csv":
-            option = f"--{given[0].replace('_', '-')}"
-            raise InputError(f"{option} is for CSV, and {options['input']} is {FORMATS[kind].title}; leave it out")
+            raise InputError(
+                f"{flag(given[0])} is for CSV, and {options['input']} is {FORMATS[kind].title}; leave it out"
+            )
         columns = Columns(options["source_column"] or "", options["target_column"] or "")
     data, quiet = read_input(options["input"]), options["quiet"]
     documents = DocumentTranslator(translator, search, glossary, memory, languages)
@@ -100,9 +93,11 @@ def translate_document(context: typer.Context, translator: Translator, kind: str
     if options["log"] is not None:
         with text_output(options["log"]) as stream:
             stream.writelines(f"{line}\n" for line in translated.log())
-    _write(options["output"], translated.data)
-    for line in _describe(translated, options["log"]):
-        teller(quiet)(line)
+    write_bytes(options["output"], translated.data)
+    teller(quiet)(translated.describe())
+    if to_see := [one for one in translated.segments if one.review]:
+        where = ", ".join(dict.fromkeys(one.where for one in to_see[:NAMED])) + (" ..." if len(to_see) > NAMED else "")
+        teller(quiet)(f"{len(to_see):,} should be looked at ({where}); {options['log'] or '--log FILE'} tells why")
 
 
 def _languages(translator: Translator, source: str | None, target: str | None) -> Languages:
@@ -111,36 +106,3 @@ def _languages(translator: Translator, source: str | None, target: str | None) -
         if code is not None and not is_language(code):
             raise InputError(f"{option}: {code!r} is no code of a language, such as de or pt-BR")
     return languages_of(translator, Languages(source or "", target or ""))
-
-
-def _write(path: str, data: bytes) -> None:
-    if not is_new_file(path):
-        if path == "-":
-            sys.stdout.flush()
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
-        else:
-            Path(path).write_bytes(data)
-        return
-    with new_output(Path(path)) as file:
-        file.write(data)
-
-
-def _describe(translated: TranslatedDocument, log: str | None) -> Sequence[str]:
-    """Returns the facts that a person should know, a line each."""
-    counts = [
-        (translated.count("model"), "translated"),
-        (translated.count("memory"), "from the memory"),
-        (translated.count("document"), "translated before and left"),
-        (translated.count("source"), "without words"),
-        (translated.count("untranslated"), "not translated"),
-    ]
-    told = ", ".join(f"{count:,} {what}" for count, what in counts if count)
-    number = len(translated.segments)
-    lines = [f"{number:,} segment{'s' if number > 1 else ''}: {told}" if told else "no text to translate"]
-    to_see = [one for one in translated.segments if one.review]
-    if to_see:
-        where = ", ".join(dict.fromkeys(one.where for one in to_see[:NAMED])) + (" ..." if len(to_see) > NAMED else "")
-        why = f"{log} tells why" if log else "--log FILE tells why"
-        lines.append(f"{len(to_see):,} should be looked at ({where}); {why}")
-    return lines

@@ -1,15 +1,12 @@
 """`transduce evaluate`: BLEU, chrF and TER of a model, or of finished outputs, on a test set."""
 
-from typing import Annotated
-
 import typer
 
 from transduce import ranges
 from transduce.cli.machine import Machine
 from transduce.cli.messages import print_json
-from transduce.cli.options import OUTPUT, Json, ShortlistFile, System, UseShortlist, given_options, ranged
+from transduce.cli.options import DataOptions, Json, ScoringOptions, ShortlistOptions, given_options
 from transduce.cli.search_options import RuleOptions
-from transduce.cli.test_options import OfData, OfScoring
 from transduce.errors import InputError
 
 OF_OUTPUTS = (
@@ -21,34 +18,19 @@ OF_OUTPUTS = (
 
 def evaluate(
     context: typer.Context,
-    model: System,
+    model: str,
+    *,
     search: RuleOptions,
-    data: OfData,
-    scoring: OfScoring,
+    data: DataOptions,
+    output: str | None = None,
+    scoring: ScoringOptions,
+    all_bleu: bool = False,
     machine: Machine,
-    output: Annotated[str | None, typer.Option(*OUTPUT, help="Also write the model's translations here.")] = None,
-    all_bleu: Annotated[
-        bool, typer.Option("--all-bleu", help="Also print BLEU in four ways: 13a and intl, cased and uncased.")
-    ] = False,
-    shortlist: UseShortlist = False,
-    shortlist_file: ShortlistFile = None,
-    confusion: Annotated[
-        str | None,
-        typer.Option(help="For a classifier: also draw its confusion matrix into this file (.png, .svg or .pdf)."),
-    ] = None,
-    memory: Annotated[
-        int | None,
-        ranged(ranges.PositiveInt, "For a Transformer-XL or XLNet: tokens remembered (default: as in training)"),
-    ] = None,
-    dynamic: Annotated[
-        bool,
-        typer.Option(
-            "--dynamic", help="For a language model: let it learn from the text that it has been measured on."
-        ),
-    ] = False,
-    dynamic_rate: Annotated[
-        float | None, ranged(ranges.PositiveFloat, "With --dynamic: learning rate (default: 0.0001)")
-    ] = None,
+    shortlist: ShortlistOptions,
+    confusion: str | None = None,
+    memory: ranges.PositiveInt | None = None,
+    dynamic: bool = False,
+    dynamic_rate: ranges.PositiveFloat | None = None,
     json: Json = False,
 ) -> None:
     """Translate a test set, by default the run's own, and score it, with signatures and 95 % confidence intervals.
@@ -59,9 +41,17 @@ def evaluate(
     To score existing translations of any system, give their file instead of a model.
 
     Example: `transduce evaluate runs/multi30k`, or of another data set: `--dataset newstest --split newstest2013`
+
+    Args:
+        model: A model's or a run's folder, or a text file of finished outputs; - is standard input.
+        output: Also write the model's translations here.
+        all_bleu: Also print BLEU in four ways: 13a and intl, cased and uncased.
+        confusion: For a classifier: also draw its confusion matrix into this file (.png, .svg or .pdf).
+        memory: For a Transformer-XL or XLNet: tokens remembered (default: as in training).
+        dynamic: For a language model: let it learn from the text that it has been measured on.
+        dynamic_rate: With --dynamic: learning rate (default: 0.0001).
     """
     from transduce.cli import scored, test_set
-    from transduce.cli.model import which_shortlist
     from transduce.cli.streams import check_read_once
     from transduce.evaluation.dynamic import DynamicEvaluation
     from transduce.tasks.language.validation import Reading
@@ -72,7 +62,7 @@ def evaluate(
             raise InputError("--dynamic-rate goes with --dynamic; leave it out")
         rate = {} if dynamic_rate is None else {"learning_rate": dynamic_rate}
         reading = Reading(memory, DynamicEvaluation(**rate) if dynamic else None)
-        name, scores = scored.evaluate_text(model, data, machine.device, machine.precision, reading)
+        name, scores = scored.evaluate_text(model, data, machine, reading)
         lines = [f"{name.replace('_', ' '):<20}{score:.4f}" for name, score in scores.items()]
         print_json({"text": name, **scores}) if json else print(name, *lines, sep="\n")
         return
@@ -90,7 +80,7 @@ def evaluate(
         )
     check_read_once(**{"the outputs": model, "--source": data.source, "--reference": data.reference})
     test_set.check_options(data, scoring)
-    system = test_set.open_system(model, machine, which_shortlist(shortlist, shortlist_file))
+    system = test_set.open_system(model, machine, shortlist.chosen)
     if isinstance(system, list) and (refused := given_options(context, OF_OUTPUTS)):
         raise InputError(f"{refused[0]}: nothing is translated, the outputs are in {model}")
     found = test_set.evaluate_system(model, system, data, scoring, all_bleu, output, search)

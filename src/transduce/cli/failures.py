@@ -7,7 +7,7 @@ import os
 import select
 import sys
 from collections.abc import Callable
-from typing import TextIO
+from typing import IO, Any, TextIO
 
 import typer
 
@@ -68,7 +68,7 @@ def describe(error: BaseException) -> tuple[str, int]:
         case FloatingPointError():
             return str(error), FAILED
         case OSError() if error.errno == errno.EBADF:
-            closed = [name for descriptor, name in STREAMS.items() if _is_closed(descriptor)]
+            closed = [name for descriptor, name in STREAMS.items() if is_closed(descriptor)]
             return (
                 f"{' and '.join(closed) or 'standard input or output'} is closed; leave it open, or name a file",
                 MISTAKE,
@@ -115,7 +115,15 @@ def _is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
 
 
-def _is_closed(descriptor: int) -> bool:
+def descriptor_of(stream: IO[Any]) -> int | None:
+    """Returns the descriptor of a standard stream; None if it is no stream of the system."""
+    try:
+        return stream.fileno()
+    except (OSError, ValueError):
+        return None
+
+
+def is_closed(descriptor: int) -> bool:
     """Returns True if a standard stream was closed when the command began: `main` gave it the wrong direction."""
     try:
         mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
@@ -126,9 +134,7 @@ def _is_closed(descriptor: int) -> bool:
 
 def _is_unread(stream: TextIO) -> bool:
     """Returns True if nobody reads any more what is written to a stream, which then gives up."""
-    try:
-        descriptor = stream.fileno()
-    except (OSError, ValueError):  # no stream of the system
+    if (descriptor := descriptor_of(stream)) is None:
         return False
     poll = select.poll()
     poll.register(descriptor, 0)

@@ -4,7 +4,7 @@ import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from dataclasses import fields as fields_of
 from functools import cache
 from importlib import import_module
@@ -12,9 +12,10 @@ from importlib.resources import files
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
 
 import typer
+from typer.models import ArgumentInfo, OptionInfo
 
 from transduce import ranges
-from transduce.cli.options import ranged
+from transduce.cli.options import OUTPUT, ranged
 from transduce.ranges import members, number_of
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -72,15 +73,16 @@ def declared_fields(module: str, name: str) -> dict[str, Declared]:
     """Returns the fields of a class and of those it inherits from, read in the source of a module of this package."""
     *packages, file = module.split(".")
     source = files("transduce").joinpath(*packages, f"{file}.py").read_text(encoding="utf-8")
-    (start,) = (match.start() + 1 for match in re.finditer(rf"\nclass {name}\b", source))
-    (definition,) = ast.parse(re.split(r"\n    def |\n    @|\n\n\n", source[start:], maxsplit=1)[0]).body
-    assert isinstance(definition, ast.ClassDef)
+    nodes = ast.parse(source).body
+    classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+    origins = {name.name: node.module or "" for node in imports for name in node.names}
+    definition = classes[name]
     found: dict[str, Declared] = {}
     for base in map(ast.unparse, definition.bases):
-        if origin := _origin_of(base, source):
-            found |= declared_fields(origin, base)
-        elif f"\nclass {base}(" in source:
-            found |= declared_fields(module, base)
+        origin = f"transduce.{module}" if base in classes else origins.get(base, "")
+        if origin.startswith("transduce."):
+            found |= declared_fields(origin.removeprefix("transduce."), base)
     for node, after in zip(definition.body, [*definition.body[1:], None], strict=True):
         if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
             continue
@@ -89,15 +91,6 @@ def declared_fields(module: str, name: str) -> dict[str, Declared]:
             meaning = " ".join(str(text).split())
             found[node.target.id] = Declared(type_, ast.unparse(node.value) if node.value else "...", meaning)
     return found
-
-
-def _origin_of(name: str, source: str) -> str | None:
-    """The module of this package that a source imports a name from."""
-    for line in source.split("\nfrom transduce.")[1:]:
-        module, _, names = line.partition(" import ")
-        if name in re.findall(r"\w+", names.partition(")" if names.startswith("(") else "\n")[0]):
-            return module
-    return None
 
 
 def _evaluated(text: str) -> Any:
@@ -116,14 +109,20 @@ def flag(option: str) -> str:
     return f"--{option.strip('_').replace('_', '-')}"
 
 
-def _option_of(name: str, type_: Any, default: Any, help: str) -> inspect.Parameter:
+def _option_of(
+    name: str, type_: Any, default: Any, help: str, is_argument: bool = False, metavar: str | None = None
+) -> inspect.Parameter:
     is_many = isinstance(default, tuple)
     if number_of(type_) is not None:
         kind = next(get_args(member)[0] for member in members(type_) if get_args(member))
         info, type_ = ranged(type_, help), kind if default is not None else kind | None
+    elif is_argument:
+        is_required = default is inspect.Parameter.empty
+        info = typer.Argument(help=f"{help}.", metavar=metavar, show_default=not is_required)
     else:
-        names = (flag(name),) if type_ is bool else ()
-        info = typer.Option(*names, help=f"{help}{'; repeatable' if is_many else ''}.", show_default=not is_many)
+        names = OUTPUT if name in ("out", "output") else (flag(name),)
+        repeatable = "; repeatable" if is_many else ""
+        info = typer.Option(*names, help=f"{help}{repeatable}.", metavar=metavar, show_default=not is_many)
     return option(name, Annotated[list[str] | None if is_many else type_, info], None if is_many else default)
 
 
@@ -148,31 +147,53 @@ class Options:
 
 
 def options_of(table: type) -> Options:
-    """Returns options that the fields of a dataclass are annotated with, given as one of it."""
+    """Returns options that are the fields of a dataclass, with their docstrings as help, given as one of it."""
     hints = get_type_hints(table, include_extras=True)
-    parameters = [option(each.name, hints[each.name], each.default) for each in fields_of(table)]
+    declared = declared_fields(table.__module__.removeprefix("transduce."), table.__name__)
+    helps = {name: field.meaning for name, field in declared.items()}
+    parameters = [_described(option(each.name, hints[each.name], each.default), helps) for each in fields_of(table)]
     return Options(*parameters, make=lambda context: table(**{name: context.params[name] for name in hints}))
 
 
+def _described(parameter: inspect.Parameter, helps: Mapping[str, str]) -> inspect.Parameter:
+    """Returns a parameter as an option, or as an argument if it is given by its place; unless it says itself what it
+    is. A string that a type is annotated with is shown in place of the type."""
+    metadata, type_ = _metadata(parameter), parameter.annotation
+    if isinstance(metadata, OptionInfo | ArgumentInfo) or parameter.name not in helps:
+        return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+    shown = metadata if isinstance(metadata, str) else None
+    help = helps[parameter.name].removesuffix(".")
+    is_argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+    return _option_of(
+        parameter.name, get_args(type_)[0] if shown else type_, parameter.default, help, is_argument, shown
+    )
+
+
+def _metadata(parameter: inspect.Parameter) -> object:
+    return next(iter(getattr(parameter.annotation, "__metadata__", ())), None)
+
+
 def with_options(verb: Verb) -> Verb:
-    """Returns the verb with the options of its groups, in place of a parameter for each group."""
+    """Returns the verb with an option for each parameter that "Args" of its docstring describe, an argument for those
+    before `*`, and the options of its groups, such as dataclasses, in place of a parameter for each group."""
     own = inspect.signature(verb).parameters
+    text, _, args = inspect.cleandoc(verb.__doc__ or "").partition("\n\nArgs:\n")
+    helps = {name: " ".join(help.split()) for name, help in re.findall(r"(?m)^    (\w+): (.*(?:\n     .*)*)", args)}
     groups: dict[str, Options] = {}
     parameters = [] if "context" in own else [option("context", typer.Context, inspect.Parameter.empty)]
     for parameter in own.values():
-        group = next(iter(getattr(parameter.annotation, "__metadata__", ())), None)
+        type_ = parameter.annotation
+        group = options_of(type_) if isinstance(type_, type) and is_dataclass(type_) else _metadata(parameter)
         if isinstance(group, Options):
             groups[parameter.name] = group
             parameters += group.parameters
         else:
-            parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-    if not groups:
-        return verb
+            parameters.append(_described(parameter, helps))
 
     def run(**given: Any) -> None:
         made = {name: group.make(given["context"]) for name, group in groups.items()}
         verb(**{name: value for name, value in given.items() if name in own} | made)
 
-    run.__name__, run.__doc__ = verb.__name__, verb.__doc__
+    run.__name__, run.__doc__ = verb.__name__, text
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run  # type: ignore[return-value]

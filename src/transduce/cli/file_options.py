@@ -9,40 +9,23 @@ import typer
 from typer.core import TyperCommand
 
 from transduce.cli.failures import UsageError
-from transduce.cli.fields import options_of
 
 NAMES = ("--validation", "--test")
 
 
 @dataclass(frozen=True)
-class _Data:
+class Data:
     """Files that are held out of training, and the columns of a table."""
 
-    validation: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--validation", metavar="FILE [FILE]", help="Files to validate on: two aligned ones, or one file of pairs."
-        ),
-    ] = None
-    test: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--test", metavar="FILE [FILE]", help="Files to test on when training ends: two aligned ones, or one file."
-        ),
-    ] = None
-    source_column: Annotated[
-        str | None,
-        typer.Option(
-            help="The source's column in a .tsv or .csv file: its name in the first line, or its number from 1 "
-            "(default: the one called by the source language, source or text).",
-        ),
-    ] = None
-    target_column: Annotated[
-        str | None,
-        typer.Option(
-            help="The target's column (default: the one called by the target language, target or translation).",
-        ),
-    ] = None
+    validation: Annotated[list[str] | None, "FILE [FILE]"] = None
+    """Files to validate on: two aligned ones, or one file of pairs."""
+    test: Annotated[list[str] | None, "FILE [FILE]"] = None
+    """Files to test on when training ends: two aligned ones, or one file."""
+    source_column: str | None = None
+    """The source's column in a .tsv or .csv file: its name in the first line, or its number from 1 (default: the one
+    called by the source language, source or text)."""
+    target_column: str | None = None
+    """The target's column (default: the one called by the target language, target or translation)."""
 
     def held_out(self, context: typer.Context) -> Mapping[str, Sequence[str]]:
         """Returns the files by the settings that they are for; UsageError for more than two."""
@@ -61,10 +44,6 @@ class _Data:
         names = (self.source_column, self.target_column)
         columns = [int(name) if name.isascii() and name.isdecimal() else name for name in names]
         return [f"data.columns={msgspec.json.encode(columns).decode()}"]
-
-
-Data = Annotated[_Data, options_of(_Data)]
-"""The data of a verb that trains, beside what it trains on."""
 
 
 class TakesFiles(TyperCommand):

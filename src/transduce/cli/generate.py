@@ -1,13 +1,11 @@
 """`transduce generate`: go on with a text by a language model."""
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from transduce import ranges
 from transduce.cli.machine import Machine
-from transduce.cli.messages import teller
-from transduce.cli.options import OUTPUT, Json, Quiet, ranged
+from transduce.cli.messages import as_json, teller
+from transduce.cli.options import Json, Quiet
 from transduce.cli.search_options import GenerationOptions
 
 if TYPE_CHECKING:
@@ -15,24 +13,29 @@ if TYPE_CHECKING:
 
 
 def generate(
-    model: Annotated[str, typer.Argument(help="A language model's or a run's folder.", show_default=False)],
+    model: str,
+    prompt: str = "",
+    *,
     search: GenerationOptions,
     machine: Machine,
-    prompt: Annotated[str, typer.Argument(help="The prompt; - reads one prompt per line from standard input.")] = "",
-    max_tokens: Annotated[int, ranged(ranges.PositiveInt, "Maximum number of generated tokens")] = 200,
-    stop: Annotated[
-        list[str] | None, typer.Option(help="Stop string, not included in the output; \\n is a line end; repeatable.")
-    ] = None,
-    output: Annotated[str, typer.Option(*OUTPUT, help="A new file; - is standard output.")] = "-",
-    with_: Annotated[
-        list[str] | None, typer.Option("--with", help="One more model, whose probabilities are averaged; repeatable.")
-    ] = None,
+    max_tokens: ranges.PositiveInt = 200,
+    stop: list[str] | None = None,
+    output: str = "-",
+    with_: list[str] | None = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Continue a prompt with a language model, streaming the text; or continue each line of standard input.
+    r"""Continue a prompt with a language model, streaming the text; or continue each line of standard input.
 
     Example: `transduce generate runs/shakespeare "To be" --sample --temperature 0.8`
+
+    Args:
+        model: A language model's or a run's folder.
+        prompt: The prompt; - reads one prompt per line from standard input.
+        max_tokens: Maximum number of generated tokens.
+        stop: Stop string, not included in the output; \n is a line end; repeatable.
+        output: A new file; - is standard output.
+        with_: One more model, whose probabilities are averaged; repeatable.
     """
     from transduce.cli.output import text_output
     from transduce.cli.streams import lines_of
@@ -58,7 +61,5 @@ def generate(
 
 def _render(generation: "Generation", json: bool) -> str:
     if json:
-        import msgspec
-
-        return msgspec.json.encode(generation).decode() + "\n"
+        return as_json(generation) + "\n"
     return "".join(f"{draft.text}\n" for draft in generation.n_best)

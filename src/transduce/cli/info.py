@@ -1,9 +1,24 @@
-"""`transduce info`: what a model is, how it was trained, what it scored."""
+"""The verbs that tell facts: `recipes` of the experiments that ship with the program, `info` of a model."""
 
 from typing import Any
 
+from transduce.cli.listing import print_facts
 from transduce.cli.messages import print_json
 from transduce.cli.options import Json, Model
+
+
+def recipes(json: Json = False) -> None:
+    """List the built-in recipes.
+
+    Example: `transduce recipes`
+    """
+    from transduce import experiment
+
+    found = {name: experiment.describe_recipe(name) for name in experiment.recipes()}
+    if json:
+        print_json(found)
+        return
+    print_facts(found)
 
 
 def info(model: Model, json: Json = False) -> None:
@@ -33,8 +48,6 @@ def info(model: Model, json: Json = False) -> None:
     if json:
         print_json(facts)
         return
-    from transduce.cli.listing import print_facts
-
     if changed:
         facts["normalization"] = {side: describe_normalization(found) for side, found in changed.items()}
     print_facts({key.removeprefix("config."): _shown(value) for key, value in flatten(facts).items()})

@@ -1,60 +1,35 @@
 """`transduce look`: pictures of a sentence in a model, of trainings, of positions."""
 
-import sys
 import tempfile
 import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from transduce.cli.machine import Processor
-from transduce.cli.options import (
-    OUTPUT,
-    From,
-    Quiet,
-    To,
-    ranged,
-)
+from transduce.cli.messages import teller
+from transduce.cli.options import LanguageOptions, Quiet
 from transduce.cli.search_options import BeamOptions
+from transduce.errors import InputError
 from transduce.ranges import PositiveInt
 
 if TYPE_CHECKING:
     from transduce.analysis.look import Look
     from transduce.analysis.pictures import Pictures
-    from transduce.inference.loading import Reader
     from transduce.search.beam import Beam
 
 
 def look(
+    what: Annotated[list[str] | None, "MODEL TEXT | RUN..."] = None,
+    *,
     search: BeamOptions,
     processor: Processor,
-    what: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="MODEL TEXT | RUN...",
-            help="A model's or run's folder and a text; or the folders of one run or several.",
-            show_default=False,
-        ),
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(help="Look at this translation (or continuation) instead of searching one.")
-    ] = None,
-    second: Annotated[
-        str | None,
-        typer.Option(help="The second text, or the passage, where the model reads two; or in TEXT, after a tab."),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(*OUTPUT, help="A file that ends in .html, .png, .svg, .pdf or .json (default: open a page)."),
-    ] = None,
-    positions: Annotated[
-        bool, typer.Option("--positions", help="Draw the position encodings of a model, or sinusoidal ones.")
-    ] = False,
-    to: To = None,
-    from_: From = None,
-    max_tokens: Annotated[int, ranged(PositiveInt, "With a language model: tokens to generate")] = 24,
+    target: str | None = None,
+    second: str | None = None,
+    output: Path | None = None,
+    positions: bool = False,
+    languages: LanguageOptions,
+    max_tokens: PositiveInt = 24,
     quiet: Quiet = False,
 ) -> None:
     """Show what a model does with a text: attention, beam search, confidence, and the source tokens that matter.
@@ -64,8 +39,17 @@ def look(
     With folders of runs alone, show their training; it works while they train.
 
     Example: `transduce look runs/multi30k "Ein Hund schläft." -o look.html`
+
+    Args:
+        what: A model's or run's folder and a text; or the folders of one run or several.
+        target: Look at this translation (or continuation) instead of searching one.
+        second: The second text, or the passage, where the model reads two; or in TEXT, after a tab.
+        output: A file that ends in .html, .png, .svg, .pdf or .json (default: open a page).
+        positions: Draw the position encodings of a model, or sinusoidal ones.
+        max_tokens: With a language model: tokens to generate.
     """
-    from transduce.errors import InputError
+    from transduce.analysis.pictures import training_pictures
+    from transduce.analysis.training_log import read_runs
 
     arguments = what or []
     if output is not None:
@@ -73,78 +57,62 @@ def look(
     if positions:
         if len(arguments) > 1 or target is not None or second is not None:
             raise InputError("--positions takes one model at most, and no sentence")
-        _finish(_positions(arguments), output, quiet)
-        return
-    if not arguments:
+        pictures = _positions(arguments)
+    elif not arguments:
         raise InputError("name a model and a sentence, or the folders of runs")
-    if target is None and second is None and all(map(_is_folder, arguments)):
-        _finish(_training(arguments), output, quiet)
+    elif target is None and second is None and all(map(_is_folder, arguments)):
+        pictures = training_pictures(read_runs(arguments))
     elif len(arguments) != 2:
         raise InputError(f"{arguments[0]}: expected a model and one sentence, in quotation marks; or folders of runs")
     else:
-        _finish(
-            _sentence(arguments[0], (arguments[1], second), target, search, max_tokens, processor.device, (to, from_)),
-            output,
-            quiet,
-        )
+        model, text = arguments
+        seen = _look_at(model, processor.device, text, second, target, search, max_tokens, languages)
+        pictures = seen.pictures()
+    if output is not None:
+        _write(pictures, output, quiet)
+    else:
+        _open(pictures, quiet)
 
 
-def _sentence(
+def _look_at(
     model: str,
-    texts: tuple[str, str | None],
+    device: str,
+    text: str,
+    second: str | None,
     target: str | None,
     search: "Beam",
     max_tokens: int,
-    device: str,
-    languages: tuple[str | None, str | None],
-) -> "Pictures":
-    from transduce.errors import InputError
+    languages: LanguageOptions,
+) -> "Look":
+    from transduce.inference.answerer import Answerer
+    from transduce.inference.classifier import Classifier
+    from transduce.inference.encoder import Encoder
     from transduce.inference.generator import Generator
     from transduce.inference.loading import load
     from transduce.inference.translator import Translator
 
     tool = load(model, device=device)
-    if languages != (None, None) and not isinstance(tool, Translator):
+    if languages != LanguageOptions() and not isinstance(tool, Translator):
         raise InputError(f"--to and --from are for models that translate, and {model} does not; leave them out")
-    if not isinstance(tool, Generator | Translator):
-        if target is not None:
-            raise InputError(f"--target is for models that write, and {model} only reads; leave it out")
-        return _reading(tool, *texts).pictures()
-    text, second = texts
-    if second is not None:
-        raise InputError(f"--second is for models that read two texts, and {model} reads one; leave it out")
-    if isinstance(tool, Generator):
-        return tool.look(text, target, search, max_tokens).pictures()
-    return tool.directed(*languages).look(text, target, search).pictures()
-
-
-def _reading(tool: "Reader", text: str, second: str | None) -> "Look":
-    from transduce.errors import InputError
-    from transduce.inference.answerer import Answerer
-    from transduce.inference.encoder import Encoder
-    from transduce.inference.tagger import Tagger
-
-    reads_two = isinstance(tool, Answerer) or (not isinstance(tool, Encoder | Tagger) and tool.reads_pairs)
-    if reads_two and second is None and "\t" in text:
-        text, second = text.split("\t", 1)
+    if isinstance(tool, Generator | Translator):
+        if second is not None:
+            raise InputError(f"--second is for models that read two texts, and {model} reads one; leave it out")
+        if isinstance(tool, Generator):
+            return tool.look(text, target, search, max_tokens)
+        return tool.directed(languages.to, languages.from_).look(text, target, search)
+    if target is not None:
+        raise InputError(f"--target is for models that write, and {model} only reads; leave it out")
     if isinstance(tool, Encoder):
         return tool.look(text, second)
-    if not reads_two and second is not None:
+    if isinstance(tool, Answerer) or (isinstance(tool, Classifier) and tool.reads_pairs):
+        if second is None:
+            text, tab, second = text.partition("\t")
+            if not tab:
+                raise InputError("the model reads two texts; give the other with --second, or after a tab")
+        return tool.look(text, second) if isinstance(tool, Answerer) else tool.look((text, second))
+    if second is not None:
         raise InputError("--second is for models that read two texts, and this one reads one; leave it out")
-    if reads_two and second is None:
-        raise InputError("the model reads two texts; give the other with --second, or after a tab")
-    if isinstance(tool, Answerer):
-        return tool.look(text, second or "")
-    if isinstance(tool, Tagger):
-        return tool.look(text)
-    return tool.look(text if second is None else (text, second))
-
-
-def _training(runs: Sequence[str]) -> "Pictures":
-    from transduce.analysis.pictures import training_pictures
-    from transduce.analysis.training_log import read_runs
-
-    return training_pictures(read_runs(runs))
+    return tool.look(text)
 
 
 def _positions(models: Sequence[str]) -> "Pictures":
@@ -164,28 +132,26 @@ def _is_folder(text: str) -> bool:
         return False
 
 
-def _finish(pictures: "Pictures", output: Path | None, quiet: bool) -> None:
-    """Writes the file, or a page that is opened in the browser."""
-    if output is not None:
-        lacking = pictures.save(output)
-        if not quiet:
-            what = {".html": "a page", ".json": "numbers"}.get(output.suffix.lower(), "a figure")
-            print(f"transduce: wrote {output}, {what}", file=sys.stderr)
-        if lacking:
-            print(f"transduce: {output}: {lacking}", file=sys.stderr)
-        return
+def _write(pictures: "Pictures", output: Path, quiet: bool) -> None:
+    lacking = pictures.save(output)
+    what = {".html": "a page", ".json": "numbers"}.get(output.suffix.lower(), "a figure")
+    teller(quiet)(f"wrote {output}, {what}")
+    if lacking:
+        teller()(f"{output}: {lacking}")
+
+
+def _open(pictures: "Pictures", quiet: bool) -> None:
+    """Opens a page in the browser."""
     with tempfile.NamedTemporaryFile(
         "w", prefix="transduce-look-", suffix=".html", delete=False, encoding="utf-8"
     ) as page:
         page.write(pictures.html())
     opened = webbrowser.open(Path(page.name).as_uri())
-    if not quiet or not opened:
-        print(f"transduce: the page is {page.name}" + ("" if opened else "; open it in a browser"), file=sys.stderr)
+    teller(quiet and opened)(f"the page is {page.name}" + ("" if opened else "; open it in a browser"))
 
 
 def _check_output(output: Path) -> None:
     from transduce.analysis.pictures import check_ending
-    from transduce.errors import InputError
     from transduce.files import check_absent
 
     check_ending(output)

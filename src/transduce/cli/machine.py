@@ -1,41 +1,83 @@
-"""Reads from a verb's options where and how precisely it computes."""
+"""Reads from a verb's options where and how precisely it computes, and opens models there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from transduce.cli.fields import options_of
-from transduce.cli.options import Device, InferencePrecision, Threads
+from transduce.cli.options import Device, Threads
+from transduce.errors import InputError
 
 if TYPE_CHECKING:
     from transduce.bundle import ModelBundle
+    from transduce.inference.translator import Translator
+
+
+def set_threads(threads: int | None) -> None:
+    """Sets the number of processor threads."""
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
 
 
 @dataclass(frozen=True)
-class _Processor:
+class Processor:
     """A device, whose threads are set at once."""
 
     device: Device = "auto"
     threads: Threads = None
 
     def __post_init__(self) -> None:
-        if self.threads is not None:
-            import torch
-
-            torch.set_num_threads(self.threads)
+        set_threads(self.threads)
 
 
 @dataclass(frozen=True)
-class _Machine(_Processor):
+class Machine(Processor):
     """A device, and the precision of inference."""
 
-    precision: InferencePrecision = "float32"
+    precision: Literal["float32", "bfloat16", "int8"] = "float32"
+    """Precision of inference; bfloat16 and int8 (CPU only) are faster on many machines, with small differences in
+    output."""
 
     def open(self, model: str) -> "ModelBundle":
         """Opens a model's bundle, on the device and at the precision."""
-        from transduce.cli.model import open_bundle
+        from transduce.bundle import ModelBundle
+        from transduce.devices import find_device
+        from transduce.inference.engines.precision import at_precision, device_for
 
-        return open_bundle(model, self.device, self.precision)
+        device = find_device(device_for(self.precision, self.device))
+        return at_precision(ModelBundle.load(Path(model), device), self.precision)
 
+    def open_translator(
+        self,
+        model: str,
+        others: Sequence[str] = (),
+        engine: str | None = None,
+        shortlist: bool | str = False,
+        compile: bool = False,
+    ) -> "Translator":
+        """Opens a translator; with others, an ensemble; with a shortlist, see `transduce.load`; to compile, see
+        `Translator.warm_up`.
 
-Processor = Annotated[_Processor, options_of(_Processor)]
-Machine = Annotated[_Machine, options_of(_Machine)]
+        Raises InputError where the models' folders are not for the engine, if one is named.
+        """
+        from transduce.bundle import ModelBundle
+        from transduce.inference.engines.exported import open_model
+        from transduce.inference.engines.precision import at_precision, device_for
+        from transduce.inference.execution.memory import keep_free_memory
+        from transduce.inference.shortlist.shortlist import find_shortlist
+        from transduce.inference.translator import Translator
+
+        keep_free_memory()
+        models = [open_model(one, device_for(self.precision, self.device)) for one in (model, *others)]
+        for path, one in zip((model, *others), models, strict=True):
+            is_exported = not isinstance(one, ModelBundle)
+            if engine == "ctranslate2" and not is_exported:
+                raise InputError(
+                    f"{path} is not for CTranslate2; first: transduce export {path} --to ctranslate2 -o FOLDER"
+                )
+            if engine == "pytorch" and is_exported:
+                raise InputError(f"{path} is exported for CTranslate2; use the original model")
+        models = [at_precision(one, self.precision) for one in models]
+        return Translator(*models, shortlist=find_shortlist(model, models[0].tokenizers, shortlist), compile=compile)

@@ -9,25 +9,58 @@ from keyword import iskeyword
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from transduce import __version__
 from transduce.cli.data import data
 from transduce.cli.failures import UsageError, run
 from transduce.cli.fields import with_options
 from transduce.cli.file_options import TakesFiles
-from transduce.cli.keys import keys
-from transduce.cli.panels import in_panels
+from transduce.cli.serve import keys
 from transduce.cli.stopping import stoppable
 
 VERBS = (
     "quickstart recipes train sweep runs average merge translate generate classify tag answer fill embed score "
     "evaluate compare look align info shortlist export push serve import"
 )
-"""The verbs in the order of --help; each is a function in a file of its name, but `import_` for import."""
-TAKE_FILES, IN_PANELS = ("train", "sweep"), ("translate", "generate")
+"""The verbs in the order of --help; each is a function, in a file of its name or the one of `FILES`."""
+FILES = {
+    "pairs": "score align shortlist",
+    "texts": "classify tag answer fill embed",
+    "exchange": "export push import",
+    "weights": "average merge",
+    "info": "recipes",
+}
+"""The files of several verbs."""
+PANELS = {
+    "Search": (
+        "beam_size length_penalty normalization coverage_penalty groups diversity n_best no_repeat_ngram "
+        "repetition_penalty allow_unknown"
+    ),
+    "Sampling": "sample mbr temperature top_k top_p min_p seed",
+    "Length": "max_ratio max_extra min_ratio max_tokens stop",
+    "Constraints": "prefix prefix_file glossary",
+    "Model and machine": "with_ engine device threads precision shortlist shortlist_file compile",
+    "Languages": "to from_",
+    "Documents": (
+        "format memory retranslate fill_only encoding log source_language target_language source_column target_column"
+    ),
+    "Output": "output resume json details explain quiet",
+}
+"""The groups in which `--help` shows the options of verbs that have many."""
 MAY_BE_BLANK = ("stop", "prompt", "prefix", "text", "target")
 """The options whose value is text of a user's own."""
+
+
+class InPanels(TyperCommand):
+    """A command whose `--help` shows its options in groups."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for panel, names in PANELS.items():
+            for parameter in self.params:
+                if parameter.name in names.split() and parameter.param_type_name == "option":
+                    parameter.rich_help_panel = panel  # type: ignore[attr-defined]
 
 
 class Verbs(TyperGroup):
@@ -39,10 +72,8 @@ class Verbs(TyperGroup):
         try:
             with self.make_context("transduce", arguments or ["--help"]) as context:
                 self.invoke(context)
-        except (SystemExit, typer.Exit):
-            raise
-        except BaseException:
-            if debug:
+        except BaseException as error:
+            if debug and not isinstance(error, SystemExit | typer.Exit):
                 traceback.print_exc()
             raise
 
@@ -67,18 +98,23 @@ def _takes_text(parameter: Any) -> bool:
     return is_option and parameter.name not in MAY_BE_BLANK
 
 
+KINDS: dict[str, type[TyperCommand]] = {
+    "train": TakesFiles,
+    "sweep": TakesFiles,
+    "translate": InPanels,
+    "generate": InPanels,
+}
 app = typer.Typer(
     cls=Verbs,
-    help="Train, understand and use attention models that turn one sequence into another.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
 for name in VERBS.split():
-    own = f"{name}_" if iskeyword(name) else name
-    verb = with_options(getattr(import_module(f"transduce.cli.{own}"), own))
-    app.command(name, cls=TakesFiles if name in TAKE_FILES else None)(in_panels(verb) if name in IN_PANELS else verb)
+    file = next((file for file, verbs in FILES.items() if name in verbs.split()), name)
+    function = f"{name}_" if iskeyword(name) else name
+    app.command(name, cls=KINDS.get(name))(with_options(getattr(import_module(f"transduce.cli.{file}"), function)))
 app.add_typer(data, name="data")
 app.add_typer(keys, name="keys")
 

@@ -8,15 +8,24 @@ import lzma
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, TextIO, cast
+from typing import IO, Any, TextIO, cast
 
 import zstandard
 
+from transduce.cli.failures import descriptor_of, is_closed
 from transduce.errors import InputError
 from transduce.files import check_absent, new_file, sync
+
+PACKERS: dict[str, Callable[[IO[bytes]], Any]] = {
+    ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),
+    ".xz": partial(lzma.open, mode="wb"),
+    ".zst": partial(zstandard.open, mode="wb"),
+}
+"""What opens a compressed file inside an open one, by the ending of its name."""
 
 
 @contextmanager
@@ -30,6 +39,17 @@ def text_output(path: str) -> Iterator[TextIO]:
     with new_output(Path(path)) as file:
         text = io.TextIOWrapper(cast(IO[bytes], file), "utf-8", newline="\n", write_through=True)
         yield text  # kept by its name until the file is whole: it would close the file
+
+
+def write_bytes(path: str, data: bytes) -> None:
+    """Writes all bytes of an output, as `text_output` opens it."""
+    if is_new_file(path):
+        with new_output(Path(path)) as file:
+            file.write(data)
+    else:
+        with open_stream(path) as stream:
+            stream.buffer.write(data)
+            stream.buffer.flush()
 
 
 @contextmanager
@@ -59,7 +79,7 @@ def open_stream(path: str) -> Iterator[TextIO]:
             yield stream
         return
     sys.stdout.reconfigure(encoding="utf-8", newline="\n")  # type: ignore[union-attr]
-    if _is_closed(sys.stdout):
+    if (descriptor := descriptor_of(sys.stdout)) is not None and is_closed(descriptor):
         raise InputError("standard output is closed; name a file with -o")
     yield sys.stdout
 
@@ -104,13 +124,12 @@ def publish(file: io.BufferedRandom, final: Path) -> None:
     file.flush()
     sync(partial_of(final))
     check_new_file(final)
-    if final.suffix not in (".gz", ".xz", ".zst"):
+    if final.suffix not in PACKERS:
         partial_of(final).rename(final)
         return
-    with new_file(final) as packed:
-        file.seek(0)
-        with _packing(packed, final.suffix) as stream:
-            shutil.copyfileobj(file, stream)
+    file.seek(0)
+    with new_file(final) as packed, packed.open("wb") as raw, PACKERS[final.suffix](raw) as stream:
+        shutil.copyfileobj(file, stream)
     partial_of(final).unlink()
 
 
@@ -134,25 +153,3 @@ def _is_ours(file: io.BufferedRandom, partial: Path) -> bool:
         return os.path.samestat(partial.stat(), os.fstat(file.fileno()))
     except FileNotFoundError:  # that one has just ended
         return False
-
-
-def _is_closed(stream: TextIO) -> bool:
-    """Returns True if a stream of the system cannot be written to; see `main`."""
-    try:
-        descriptor = stream.fileno()
-    except (OSError, ValueError):
-        return False
-    return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
-
-
-@contextmanager
-def _packing(path: Path, ending: str) -> Iterator[IO[bytes]]:
-    if ending == ".gz":
-        with path.open("wb") as raw, gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as stream:
-            yield cast(IO[bytes], stream)
-    elif ending == ".xz":
-        with lzma.open(path, "wb") as stream:
-            yield stream
-    else:
-        with zstandard.open(path, "wb") as stream:
-            yield stream

@@ -9,6 +9,7 @@ from datetime import timedelta
 from rich.console import Console
 from rich.progress import Progress, TextColumn
 
+from transduce.cli.messages import teller
 from transduce.training.display import bar_column
 
 EVERY = 30  # seconds from one plain line to the next
@@ -20,9 +21,18 @@ Tell = Callable[[float], None]
 @contextmanager
 def show_progress(total: int | None, begun: int = 0, is_shown: bool = True, what: str = "lines") -> Iterator[Tell]:
     """Shows a bar on a terminal, elsewhere a plain line now and then if the total is known; `begun` lines are done."""
-    pace = _Pace(total, begun, what)
+    started = time.monotonic()
+
+    def describe(lines: float) -> str:
+        shown = f"{int(lines):,}{'' if total is None else f' of {total:,}'} {what}"
+        if lines <= begun:
+            return shown
+        rate = (lines - begun) / max(time.monotonic() - started, 1e-9)
+        shown += f", {rate:,.1f} a second"
+        return shown if total is None else f"{shown}, {timedelta(seconds=round((total - lines) / rate))} left"
+
     if not (is_shown and sys.stderr.isatty()):
-        yield _plain_lines(pace) if is_shown and total is not None else lambda lines: None
+        yield _plain_lines(describe) if is_shown and total is not None else lambda lines: None
         return
     columns = (TextColumn("translating"), bar_column(), TextColumn("{task.fields[status]}"))
     # No thread that redraws: workers are forked, and one might be forked while it holds a lock.
@@ -30,40 +40,22 @@ def show_progress(total: int | None, begun: int = 0, is_shown: bool = True, what
         *columns, console=Console(stderr=True), auto_refresh=False, redirect_stdout=False, redirect_stderr=False
     )
     with bar:
-        task = bar.add_task("translating", total=total, completed=begun, status=pace.describe(begun))
+        task = bar.add_task("translating", total=total, completed=begun, status=describe(begun))
 
         def tell(lines: float) -> None:
-            bar.update(task, completed=lines, status=pace.describe(lines), refresh=True)
+            bar.update(task, completed=lines, status=describe(lines), refresh=True)
 
         tell(begun)
         yield tell
 
 
-class _Pace:
-    def __init__(self, total: int | None, begun: int, what: str) -> None:
-        self.total, self.what = total, what
-        self.begun = begun
-        self.started = time.monotonic()
-
-    def describe(self, lines: float) -> str:
-        of = "" if self.total is None else f" of {self.total:,}"
-        shown = f"{int(lines):,}{of} {self.what}"
-        rate = (lines - self.begun) / max(time.monotonic() - self.started, 1e-9)
-        if lines <= self.begun:
-            return shown
-        shown += f", {rate:,.1f} a second"
-        if self.total is None:
-            return shown
-        return f"{shown}, {timedelta(seconds=round((self.total - lines) / rate))} left"
-
-
-def _plain_lines(pace: _Pace) -> Tell:
+def _plain_lines(describe: Callable[[float], str]) -> Tell:
     last = time.monotonic()
 
     def tell(lines: float) -> None:
         nonlocal last
         if time.monotonic() - last > EVERY:
-            print(f"transduce: {pace.describe(lines)}", file=sys.stderr, flush=True)
+            teller()(describe(lines))
             last = time.monotonic()
 
     return tell

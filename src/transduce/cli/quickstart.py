@@ -1,41 +1,33 @@
 """`transduce quickstart`: a translator trained in front of the reader, without any data."""
 
-import sys
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from transduce.cli.messages import print_json
-from transduce.cli.options import OUTPUT, Json, Quiet, Threads
+from transduce.cli.machine import set_threads
+from transduce.cli.messages import as_typed, print_json, teller
+from transduce.cli.options import Json, Quiet, Threads
 
 SHOWN = 5
 
 
 def quickstart(
-    out: Annotated[Path, typer.Option(*OUTPUT, help="The run's folder.")] = Path("runs/quickstart"),
-    threads: Threads = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    *, out: Path = Path("runs/quickstart"), threads: Threads = None, json: Json = False, quiet: Quiet = False
 ) -> None:
     """Train, evaluate and try a small English-German model, without data or network.
 
     Example: `transduce quickstart`
+
+    Args:
+        out: The run's folder.
     """
     from transduce import experiment
     from transduce.bundle import ModelBundle
-    from transduce.cli.model import set_threads
-    from transduce.cli.program import as_typed
     from transduce.corpora.splits import open_split
     from transduce.evaluation.evaluate import evaluate
     from transduce.inference.translator import Translator
 
     set_threads(threads)
 
-    def tell(line: str) -> None:
-        if not quiet:
-            print(line, file=sys.stderr)
-
+    tell = teller(quiet, prefix="")
     tell("A grammar that ships with Transduce writes English sentences and their German translations.")
     recipe = experiment.load_recipe("quickstart")
     run = experiment.train(recipe, out, progress=not quiet)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, repeat
 
 from transduce.cli.streams import count_lines
 from transduce.corpora.formats import read_lines
@@ -34,25 +34,21 @@ def requests_of(
 ) -> Iterator[list[Request]]:
     """Yields each line but the first ones, whole chunks to skip, with its constraints; InputError unless a file of
     prefixes has one a line."""
-    prefixes = None if prefix_file is None else read_lines(prefix_file)
+    prefixes = repeat(prefix or "") if prefix_file is None else read_lines(prefix_file)
     number = 0
     for chunk in chunks:
         requests = []
         for line in chunk:
             number += 1
-            begin = prefix or ""
-            if prefixes is not None:
-                try:
-                    begin = next(prefixes)
-                except StopIteration:
-                    raise _too_few(prefix_file, number) from None
+            if (begin := next(prefixes, None)) is None:
+                raise _too_few(prefix_file, number)
             if number <= skip:
                 continue
             required, banned = (glossary.required(line), glossary.banned(line)) if glossary else ((), ())
             requests.append(Request(line, begin.strip(), required, banned))
         if requests:
             yield requests
-    if prefixes is not None and next(prefixes, None) is not None:
+    if prefix_file is not None and next(prefixes, None) is not None:
         raise _too_many(prefix_file, number)
 
 

@@ -7,16 +7,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 import msgspec
 
 from transduce import __version__
 from transduce.bundle import EXPORT, find_bundle
+from transduce.cli.fields import flag
 from transduce.cli.output import is_empty, is_new_file, open_partial, open_stream, partial_of, publish
 from transduce.cli.requests import RequestReport
 from transduce.errors import InputError
-from transduce.files import sync, write_text
+from transduce.files import sha256, sync, write_text
 from transduce.inference.shortlist.shortlist import FILE as SHORTLIST
 from transduce.ranges import NonNegativeInt
 from transduce.verification import read_json
@@ -39,21 +40,8 @@ class Done:
     """The report on the lines of these bytes."""
 
 
-class Growing(Protocol):
-    """An output to which chunks are added."""
-
-    @property
-    def report(self) -> RequestReport:
-        """The report on the lines that are done."""
-        ...
-
-    def add(self, text: str, report: RequestReport) -> None:
-        """Writes a chunk; the report is on all lines up to its last."""
-        ...
-
-
 @contextmanager
-def growing_output(path: str, parameters: Mapping[str, Any], resume: bool) -> Iterator[Growing]:
+def growing_output(path: str, parameters: Mapping[str, Any], resume: bool) -> Iterator["Growing"]:
     """Opens the output of a command with these parameters, new or, with `resume`, as an interruption has left it.
 
     Raises InputError where that is not of the same command.
@@ -96,7 +84,7 @@ def task_of(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 @contextmanager
-def _told_of(growing: Growing, where: str) -> Iterator[None]:
+def _told_of(growing: "Growing", where: str) -> Iterator[None]:
     """Adds to an error that stops the command how many lines are done."""
     try:
         yield
@@ -111,10 +99,11 @@ class _Stream:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self.report = RequestReport()  # see Growing
+        self.report = RequestReport()
+        """The report on the lines that are done."""
 
     def add(self, text: str, report: RequestReport) -> None:
-        """See Growing."""
+        """Writes a chunk; the report is on all lines up to its last."""
         done = copy.deepcopy(report)
         self._stream.write(text)
         self.report = done
@@ -137,11 +126,11 @@ class _Partial:
 
     @property
     def report(self) -> RequestReport:
-        """See Growing."""
+        """The report on the lines that are done."""
         return self._done.report
 
     def add(self, text: str, report: RequestReport) -> None:
-        """See Growing."""
+        """Writes a chunk, and notes in the journal what is done; the report is on all lines up to its last."""
         data = text.encode()
         self._file.write(data)
         self._file.flush()
@@ -173,8 +162,7 @@ class _Partial:
         if changed := [name for name in task if task[name] != done.task.get(name)]:
             raise InputError(
                 f"{self._path} was started with a different {_describe(changed[0], done.task)}; use the same to "
-                f"continue, or "
-                "remove it to start again"
+                "continue, or remove it to start again"
             )
         whole = self._file.read(done.bytes)
         self._digest.update(whole)
@@ -185,12 +173,16 @@ class _Partial:
         return done
 
 
+Growing = _Stream | _Partial
+"""An output to which chunks are added."""
+
+
 def _describe(name: str, task: Mapping[str, Any]) -> str:
     """Describes a parameter as the command line has it, with its value if that says something."""
     if name in ("model", "input", "version"):
         return {"model": "model", "input": "input", "version": f"version of Transduce, {task.get(name)}"}[name]
     shown = "" if name in (*FILES, "with_", "shortlist") else f" ({task.get(name)})"
-    return f"--{name.strip('_').replace('_', '-')}{shown}"
+    return f"{flag(name)}{shown}"
 
 
 def _model(path: str) -> str | None:
@@ -201,7 +193,4 @@ def _model(path: str) -> str | None:
 
 def _content(path: Path) -> str | None:
     """Returns a checksum; None for a missing file, or no regular file, which reading would use up."""
-    if not path.is_file():
-        return None
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return sha256(path) if path.is_file() else None

@@ -4,15 +4,13 @@ import shutil
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
-
+from transduce.cli.listing import Column, print_list, width_of
 from transduce.cli.messages import print_json
 from transduce.cli.options import Json
 
 if TYPE_CHECKING:
-    from transduce.cli.listing import Column
     from transduce.training.run_summary import RunSummary
 
 MAX_SETTINGS = 12
@@ -20,22 +18,20 @@ MAX_SETTINGS = 12
 
 
 def runs(
-    folder: Annotated[Path, typer.Argument(help="Folder to search, including subfolders.")] = Path("runs"),
-    sort: Annotated[
-        Literal["score", "perplexity", "time", "name"],
-        typer.Option(
-            help="score: by BLEU, or by perplexity where there is no BLEU, best first; perplexity; training "
-            "time; or name."
-        ),
-    ] = "score",
-    settings: Annotated[
-        bool, typer.Option("--settings", help="Show all settings that differ, however many there are.")
-    ] = False,
+    folder: Path = Path("runs"),
+    *,
+    sort: Literal["score", "perplexity", "time", "name"] = "score",
+    settings: bool = False,
     json: Json = False,
 ) -> None:
     """List runs with their scores and the settings in which they differ, grouped by data set and direction.
 
     Example: `transduce runs`
+
+    Args:
+        folder: Folder to search, including subfolders.
+        sort: score: by BLEU, or by perplexity where there is no BLEU, best first; perplexity; training time; or name.
+        settings: Show all settings that differ, however many there are.
     """
     from transduce.training.run_summary import find_runs
 
@@ -57,7 +53,6 @@ def runs(
 
 
 def _print_task(of_task: "Sequence[RunSummary]", all_settings: bool) -> None:
-    from transduce.cli.listing import print_list, width_of
     from transduce.training.run_summary import differing_settings
 
     width = shutil.get_terminal_size().columns
@@ -79,18 +74,12 @@ def _print_task(of_task: "Sequence[RunSummary]", all_settings: bool) -> None:
         print(f"the runs differ in {more.removesuffix('s') if more.startswith('1 ') else more}; --settings shows all")
 
 
-def _one_line(columns: "list[Column]", width: int) -> "list[Column]":
+def _one_line(columns: list[Column], width: int) -> list[Column]:
     """Returns the columns without those that say the same of all runs, as far as a line is too narrow for them."""
-    from transduce.cli.listing import width_of
-
     for heading in ("seed", "updates", "time"):
         if width_of(columns) > width:
-            columns = [one for one in columns if one.heading != heading or not _says_nothing(one)]
+            columns = [one for one in columns if one.heading != heading or len(set(one.cells)) > 1]
     return columns
-
-
-def _says_nothing(column: "Column") -> bool:
-    return len(set(column.cells)) == 1
 
 
 TOLD = {
@@ -113,9 +102,7 @@ def _order(run: "RunSummary", sort: str) -> tuple[Any, ...]:
     return ({"perplexity": perplexity, "time": run.seconds, "name": 0}[sort], run.run)
 
 
-def _columns(of_task: "Sequence[RunSummary]") -> "list[Column]":
-    from transduce.cli.listing import Column
-
+def _columns(of_task: "Sequence[RunSummary]") -> list[Column]:
     columns = [
         Column("run", [run.run for run in of_task]),
         Column("seed", [str(run.settings.get("seed", "")) for run in of_task], is_number=True),
@@ -125,25 +112,21 @@ def _columns(of_task: "Sequence[RunSummary]") -> "list[Column]":
     ]
     told = [name for name in TOLD if any(name in run.validation for run in of_task)]
     if told:  # classes, scores, tags, answers or hidden words
-        scores = {name: [run.validation.get(name) for run in of_task] for name in told}
-        return columns + [
-            Column(TOLD[name], ["" if score is None else f"{score:.4f}" for score in found], is_number=True)
-            for name, found in scores.items()
-        ]
-    perplexities = [run.validation.get("perplexity") for run in of_task]
-    shown = ["" if found is None else f"{found:.2f}" for found in perplexities]
-    columns.append(Column("perplexity", shown, is_number=True))
+        return columns + [_scores(of_task, name, TOLD[name], 4) for name in told]
+    columns.append(_scores(of_task, "perplexity", "perplexity", 2))
     if all("bits_per_character" in run.validation for run in of_task):
-        bits = [f"{run.validation['bits_per_character']:.3f}" for run in of_task]
-        return [*columns, Column("bits/char", bits, is_number=True)]
+        return [*columns, _scores(of_task, "bits_per_character", "bits/char", 3)]
     bleu = ["" if run.bleu is None else f"{run.bleu:.1f}{' ' if run.test else '*'}" for run in of_task]
     return [*columns, Column("BLEU", bleu, is_number=True)]
 
 
-def _setting_columns(of_task: "Sequence[RunSummary]", keys: Sequence[str], taken: set[str]) -> "list[Column]":
-    """Returns a column for each setting, under the last part of its name if that is enough."""
-    from transduce.cli.listing import Column
+def _scores(of_task: "Sequence[RunSummary]", name: str, heading: str, digits: int) -> Column:
+    scores = [run.validation.get(name) for run in of_task]
+    return Column(heading, ["" if score is None else f"{score:.{digits}f}" for score in scores], is_number=True)
 
+
+def _setting_columns(of_task: "Sequence[RunSummary]", keys: Sequence[str], taken: set[str]) -> list[Column]:
+    """Returns a column for each setting, under the last part of its name if that is enough."""
     short = [key.rpartition(".")[2] for key in keys]
     return [
         Column(

@@ -9,16 +9,13 @@ import typer
 from transduce.bundle import ModelBundle, find_bundle, is_model
 from transduce.bundle_config import read_config
 from transduce.cli.machine import Machine
-from transduce.cli.model import open_bundle
-from transduce.cli.options import given_options
-from transduce.cli.test_options import DataOptions
+from transduce.cli.options import DataOptions, given_options
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import TextCorpus
 from transduce.errors import InputError
 from transduce.evaluation.labels import ToldClasses
 from transduce.evaluation.scores import ModelComparison, Scores, compare_scores
 from transduce.experiment.recipe import recipe_of
-from transduce.inference.engines.precision import InferencePrecision
 from transduce.models.heads import ClassHeadConfig
 from transduce.task_table import TASKS, find_task
 from transduce.tasks.language.validation import PLAIN as AS_TRAINED
@@ -68,8 +65,7 @@ def compare_models(
     models: Sequence[str],
     options: DataOptions,
     metrics: Sequence[str],
-    device: str,
-    precision: InferencePrecision,
+    machine: Machine,
     tell: Callable[[str], None],
 ) -> ModelComparison:
     """Compares models on the same test data: a file, a split of a data set, or those of the runs, if the same."""
@@ -79,7 +75,7 @@ def compare_models(
     found: dict[str, Scores] = {}
     for model, of_model in zip(models, data, strict=True):
         tell(f"{model}: reading {of_model.texts.name} ...")
-        found[model] = _score(open_bundle(model, device, precision), of_model, metrics)
+        found[model] = _score(machine.open(model), of_model, metrics)
     return compare_scores(found, data[0].texts.name, list(data[0].texts))
 
 
@@ -109,8 +105,8 @@ def _score(bundle: ModelBundle, data: TestData, metrics: Sequence[str]) -> Score
 
 
 def evaluate_text(
-    model: str, options: DataOptions, device: str, precision: InferencePrecision, reading: Reading = AS_TRAINED
+    model: str, options: DataOptions, machine: Machine, reading: Reading = AS_TRAINED
 ) -> tuple[str, dict[str, float]]:
     """Returns the name of a text, and a language model's loss and other scores on it; InputError if impossible."""
     text = cast(TextCorpus, open_data(options, model).texts)
-    return text.name, score_text(open_bundle(model, device, precision), text, reading=reading)
+    return text.name, score_text(machine.open(model), text, reading=reading)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from transduce import ranges
-from transduce.cli.fields import From, Options, flag, option
-from transduce.cli.options import is_given, ranged
+from transduce.cli.fields import From, Options, flag
+from transduce.cli.options import is_given
 from transduce.errors import InputError
+from transduce.ranges import Candidates
 
 if TYPE_CHECKING:
     from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search
@@ -26,23 +26,17 @@ OF_GROUPS = From("search.diverse.DiverseBeam", "groups", defaults={"groups": 1})
 OF_DIVERSITY = From("search.diverse.DiverseBeam", "diversity", when="With --groups")
 OF_SAMPLING = From("search.sampling.Sampling", "temperature top_k top_p min_p seed", when="With --sample or --mbr")
 OF_SAMPLES = From("search.sampling.Sampling", "temperature top_p min_p seed", when="With --mbr")
-SAMPLE = option(
-    "sample",
-    Annotated[bool, typer.Option("--sample", help="Sample at random instead of greedy or beam search.")],
-    False,
-)
-MBR = option(
-    "mbr",
-    Annotated[
-        int | None,
-        ranged(
-            ranges.Candidates,
-            "Minimum Bayes risk: choose, of so many samples (with --beam-size: outputs of the beam), the one that is "
-            "most like all others by chrF",
-        ),
-    ],
-    None,
-)
+SAMPLE, MBR = (From("cli.search_options.Choices", name) for name in ("sample", "mbr"))
+
+
+class Choices:
+    """The options that choose another search than a beam."""
+
+    sample: bool = False
+    """Sample at random instead of greedy or beam search."""
+    mbr: Candidates | None = None
+    """Minimum Bayes risk: choose, of so many samples (with --beam-size: outputs of the beam), the one that is most like
+    all others by chrF."""
 
 
 def make_rule(context: typer.Context) -> "DecisionRule":

@@ -1,12 +1,16 @@
-"""`transduce serve`: translation models for programs and people."""
+"""`transduce serve`: translation models for programs and people; `transduce keys`: the keys of its clients."""
 
-import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from transduce.cli.fields import From, options_from
+from transduce.cli.fields import From, options_from, with_options
 from transduce.cli.machine import Machine
+from transduce.cli.messages import teller
+from transduce.errors import InputError
+from transduce.ranges import PositiveInt
+from transduce.serving.keys import Keys
 
 if TYPE_CHECKING:
     from transduce.serving.settings import ServerSettings
@@ -21,21 +25,22 @@ SERVER = From(
 
 
 def serve(
-    models: Annotated[
-        list[str], typer.Argument(help="Folders of models, runs or exported models.", show_default=False)
-    ],
+    models: list[str],
+    *,
     settings: Annotated["ServerSettings", options_from(SERVER)],
     machine: Machine,
-    compile: Annotated[bool, typer.Option("--compile", help="Compile the models (1 to 2 minutes each).")] = False,
+    compile: bool = False,
 ) -> None:
     """Serve translation models over HTTP: LibreTranslate's API, one of our own, and a page for people.
 
     SIGHUP loads the models anew; SIGTERM ends the server after what has begun, and within the grace.
 
     Example: `transduce serve runs/captions`
-    """
-    from transduce.errors import InputError
 
+    Args:
+        models: Folders of models, runs or exported models.
+        compile: Compile the models (1 to 2 minutes each).
+    """
     try:
         from transduce.serving.metrics import Metrics
         from transduce.serving.models import Models
@@ -47,7 +52,6 @@ def serve(
             "the folder of Transduce"
         ) from None
     from transduce.inference.translator import Translator
-    from transduce.serving.keys import Keys
 
     if settings.keys is not None:
         Keys(settings.keys).list()
@@ -61,6 +65,55 @@ def serve(
         metrics,
     )
     if settings.is_public and settings.keys is None:
-        print(f"transduce: anyone who reaches {host} can use this server; --keys asks for keys", file=sys.stderr)
-    print(f"transduce: http://{f'[{host}]' if ':' in host else host}:{port}", file=sys.stderr, flush=True)
+        teller()(f"anyone who reaches {host} can use this server; --keys asks for keys")
+    teller()(f"http://{f'[{host}]' if ':' in host else host}:{port}")
     run_server(Server(found, settings, metrics))
+
+
+keys = typer.Typer(help="Make, list and revoke the keys of a server's clients.", no_args_is_help=True)
+
+KeyFile = Annotated[Path, typer.Argument(help="The SQLite file of the keys, which holds only their hashes.")]
+Name = Annotated[str, typer.Argument(help="Whose key it is.")]
+
+
+@keys.command()
+@with_options
+def add(
+    file: KeyFile,
+    name: Name,
+    *,
+    admin: bool = False,
+    requests_per_minute: PositiveInt | None = None,
+    characters_per_minute: PositiveInt | None = None,
+) -> None:
+    """Make a key and print it, this once.
+
+    Example: `transduce keys add keys.sqlite anna`
+
+    Args:
+        admin: May reload models and read metrics.
+        requests_per_minute: Requests a minute (default: the server's).
+        characters_per_minute: Characters a minute (default: the server's).
+    """
+    print(Keys(file).add(name, admin, requests_per_minute, characters_per_minute))
+
+
+@keys.command("list")
+@with_options
+def list_keys(file: KeyFile) -> None:
+    """List the names of the keys, tab-separated: name, when it was made, `admin` for an administrator's.
+
+    Example: `transduce keys list keys.sqlite`
+    """
+    for key in Keys(file).list():
+        print(key.name, key.created, "admin" if key.is_admin else "", sep="\t")
+
+
+@keys.command()
+@with_options
+def revoke(file: KeyFile, name: Name) -> None:
+    """Revokes a key, which a running server refuses from then on.
+
+    Example: `transduce keys revoke keys.sqlite anna`
+    """
+    Keys(file).revoke(name)

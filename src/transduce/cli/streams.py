@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from transduce.cli.failures import descriptor_of
 from transduce.corpora.formats import decode_line, read_lines
 from transduce.documents.endings import refused_by_content
 from transduce.errors import InputError
@@ -20,7 +21,7 @@ MORE_IS_NEAR = 0.05  # seconds in which whoever has filled a block is waited for
 
 def lines_of(path: str) -> Iterator[list[str]]:
     """Yields lines in groups: of a file as many as are held at once; of standard input those that have arrived."""
-    if path == "-" and (descriptor := _descriptor_of_input()) is not None:
+    if path == "-" and (descriptor := descriptor_of(sys.stdin)) is not None:
         yield from _lines_arriving(descriptor)
         return
     lines = read_lines(path)
@@ -38,7 +39,7 @@ def read_input(path: str) -> bytes:
     try:
         if path != "-":
             return Path(path).read_bytes()
-        descriptor = _descriptor_of_input()
+        descriptor = descriptor_of(sys.stdin)
         return (
             sys.stdin.buffer.read() if descriptor is None else b"".join(iter(lambda: os.read(descriptor, BLOCK), b""))
         )
@@ -55,14 +56,6 @@ def check_read_once(**names: str | None) -> None:
     found = [what for what, name in names.items() if name == "-"]
     if len(found) > 1:
         raise InputError(f"{' and '.join(found)} are both -, but standard input can be read only once; name a file")
-
-
-def _descriptor_of_input() -> int | None:
-    """Returns the descriptor of standard input; None if it is no file of the system."""
-    try:
-        return sys.stdin.fileno()
-    except (OSError, ValueError):
-        return None
 
 
 def _lines_arriving(descriptor: int) -> Iterator[list[str]]:

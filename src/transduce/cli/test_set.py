@@ -10,9 +10,8 @@ from transduce.bundle import is_model
 from transduce.bundle_config import BundleConfig
 from transduce.cli.machine import Machine
 from transduce.cli.messages import teller
-from transduce.cli.model import open_translator
+from transduce.cli.options import DataOptions, ScoringOptions
 from transduce.cli.output import text_output
-from transduce.cli.test_options import DataOptions, ScoringOptions
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import ParallelCorpus
@@ -51,7 +50,7 @@ def open_system(path: str, machine: Machine, shortlist: bool | str = False) -> S
         return list(read_lines(path))
     if not is_model(path):
         raise InputError(f"{path}: no such model; expected the folder of a model or of a run, or a file of outputs")
-    return open_translator(path, machine.device, machine.precision, shortlist=shortlist)
+    return machine.open_translator(path, shortlist=shortlist)
 
 
 def evaluate_system(
@@ -63,17 +62,8 @@ def evaluate_system(
     output: str | None,
     search: DecisionRule,
 ) -> Evaluation | DirectionEvaluations:
-    """Returns the scores of finished outputs or of a translator, in each direction that there is a test set for.
-
-    Args:
-        name: the file or the folder of the system.
-        system: what is scored; a model of several directions in no direction yet.
-        data: which test set.
-        scoring: how translations are scored.
-        all_bleu: True for BLEU in four ways.
-        output: a file to write the translations into, where there is one direction.
-        search: how to translate.
-    """
+    """Returns the scores of finished outputs, or of a translator in each direction that there is a test set for; its
+    translations go into the file `output`, which takes those of one direction."""
     how = (scoring.lowercase, scoring.tokenize, all_bleu, scoring.metrics)
     if isinstance(system, list):
         test = open_test_set(data, {name: system})

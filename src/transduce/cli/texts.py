@@ -1,19 +1,22 @@
-"""Reads the texts of verbs that read them, and writes a result for each."""
+"""The verbs that read texts, and write a line of JSON for each: classify, tag, answer, fill and embed."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import msgspec
 import typer
 
-from transduce.cli.fields import options_of
-from transduce.cli.options import OUTPUT
+from transduce import ranges
+from transduce.cli.machine import Machine
+from transduce.cli.messages import as_json
+from transduce.cli.options import LanguageOptions, Model
 from transduce.errors import InputError
 
 
 @dataclass(frozen=True)
-class _Texts:
+class Texts:
     """Input texts, one a line, and the file for a line of JSON for each."""
 
     input: Annotated[
@@ -22,27 +25,25 @@ class _Texts:
             help="A file with a text on each line, or .jsonl with objects; .gz, .xz and .zst too; - is standard input."
         ),
     ] = "-"
-    output: Annotated[
-        str, typer.Option(*OUTPUT, help="A new file of JSON lines, .gz, .xz and .zst compressed; - is standard output.")
-    ] = "-"
-    jsonl: Annotated[bool, typer.Option("--jsonl", help="Lines of the input are JSON objects, whatever its name.")] = (
-        False
-    )
+    output: str = "-"
+    """A new file of JSON lines, .gz, .xz and .zst compressed; - is standard output."""
+    jsonl: bool = False
+    """Lines of the input are JSON objects, whatever its name."""
 
     def to_json(
         self,
         tell_of: Callable[[list[Any]], Sequence[Any]],
         keys: Sequence[str] = ("text",),
-        pair_of_line: Callable[[str, str], tuple[str, str]] | None = None,
+        expected: str = "",
     ) -> None:
         """Writes a JSON line for each input line, `null` for a blank one or an object with a blank text.
 
         Args:
             tell_of: returns the model's results for several texts, or pairs of texts.
             keys: the keys of an object's texts, two for a pair.
-            pair_of_line: returns the pair of a line, given its position, for models that read pairs.
+            expected: what a line is for models that read pairs: two texts with a tab between.
 
-        Raises InputError, with the line, for a line that is no JSON object.
+        Raises InputError, with the line, for a line that is no JSON object, or no pair.
         """
         from transduce.cli.output import text_output
         from transduce.cli.streams import lines_of
@@ -60,39 +61,141 @@ class _Texts:
                     if as_objects:
                         row = _object(line, where)
                         texts = [_text_under(row, key, where) for key in keys]
-                        item: Any = texts[0] if len(texts) == 1 else tuple(texts)
                     else:
-                        item = pair_of_line(line, where) if pair_of_line is not None else line
-                    if all(text.strip() for text in ([item] if isinstance(item, str) else item)):
-                        items[place] = item
+                        texts = line.split("\t") if len(keys) > 1 else [line]
+                        if len(texts) != len(keys) or not all(map(str.strip, texts)):
+                            raise InputError(f"{where}: {expected}")
+                    if all(map(str.strip, texts)):
+                        items[place] = texts[0] if len(keys) == 1 else tuple(texts)
                 found = dict(zip(items, tell_of(list(items.values())), strict=True))
                 for place in range(len(lines)):
-                    stream.write(msgspec.json.encode(found.get(place)).decode() + "\n")
+                    stream.write(as_json(found.get(place)) + "\n")
                 stream.flush()
                 count += len(lines)
 
 
-Texts = Annotated[_Texts, options_of(_Texts)]
-"""The texts of a verb that reads them."""
+def classify(model: Model, texts: Texts, machine: Machine) -> None:
+    """Tells the class of each line with its probability, or its score, as a line of JSON; null for a blank line.
+
+    Where the model reads pairs, a line has two texts with a tab between. Objects have "text", and "second" for pairs.
+
+    Example: `echo 'a moving film' | transduce classify runs/sst2`
+    """
+    from transduce.inference.classifier import Classifier
+
+    classifier = Classifier(machine.open(model))
+    if classifier.reads_pairs:
+        expected = "the model reads pairs of texts; expected two, with a tab between"
+        texts.to_json(classifier.classify, ("text", "second"), expected)
+    else:
+        texts.to_json(classifier.classify)
 
 
-def pair_at_tab(problem: str) -> Callable[[str, str], tuple[str, str]]:
-    """Returns a function that makes a pair of a line with a tab; it raises InputError with this problem for others."""
+def tag(model: Model, *, texts: Texts, machine: Machine, entities: bool = False) -> None:
+    """Tag the words of each line, with probabilities and places in its characters, as a line of JSON; null for a blank.
 
-    def pair_of(line: str, where: str) -> tuple[str, str]:
-        texts = line.split("\t")
-        if len(texts) != 2 or not all(map(str.strip, texts)):
-            raise InputError(f"{where}: {problem}")
-        return texts[0], texts[1]
+    Example: `echo 'Ada Lovelace lived in London.' | transduce tag runs/wnut17`
 
-    return pair_of
+    Args:
+        entities: Tell entities alone, and leave out the words.
+    """
+    from transduce.inference.tagger import Tagger
+
+    tagger = Tagger(machine.open(model))
+
+    def tagged(lines: list[str]) -> list[Any]:
+        found = tagger.tag(lines)
+        return [{"text": one.text, "entities": one.entities} for one in found] if entities else found
+
+    texts.to_json(tagged)
+
+
+def answer(
+    model: Model, *, texts: Texts, machine: Machine, passage: str | None = None, n_best: ranges.NBest = 1
+) -> None:
+    """Find the answer to each line's question in its passage, as a line of JSON; null for a blank line.
+
+    A line has a question and a passage with a tab between; an object "question" and "passage". Answers have their
+    probability and their place in the passage, in characters.
+
+    Example: `echo 'Who wrote it?' | transduce answer runs/squad --passage book.txt`
+
+    Args:
+        passage: A text file that all questions are about; lines then are questions alone.
+        n_best: Answers to each question, the likeliest first.
+    """
+    from transduce.corpora.formats import read_lines
+    from transduce.inference.answerer import Answerer
+
+    if passage is not None and not Path(passage).is_file():
+        raise InputError(f"--passage {passage}: no such file")
+    read = None if passage is None else "\n".join(read_lines(passage))
+    if read is not None and not read.strip():
+        raise InputError(f"--passage {passage}: it is blank")
+    answerer = Answerer(machine.open(model))
+    if read is not None:
+        texts.to_json(
+            lambda asked: answerer.answer([(question, read) for question in asked], n_best=n_best), ("question",)
+        )
+    else:
+        expected = "expected a question and a passage with a tab between, or give --passage FILE"
+        texts.to_json(lambda asked: answerer.answer(asked, n_best=n_best), ("question", "passage"), expected)
+
+
+def fill(model: Model, *, texts: Texts, machine: Machine, guesses: ranges.NBest = 5) -> None:
+    """Guess the words that stand at each [MASK] of a line, with probabilities, as a line of JSON; null for a blank one.
+
+    Example: `echo 'In the [MASK] was the word.' | transduce fill runs/bible-bert`
+
+    Args:
+        guesses: Guesses for each hidden word.
+    """
+    from transduce.inference.encoder import Encoder
+
+    encoder = Encoder(machine.open(model))
+    texts.to_json(lambda hidden: encoder.fill(hidden, guesses))
+
+
+def embed(
+    model: Model,
+    *,
+    texts: Texts,
+    machine: Machine,
+    pooling: Literal["mean", "first", "pooler"] = "mean",
+    layer: ranges.NonNegativeInt | None = None,
+    languages: LanguageOptions,
+    raw: bool = False,
+) -> None:
+    """Turn each line into a vector, as a line of JSON: a list of numbers, null for a blank line.
+
+    Texts are cut to the length that the model reads. A translation model's vectors are of its source encoder.
+
+    Example: `transduce embed models/minilm sentences.txt -o vectors.jsonl`
+
+    Args:
+        pooling: Vector of a text: the mean of all tokens' vectors, the first token's, or the pooler's.
+        layer: Pool the states of this layer, from 0 for the embeddings (default: the last).
+        raw: Do not scale vectors to length 1.
+    """
+    from transduce.inference.encoder import Encoder
+
+    encoder = Encoder(machine.open(model))
+    if encoder.bundle.config.task == "translation":
+        encoder = encoder.directed(languages.to, languages.from_)
+    elif languages != LanguageOptions():
+        raise InputError("--to and --from are for translation models of several directions; leave them out")
+
+    def vectors(lines: list[str]) -> list[Any]:
+        found: list[Any] = encoder.embed(lines, pooling, not raw, layer).tolist()
+        return found
+
+    texts.to_json(vectors)
 
 
 def _text_under(row: dict[str, Any], key: str, where: str) -> str:
     """Returns the text that an object has under a key; InputError without one."""
     if key in row and not isinstance(row[key], str):
-        found = msgspec.json.encode(row[key]).decode()
-        raise InputError(f"{where} has {found[:60]} under '{key}'; expected a text in quotation marks")
+        raise InputError(f"{where} has {as_json(row[key])[:60]} under '{key}'; expected a text in quotation marks")
     if key not in row:
         raise InputError(f"{where} has no text under '{key}'; it has {', '.join(row) or 'nothing'}")
     return str(row[key])

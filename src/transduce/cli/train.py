@@ -8,53 +8,44 @@ from typing import Annotated
 import typer
 
 from transduce.cli.file_options import Data
-from transduce.cli.messages import print_json
-from transduce.cli.options import OUTPUT, Device, Json, Quiet, ranged
+from transduce.cli.machine import set_threads
+from transduce.cli.messages import as_typed, print_json, teller
+from transduce.cli.options import Device, Json, Quiet
 from transduce.ranges import Processes, Threads
 
 
 def train(
     context: typer.Context,
+    recipe: Annotated[list[str], "FILES|RECIPE [KEY=VALUE]..."],
+    *,
     data: Data,
-    recipe: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="FILES|RECIPE [KEY=VALUE]...",
-            help="Two aligned files, or one .tsv, .csv or .jsonl file (settings are then chosen automatically); or a "
-            "recipe's "
-            "name, a .toml file, or a run's folder. Then settings to change, as KEY=VALUE.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(*OUTPUT, help="The run's folder (default: runs/NAME; if RECIPE is a run's folder, that folder)."),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Resume from the newest checkpoint, if there is one.")
-    ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing run in the folder.")] = False,
+    out: Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
     device: Device = "auto",
-    processes: Annotated[
-        int, ranged(Processes, "Processes that share each batch, each with a GPU or a share of the cores")
-    ] = 1,
-    threads: Annotated[
-        int | None, ranged(Threads, "CPU threads per process; by default its share of the cores")
-    ] = None,
+    processes: Processes = 1,
+    threads: Threads | None = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a model from two aligned files or from a recipe.
 
     Examples: `transduce train mine.de mine.en --test new.de new.en`, `transduce train multi30k training.updates=2000`
+
+    Args:
+        recipe: Two aligned files, or one .tsv, .csv or .jsonl file (settings are then chosen automatically); or a
+            recipe's name, a .toml file, or a run's folder. Then settings to change, as KEY=VALUE.
+        out: The run's folder (default: runs/NAME; if RECIPE is a run's folder, that folder).
+        resume: Resume from the newest checkpoint, if there is one.
+        overwrite: Replace an existing run in the folder.
+        processes: Processes that share each batch, each with a GPU or a share of the cores.
+        threads: CPU threads per process; by default its share of the cores.
     """
     import torch
 
     from transduce import experiment
     from transduce.bundle import example
     from transduce.bundle_config import read_config
-    from transduce.cli.model import set_threads
-    from transduce.cli.program import as_typed
     from transduce.experiment.recipe import SETTINGS_FILE, read_settings
     from transduce.task_table import find_task
     from transduce.training.display import console_observer
@@ -69,14 +60,10 @@ def train(
     local_device(device, processes)  # before others are started
     observers = [] if quiet else [console_observer()]
 
-    def tell(line: str) -> None:
-        if not quiet:
-            print(line, file=sys.stderr)
-
     def give_up(line: str) -> None:
         for observer in observers:
             observer.close()
-        print(f"transduce: {line}", file=sys.stderr, flush=True)
+        teller()(line)
         os._exit(1)  # the main thread may wait for a process that is no more
 
     try:
@@ -87,11 +74,11 @@ def train(
                 resume=resume,
                 overwrite=overwrite,
                 observers=observers,
-                tell=tell,
+                tell=teller(quiet, prefix=""),
                 device=device,
             )
     except Interrupted:
-        print(f"transduce: interrupted; everything is saved, add --resume to go on with {run}", file=sys.stderr)
+        teller()(f"interrupted; everything is saved, add --resume to go on with {run}")
         raise typer.Exit(130) from None
     if not is_first_process():
         return

@@ -9,10 +9,16 @@ from typing import Literal, Protocol
 
 from transduce.evaluation.metric import Score
 from transduce.evaluation.scores import Pair
-from transduce.evaluation.significance import Difference
+from transduce.evaluation.significance import RESAMPLES, SEED, TRIALS, Difference
 
 TableFormat = Literal["text", "markdown", "latex", "csv"]
 """Format of a comparison; text: for a terminal, with all details."""
+
+INTERVALS = (
+    f"Intervals (95 %) and p by bootstrap: {RESAMPLES:,} resamples (Koehn 2004); p by randomisation: {TRIALS:,} trials "
+    f"(Riezler and Maxwell 2005); both two-sided, seed {SEED}, not corrected for the number of pairs."
+)
+"""The note on how intervals and p-values are made."""
 
 COLUMNS = (
     *("metric", "system", "minus", "value", "standard_deviation", "low", "high"),

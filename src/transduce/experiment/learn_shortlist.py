@@ -53,6 +53,13 @@ class Measured:
     list_size: float
     """Mean number of target tokens in a sentence's list."""
 
+    def describe(self, what: str, vocabulary: int) -> str:
+        """Describes lists of this vocabulary's tokens for the pairs of a text, called so."""
+        return (
+            f"{what}, {self.pairs:,} pairs: a sentence's list has {self.list_size:,.0f} of {vocabulary:,} tokens, "
+            f"and holds {100 * self.covered:.2f} % of those of its translation"
+        )
+
 
 @dataclass(frozen=True)
 class LearnedShortlist:
@@ -74,6 +81,16 @@ class LearnedShortlist:
         """Returns the output of `transduce shortlist --json`."""
         facts = asdict(self) | {"shortlist": str(self.shortlist)}
         return {name: fact for name, fact in facts.items() if fact is not None}
+
+    def describe(self) -> str:
+        """Returns a line for each fact, for people."""
+        lines = [
+            f"learned from {self.pairs:,} of {self.of_pairs:,} sentence pairs",
+            self.training.describe("text it was learned from", self.vocabulary),
+        ]
+        if self.validation is not None:
+            lines.append(self.validation.describe("validation data", self.vocabulary))
+        return "\n".join([*lines, f"the shortlist is {self.shortlist}"])
 
 
 def learn_shortlist(

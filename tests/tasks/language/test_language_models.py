@@ -13,10 +13,11 @@ import torch
 
 import transduce
 from transduce.bundle import ModelBundle
+from transduce.cli.machine import Machine
 from transduce.cli.main import app
 from transduce.cli.main import run as command
+from transduce.cli.options import DataOptions
 from transduce.cli.scored import compare_models, evaluate_text
-from transduce.cli.test_options import DataOptions
 from transduce.corpora.formats import text_file
 from transduce.data.batch import Batch
 from transduce.data.text_store import TextStore, open_text_store
@@ -299,8 +300,7 @@ def test_models_of_different_tokenizers_are_compared_line_by_line(folder: Path, 
         [str(run), str(tmp_path / "words")],
         DataOptions(reference=str(folder / "text")),
         (),
-        "cpu",
-        "float32",
+        Machine("cpu"),
         lambda line: None,
     )
     first, second = found.systems
@@ -316,7 +316,7 @@ def test_models_of_different_tokenizers_are_compared_line_by_line(folder: Path, 
         (tmp_path / "other").write_text(TEXT[: len(TEXT) // 2], encoding="utf-8")
         other = [f"data.train='{tmp_path / 'other'}'", "training.updates=2"]
         transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=other)
-        compare_models([str(run), str(tmp_path / "run")], DataOptions(), (), "cpu", "float32", print)
+        compare_models([str(run), str(tmp_path / "run")], DataOptions(), (), Machine("cpu"), print)
 
 
 def test_settings_are_swept_by_bits_per_character(folder: Path, tmp_path: Path) -> None:
@@ -405,7 +405,7 @@ def test_a_run_and_evaluate_give_a_test_text_the_same_scores_however_short_the_t
     overrides = {"batching.window": 500, "data.test": "test", "training.updates": 2}
     result = transduce.train(tmp_path / "tiny.toml", tmp_path / "run", overrides=overrides)
     options = DataOptions()
-    _, scores = evaluate_text(str(tmp_path / "run"), options, "cpu", "float32")
+    _, scores = evaluate_text(str(tmp_path / "run"), options, Machine("cpu"))
     assert scores == pytest.approx(result.test, rel=1e-6)
 
 

@@ -11,8 +11,9 @@ import tomli_w
 import torch
 
 import transduce
+from transduce.cli.machine import Machine
+from transduce.cli.options import DataOptions
 from transduce.cli.scored import evaluate_text
-from transduce.cli.test_options import DataOptions
 from transduce.corpora.formats import text_file
 from transduce.data.text_store import open_text_store
 from transduce.data.windows import WindowsConfig
@@ -203,9 +204,9 @@ def test_scheduled_sampling_is_refused(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["transformer-xl", "xlnet"])
 def test_a_text_is_measured_with_another_memory_than_in_training(kind: str, runs: dict[str, Path]) -> None:
     options = DataOptions()
-    _, as_trained = evaluate_text(str(runs[kind]), options, "cpu", "float32")
-    _, same = evaluate_text(str(runs[kind]), options, "cpu", "float32", Reading(memory=17))
-    _, other = evaluate_text(str(runs[kind]), options, "cpu", "float32", Reading(memory=40))
+    _, as_trained = evaluate_text(str(runs[kind]), options, Machine("cpu"))
+    _, same = evaluate_text(str(runs[kind]), options, Machine("cpu"), Reading(memory=17))
+    _, other = evaluate_text(str(runs[kind]), options, Machine("cpu"), Reading(memory=40))
     assert same == as_trained
     assert other["loss"] != as_trained["loss"]
 
@@ -213,7 +214,7 @@ def test_a_text_is_measured_with_another_memory_than_in_training(kind: str, runs
 def test_a_recurrent_network_has_no_memory_to_be_lengthened(runs: dict[str, Path]) -> None:
     options = DataOptions()
     with pytest.raises(InputError, match="memory is for models that attend to a memory"):
-        evaluate_text(str(runs["recurrent-language"]), options, "cpu", "float32", Reading(memory=17))
+        evaluate_text(str(runs["recurrent-language"]), options, Machine("cpu"), Reading(memory=17))
 
 
 @KINDS
@@ -242,7 +243,9 @@ def test_other_precisions_measure_and_write_nearly_the_same(
     kind: str, precision: Any, folder: Path, runs: dict[str, Path]
 ) -> None:
     options = DataOptions(reference=str(folder / "text"))
-    plain, other = (evaluate_text(str(runs[kind]), options, "cpu", one)[1] for one in ("float32", precision))
+    plain, other = (
+        evaluate_text(str(runs[kind]), options, Machine("cpu", precision=one))[1] for one in ("float32", precision)
+    )
     assert other["loss"] == pytest.approx(plain["loss"], rel=0.05)
     loaded = transduce.load(runs[kind], precision=precision)
     assert isinstance(loaded, Generator)
@@ -253,4 +256,4 @@ def test_other_precisions_measure_and_write_nearly_the_same(
 def test_bytes_cannot_learn_from_what_they_read(kind: str, folder: Path, runs: dict[str, Path]) -> None:
     options = DataOptions(reference=str(folder / "text"))
     with pytest.raises(InputError, match="int8 cannot learn from what it reads"):
-        evaluate_text(str(runs[kind]), options, "cpu", "int8", Reading(dynamic=DynamicEvaluation()))
+        evaluate_text(str(runs[kind]), options, Machine("cpu", precision="int8"), Reading(dynamic=DynamicEvaluation()))

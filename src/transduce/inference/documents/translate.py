@@ -66,6 +66,19 @@ class TranslatedDocument:
         """Number of segments of an origin."""
         return sum(one.origin == origin for one in self.segments)
 
+    def describe(self) -> str:
+        """Describes on one line where the translations of all segments are from."""
+        counts = [
+            (self.count("model"), "translated"),
+            (self.count("memory"), "from the memory"),
+            (self.count("document"), "translated before and left"),
+            (self.count("source"), "without words"),
+            (self.count("untranslated"), "not translated"),
+        ]
+        told = ", ".join(f"{count:,} {what}" for count, what in counts if count)
+        number = len(self.segments)
+        return f"{number:,} segment{'s' if number > 1 else ''}: {told}" if told else "no text to translate"
+
     def log(self) -> Iterator[str]:
         """Outcome of each segment, as a JSON object on a line."""
         for number, one in enumerate(self.segments, 1):

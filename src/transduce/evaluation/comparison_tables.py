@@ -1,14 +1,14 @@
-"""Prints a comparison of systems for people, in tables that fit a terminal."""
+"""A comparison of systems for people: tables that fit a terminal, with all details, or tables for a paper."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Console, Group
 from rich.table import Table
 
-from transduce.evaluation.compare import Comparison, DifferingSentence
-from transduce.evaluation.paper_table import TableFormat, figures_of, render
-from transduce.evaluation.scores import ModelComparison
+from transduce.evaluation.compare import Comparison, DifferingSentence, System
+from transduce.evaluation.paper_table import INTERVALS, TableFormat, figures_of, render
+from transduce.evaluation.scores import ModelComparison, ScoredModel
 from transduce.evaluation.significance import RESAMPLES, SEED, TRIALS, Difference
 
 SHOWN_CHARACTERS = 48  # of a line
@@ -17,24 +17,31 @@ WIDE = 1_000
 Letters = Mapping[str, str]
 """The letter of each system in the tables; the baseline is A."""
 
-INTERVALS = (
-    f"Intervals (95 %) and p by bootstrap: {RESAMPLES:,} resamples (Koehn 2004); p by randomisation: {TRIALS:,} trials "
-    f"(Riezler and Maxwell 2005); both two-sided, seed {SEED}, not corrected for the number of pairs."
-)
 OF_A_DIFFERENCE = ("95 % interval", "p by\nbootstrap", "p by\nrandomis.")
 
 
-def print_comparison(comparison: Comparison | ModelComparison, format: TableFormat) -> None:
-    """Prints scores and the differences of every two systems: for a terminal with all details, or as tables for a
-    paper."""
-    systems = comparison.systems
-    if format != "text":
-        figures = figures_of(systems, comparison.pairs, comparison.metrics)
-        signatures = [one.signature for one in systems[0].scores.values() if one.signature]
-        print(render(figures, format, [INTERVALS, *signatures]))
-        return
+def comparison_tables(comparison: Comparison | ModelComparison, format: TableFormat) -> str:
+    """Returns the scores of a comparison and the differences of every two systems as tables for a paper; for the format
+    "text" those of `describe_comparison`."""
+    if format == "text":
+        return describe_comparison(comparison)
+    systems: Sequence[System | ScoredModel] = comparison.systems
+    figures = figures_of(systems, comparison.pairs, comparison.metrics)
+    signatures = [one.signature for one in systems[0].scores.values() if one.signature]
+    return render(figures, format, [INTERVALS, *signatures])
+
+
+def describe_comparison(comparison: Comparison | ModelComparison) -> str:
+    """Returns scores, the differences of every two systems, and where they lie, in tables as wide as the terminal."""
     console = Console(markup=False, highlight=False, emoji=False)
-    letters = {system.name: chr(ord("A") + number) for number, system in enumerate(systems)}
+    with console.capture() as captured:
+        _print_comparison(console, comparison)
+    return captured.get().removesuffix("\n")
+
+
+def _print_comparison(console: Console, comparison: Comparison | ModelComparison) -> None:
+    names = [system.name for system in comparison.systems]
+    letters = {name: chr(ord("A") + number) for number, name in enumerate(names)}
     if isinstance(comparison, Comparison):
         resampled, parts = "sentences", _parts_of_translations(comparison, letters)
         console.print(f"{comparison.sentences:,} sentences")
@@ -51,7 +58,7 @@ def print_comparison(comparison: Comparison | ModelComparison, format: TableForm
 
 def _print_scores(console: Console, comparison: Comparison | ModelComparison, letters: Letters, resampled: str) -> None:
     """Prints a table for each metric, another of the pairs without the baseline, and how their figures were made."""
-    systems = comparison.systems
+    systems: Sequence[System | ScoredModel] = comparison.systems
     for name, first in systems[0].scores.items():
         metric = comparison.metrics[name]
         console.print(f"\n{metric.title}{'' if metric.higher_is_better else ', lower is better'}")

@@ -1,0 +1,141 @@
+"""The verbs that exchange models with other engines and libraries: export, push and import."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from transduce.cli.machine import set_threads
+from transduce.cli.messages import print_json
+from transduce.cli.options import Json, Model, Threads, given_options
+from transduce.errors import InputError
+
+Quantization = Literal["float32", "float16", "bfloat16", "int16", "int8", "int8_float16", "int8_bfloat16"]
+
+
+def export(
+    context: typer.Context,
+    model: Model,
+    *,
+    output: Path,
+    to: Literal["ctranslate2", "argos", "huggingface"] = "ctranslate2",
+    quantization: Quantization = "float32",
+    sentences: str | None = None,
+    splitter: Path | None = None,
+    license: str | None = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Export a model to another engine or library, and compare what both make of samples.
+
+    Example: `transduce export runs/multi30k --to ctranslate2 -o multi30k-fast`
+
+    Args:
+        output: The folder to write, or for Argos Translate the package (.argosmodel).
+        to: Target engine or library.
+        quantization: CTranslate2 and Argos Translate: how weights are stored: int8 is a quarter as large; how fast it
+            is depends on the processor.
+        sentences: CTranslate2 and Argos Translate: text to compare both models on, one sentence per line; default: the
+            model's own samples.
+        splitter: Argos Translate: sentence splitter to pack, of MiniSBD (.onnx) or Stanza (a folder).
+        license: Hugging Face: licence named by the model's card, such as apache-2.0 (default: the run's).
+    """
+    from transduce.config import Settings
+
+    set_threads(threads)
+    exported: Settings
+    if license is not None and to != "huggingface":
+        raise InputError("--license is for Hugging Face; leave it out, or export to that")
+    if splitter is not None and to != "argos":
+        raise InputError("--splitter is for Argos Translate; leave it out, or export to that")
+    if to == "huggingface":
+        if refused := given_options(context, ("to", "output", "license", "threads", "json")):
+            raise InputError(
+                f"{', '.join(refused)}: for CTranslate2 and Argos Translate; leave out, or export to these"
+            )
+        from transduce.exchange.huggingface.exporting import export_huggingface
+
+        exported = certificate = export_huggingface(Path(model), output, license)
+        told = f"read again: weights, token ids and logits are equal bit for bit\n{certificate.describe()}"
+    else:
+        from transduce.corpora.formats import read_lines
+
+        texts = None if sentences is None else list(read_lines(sentences))
+        if to == "argos":
+            from transduce.exchange.argos import export_argos
+
+            exported = package = export_argos(Path(model), output, quantization, texts, splitter)
+            told = package.describe()
+        else:
+            from transduce.exchange.ctranslate2 import export_ctranslate2
+
+            exported = folder = export_ctranslate2(Path(model), output, quantization, texts)
+            told = (
+                f"{folder.parity.identical} of {folder.parity.sentences} greedy outputs are the same as the model's, "
+                f"log-probabilities at most {folder.parity.largest_difference:.2g} nats apart"
+            )
+    if json:
+        print_json({"model": str(output), "export": exported})
+        return
+    print(told)
+    print(f"the {'package' if to == 'argos' else 'model'} is in {output}")
+
+
+def push(folder: Path, name: str, *, yes: bool = False, private: bool = False, json: Json = False) -> None:
+    """Show which files would be uploaded to the Hugging Face hub, and upload them with --yes.
+
+    Example: `transduce push captions-hf ada/captions`
+
+    Args:
+        folder: The folder of a model or an export.
+        name: Where to: OWNER/NAME.
+        yes: Upload; without it, only show what would be uploaded.
+        private: Make a new repository private.
+    """
+    from transduce.exchange.huggingface import pushing
+
+    upload = pushing.plan_upload(folder, name)
+    if not json:
+        width = max(len(f"{size:,}") for size in upload.files.values())
+        for file, size in upload.files.items():
+            print(f"{size:{width},}  {file}")
+        print(f"{sum(upload.files.values()):,} bytes in {len(upload.files)} files, for {name}")
+        if not upload.names_license:
+            print(f"no licence is named in {pushing.CARD}; `transduce export --license` names one")
+    address = pushing.push(upload, private) if yes else None
+    if json:
+        print_json({"name": name, "files": upload.files, "uploaded": address})
+    elif address is None:
+        print("nothing is uploaded; --yes uploads it")
+    else:
+        print(f"uploaded to {address}")
+
+
+def import_(
+    folder: Path,
+    *,
+    output: Path,
+    no_answer: Annotated[
+        bool | None,
+        typer.Option("--no-answer/--always-answer", help="Whether a passage may hold no answer, as in SQuAD 2."),
+    ] = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Import GPT-2, BERT, XLNet, MarianMT, M2M100 or NLLB of Hugging Face transformers, and compare both.
+
+    Example: `transduce import gpt2 -o models/gpt2`
+
+    Args:
+        folder: A folder of Hugging Face transformers.
+        output: The model's folder to write.
+    """
+    from transduce.exchange.huggingface.importing import import_huggingface
+
+    set_threads(threads)
+    certificate = import_huggingface(folder, output, no_answer)
+    if json:
+        print_json({"model": str(output), "import": certificate})
+        return
+    print(certificate.describe())
+    print(f"the model is in {output}")

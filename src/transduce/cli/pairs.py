@@ -1,0 +1,174 @@
+"""The verbs that read pairs of texts: score, align and shortlist."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from transduce.cli.fields import From, options_from
+from transduce.cli.machine import Machine, Processor
+from transduce.cli.messages import as_json, print_json, teller
+from transduce.cli.options import Json, LanguageOptions, Model, Quiet
+from transduce.errors import InputError
+
+if TYPE_CHECKING:
+    from transduce.corpora.corpus import Pair
+    from transduce.experiment.learn_shortlist import ShortlistSettings
+
+SETTINGS = From("experiment.learn_shortlist.ShortlistSettings", "per_token frequent iterations most_pairs")
+
+
+def score(
+    model: Model,
+    *,
+    machine: Machine,
+    source: str | None = None,
+    target: str | None = None,
+    pairs: str | None = None,
+    languages: LanguageOptions,
+    output: str = "-",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score given pairs, or lines of text with a language model: log-probability in nats, per token, and perplexity.
+
+    The end token is included. With --json: one object with the scores of all pairs and tokens, and the totals.
+
+    Example: `transduce score runs/multi30k --source input.de --target output.en`
+
+    Args:
+        source: Text that was translated, one sentence a line.
+        target: Its translations, line by line; for a language model, the text to score.
+        pairs: Both in one .tsv, .csv or .jsonl file instead.
+        output: Where to write; - is standard output.
+    """
+    from transduce.bundle import find_bundle
+    from transduce.bundle_config import read_config
+    from transduce.cli.output import text_output
+    from transduce.corpora.formats import parallel_files, read_lines
+    from transduce.inference.scorer import Scorer, perplexity
+    from transduce.task_table import check_writes
+
+    corpus: Iterable[Pair]
+    task = read_config(find_bundle(Path(model))).task
+    check_writes(model, task)
+    is_text = task == "language"
+    if is_text:
+        if target is None or source is not None or pairs is not None:
+            raise InputError("a language model scores lines of text: give them by --target alone")
+        corpus = (("", line) for line in read_lines(target))
+    else:
+        if (pairs is None) == (source is None) or (source is None) != (target is None):
+            raise InputError("give either --source and --target, or --pairs")
+        corpus = parallel_files([pairs] if pairs is not None else [str(source), str(target)])
+    bundle = machine.open(model)
+    if not is_text:
+        bundle = bundle.directed(bundle.config.find_direction(languages.to, languages.from_))
+    elif languages != LanguageOptions():
+        raise InputError("--to and --from are for models that translate; leave them out")
+    scorer = Scorer(bundle)
+    count, tokens, nats = 0, 0, 0.0
+    with text_output(output) as stream:
+        stream.write('{"pairs": [\n' if json else "")
+        for found in scorer.stream(corpus):
+            if json:
+                stream.write(("" if count == 0 else ",\n") + as_json(found))
+            else:
+                stream.write(f"{found.log_probability:.4f}\t{found.per_token:.4f}\t{found.perplexity:.4f}\n")
+            count, tokens = count + 1, tokens + len(found.tokens)
+            nats += found.log_probability
+        per_token = nats / max(tokens, 1)
+        if json:
+            total = {
+                "pairs": count,
+                "tokens": tokens,
+                "log_probability": nats,
+                "per_token": per_token,
+                "perplexity": perplexity(per_token),
+            }
+            stream.write(f'\n], "total": {as_json(total)}}}\n')
+    scored = f"{count:,} lines, {tokens:,} tokens" if is_text else f"{count:,} pairs, {tokens:,} target tokens"
+    teller(quiet)(f"{scored}: {nats:.2f} nats, {per_token:.4f} a token, perplexity {perplexity(per_token):.3f}")
+
+
+def align(
+    model: Model,
+    source: str | None = None,
+    target: str | None = None,
+    *,
+    processor: Processor,
+    pairs: str | None = None,
+    reverse: str | None = None,
+    symmetrize: str = "grow-diag",
+    languages: LanguageOptions,
+    output: str = "-",
+    quiet: Quiet = False,
+) -> None:
+    """Align the words of translations with those of their sources, in Pharaoh format: 0-0 1-2 ..., counted from 0.
+
+    Words are what white space separates. One attention head aligns: it is chosen on the validation data of the model's
+    run, or else on the pairs themselves, and kept with the model.
+
+    Example: `transduce align runs/multi30k input.de output.en -o aligned.txt`
+
+    Args:
+        source: Text, one sentence per line.
+        target: Its translations, line by line.
+        pairs: Both in one .tsv, .csv or .jsonl file instead.
+        reverse: A model of the other direction, whose alignments are combined with the first's.
+        symmetrize: How two alignments become one: intersection, union or grow-diag.
+        output: Where to write; - is standard output.
+    """
+    from transduce.cli.output import text_output
+    from transduce.corpora.formats import parallel_files
+    from transduce.experiment.alignment import check_symmetrization, open_aligner
+
+    if (pairs is None) == (source is None) or (source is not None and target is None):
+        raise InputError("give either a source and a target file, or --pairs")
+    method = check_symmetrization(symmetrize)
+    corpus = parallel_files([pairs] if pairs is not None else [str(source), str(target)])
+
+    aligner = open_aligner(
+        model, reverse, method, corpus, processor.device, teller(quiet), languages.to, languages.from_
+    )
+    with text_output(output) as stream:
+        for line in aligner.stream(corpus):
+            stream.write(line + "\n")
+
+
+def shortlist(
+    model: Model,
+    *,
+    settings: Annotated["ShortlistSettings", options_from(SETTINGS)],
+    source: str | None = None,
+    target: str | None = None,
+    pairs: str | None = None,
+    out: Path | None = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a vocabulary shortlist: the likely target tokens of each source token.
+
+    It is learned from the training data of the model's run, unless other text is given.
+
+    Example: `transduce shortlist runs/multi30k`, then `transduce translate runs/multi30k input.de --shortlist`
+
+    Args:
+        source: Text to learn from, one sentence a line.
+        target: Its translations, line by line.
+        pairs: Both in one .tsv, .csv or .jsonl file instead.
+        out: The file to write; shortlist.safetensors in the model's folder unless given.
+    """
+    from transduce.corpora.formats import parallel_files
+    from transduce.experiment.learn_shortlist import learn_shortlist
+
+    if (source is None) != (target is None) or (source is not None and pairs is not None):
+        raise InputError("give --source and --target, or --pairs, or none of them for the training data of the run")
+    files = [pairs] if pairs is not None else [source, target] if source is not None and target is not None else []
+    learned = learn_shortlist(
+        Path(model),
+        parallel_files(files) if files else None,
+        out,
+        settings,
+        teller(quiet),
+    )
+    print_json(learned.to_dict()) if json else print(learned.describe())
