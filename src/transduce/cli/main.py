@@ -25,6 +25,8 @@ VERBS = (
 )
 """The verbs in the order of --help; each is a function, in a file of its name or the one of `FILES`."""
 FILES = {
+    "train": "quickstart sweep",
+    "evaluate": "compare",
     "pairs": "score align shortlist",
     "texts": "classify tag answer fill embed",
     "exchange": "export push import",

@@ -1,4 +1,4 @@
-"""`transduce train`: from a recipe to a model."""
+"""The verbs that train: quickstart, train and sweep."""
 
 import os
 import sys
@@ -7,11 +7,59 @@ from typing import Annotated
 
 import typer
 
+from transduce import ranges
 from transduce.cli.file_options import Data
-from transduce.cli.machine import set_threads
+from transduce.cli.machine import Processor, set_threads
 from transduce.cli.messages import as_typed, print_json, teller
-from transduce.cli.options import Device, Json, Quiet
-from transduce.ranges import Processes, Threads
+from transduce.cli.options import Device, Json, Quiet, TableFormat, Threads
+from transduce.errors import InputError
+
+SHOWN = 5
+"""Number of sentences that quickstart shows."""
+
+
+def quickstart(
+    *, out: Path = Path("runs/quickstart"), threads: Threads = None, json: Json = False, quiet: Quiet = False
+) -> None:
+    """Train, evaluate and try a small English-German model, without data or network.
+
+    Example: `transduce quickstart`
+
+    Args:
+        out: The run's folder.
+    """
+    from transduce import experiment
+    from transduce.bundle import ModelBundle
+    from transduce.corpora.splits import open_split
+    from transduce.evaluation.evaluate import evaluate
+    from transduce.inference.translator import Translator
+
+    set_threads(threads)
+
+    tell = teller(quiet, prefix="")
+    tell("A grammar that ships with Transduce writes English sentences and their German translations.")
+    recipe = experiment.load_recipe("quickstart")
+    run = experiment.train(recipe, out, progress=not quiet)
+    test = list(open_split("grammar", "test", "en", "de"))
+    translator = Translator(ModelBundle.load(run.model))
+    tell("Translating sentences it has not seen ...")
+    result = evaluate(translator, [pair.source for pair in test], [pair.target for pair in test])
+    if json:
+        print_json({"training": run.to_dict(), "evaluation": result.to_dict()})
+        return
+    print()
+    for pair, translation in list(zip(test, result.translations, strict=True))[:SHOWN]:
+        mark = "" if translation.text == pair.target else f"   (expected: {pair.target})"
+        print(f"  {pair.source}\n    -> {translation.text}{mark}")
+    print(f"\n{result.describe()}\n")
+    print(f"The model is in {run.model}. Try next:")
+    for command, about in (
+        (f"echo '{test[-1].source}' | transduce translate {out}", ""),
+        (f"transduce info {out}", ""),
+        ("transduce train multi30k", "        (real captions, German to English)"),
+        ("transduce train mine.de mine.en", " (your own two files)"),
+    ):
+        print(f"  {as_typed(command)}{about}")
 
 
 def train(
@@ -23,8 +71,8 @@ def train(
     resume: bool = False,
     overwrite: bool = False,
     device: Device = "auto",
-    processes: Processes = 1,
-    threads: Threads | None = None,
+    processes: ranges.Processes = 1,
+    threads: ranges.Threads | None = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -108,3 +156,72 @@ def _changes(before: dict[str, float], after: dict[str, float]) -> str:
     return ", ".join(
         f"{name} {before[name]:.4g} to {after[name]:.4g} ({after[name] - before[name]:+.3g})" for name in common
     )
+
+
+def sweep(
+    context: typer.Context,
+    recipe: Annotated[list[str], "FILES|RECIPE KEY=A,B,C..."],
+    *,
+    data: Data,
+    seeds: ranges.Iterations = 1,
+    metric: str | None = None,
+    out: Path | None = None,
+    processor: Processor,
+    format: TableFormat = "text",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a recipe with every combination of the given values, and compare each with the first combination.
+
+    Finished runs are not trained again; after an interruption, repeat the command.
+
+    Examples: `transduce sweep multi30k optimizer.learning_rate=1e-3,2e-3,3e-3 --seeds 2`,
+    `transduce sweep mine.de mine.en model.dropout=0.1,0.3`
+
+    Args:
+        recipe: Files or a recipe, as for `train`. Then settings and their values; a setting with one value applies to
+            all runs.
+        seeds: Number of seeds per combination, 1 to N.
+        metric: Metric to report on the test set (default: bleu; bits_per_character for language models).
+        out: The folder of all runs (default: runs/RECIPE-sweep).
+    """
+    from transduce import experiment
+    from transduce.experiment.automatic import is_setting
+    from transduce.experiment.sweep import split_values
+    from transduce.experiment.sweep import sweep as run_sweep
+    from transduce.experiment.sweep_tables import sweep_tables
+    from transduce.training.display import console_observer
+    from transduce.training.signals import Interrupted
+
+    if json and format != "text":
+        raise InputError("--json and --format exclude each other; leave one of them out")
+    count = next(filter(lambda number: is_setting(recipe[number]), range(len(recipe))), len(recipe))
+    values: dict[str, list[str]] = {}
+    for setting in recipe[count:]:
+        key, equals, text = setting.partition("=")
+        if not equals or not key or key == "seed" or key in values or not all(split_values(text)):
+            raise InputError(f"'{setting}': expected a setting and its values, such as training.updates=300,600, once")
+        values[key] = split_values(text)
+    same = [f"{key}={some[0]}" for key, some in values.items() if len(some) == 1]
+    same += data.columns(context)
+    if not count or not values:
+        raise InputError(f"'{recipe[-1]}': expected a setting and its values, such as training.updates=300,600, once")
+    try:
+        found = run_sweep(
+            experiment.from_words([*recipe[:count], *same], data.held_out(context)),
+            {key: some for key, some in values.items() if len(some) > 1},
+            range(1, seeds + 1),
+            out,
+            (),
+            metric,
+            lambda: [] if quiet else [console_observer()],
+            teller(quiet, prefix=""),
+            processor.device,
+        )
+    except Interrupted:
+        teller()("interrupted; everything is saved; repeat the command to continue")
+        raise typer.Exit(130) from None
+    if json:
+        print_json(found.to_dict())
+    else:
+        print(sweep_tables(found, format))
