@@ -103,4 +103,4 @@ def test_options_are_described_by_docstrings() -> None:
 
 @pytest.mark.parametrize("verb", [name for name in VERBS if name not in ("data", "keys")])
 def test_every_argument_and_option_has_help(verb: str) -> None:
-    assert [one.name for one in VERBS[verb].params if not getattr(one, "help", None)] == []
+    assert [one.name for one in VERBS[verb].params if len(getattr(one, "help", None) or "") < 2] == []

@@ -159,10 +159,10 @@ def _described(parameter: inspect.Parameter, helps: Mapping[str, str]) -> inspec
     """Returns a parameter as an option, or as an argument if it is given by its place; unless it says itself what it
     is. A string that a type is annotated with is shown in place of the type."""
     metadata, type_ = _metadata(parameter), parameter.annotation
-    if isinstance(metadata, OptionInfo | ArgumentInfo) or parameter.name not in helps:
+    if isinstance(metadata, OptionInfo | ArgumentInfo) or type_ is typer.Context:
         return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
     shown = metadata if isinstance(metadata, str) else None
-    help = helps[parameter.name].removesuffix(".")
+    help = helps.get(parameter.name, "").removesuffix(".")
     is_argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
     return _option_of(
         parameter.name, get_args(type_)[0] if shown else type_, parameter.default, help, is_argument, shown
