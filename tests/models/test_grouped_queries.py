@@ -12,6 +12,7 @@ from transduce.models.causal import CausalTransformerConfig, build_causal_transf
 from transduce.models.families import build_model
 from transduce.models.transformer import TransformerConfig
 from transduce.nn.attention import KeysValues
+from transduce.nn.positions import Span
 from transduce.nn.recording import record_attention
 from transduce.nn.self_attention import join_projections
 
@@ -48,7 +49,7 @@ def test_layers_of_llamas_attention_and_norms_with_the_same_weights_give_the_sam
         attn_implementation="eager",
     )
     model, ids = build(kv_heads=GROUPS, norm_kind="rms"), tokens()
-    hidden = model.decoder.embedding(ids, 0)
+    hidden = model.decoder.embedding(ids, Span(0, ids.shape[1]))
     positions = llama.LlamaRotaryEmbedding(config)(hidden, torch.arange(TIME)[None])
     future = torch.full((TIME, TIME), -torch.inf).triu(1)[None, None]
 

@@ -20,7 +20,7 @@ from toy_models import TRANSFORMER as SIZES
 from transduce.errors import ConfigError
 from transduce.models.transformer import TransformerConfig, build_transformer
 from transduce.nn.attention import MultiHeadAttention, fast_attention
-from transduce.nn.positions import LearnedPositions
+from transduce.nn.positions import LearnedPositions, Span
 from transduce.nn.recording import record_attention
 
 NAMES = [name for name in CONFIGS if name.startswith("transformer")]
@@ -65,7 +65,7 @@ def test_a_stack_of_pytorchs_layers_with_the_same_weights_gives_the_same(norm: s
     shape = {"d_model": 12, "nhead": 3, "dim_feedforward": 17, "dropout": 0.0, "batch_first": True}
     shape |= {"activation": activation, "norm_first": norm == "pre"}
 
-    memory = model.encoder.embedding(source, 0)
+    memory = model.encoder.embedding(source, Span(0, source.shape[1]))
     for layer in model.encoder.layers:
         theirs = nn.TransformerEncoderLayer(**shape)
         copy_attention(theirs.self_attn, layer.attention.attention)
@@ -74,7 +74,7 @@ def test_a_stack_of_pytorchs_layers_with_the_same_weights_gives_the_same(norm: s
     memory = model.encoder.norm(memory)
     assert_close(model.encode(source, is_real).hidden[is_real], memory[is_real], rtol=1e-5, atol=1e-5)
 
-    hidden = model.decoder.embedding(target, 0)
+    hidden = model.decoder.embedding(target, Span(0, target.shape[1]))
     for layer in model.decoder.layers:
         theirs = nn.TransformerDecoderLayer(**shape)
         copy_attention(theirs.self_attn, layer.attention.attention)

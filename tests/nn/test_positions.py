@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from transduce.nn.initialization import Initialization
-from transduce.nn.positions import LearnedPositions, NoPositions, Rotary, SinusoidalPositions, sinusoids
+from transduce.nn.positions import LearnedPositions, NoPositions, Rotary, SinusoidalPositions, Span, sinusoids
+from transduce.nn.ragged import Ragged
 
 
 @pytest.mark.parametrize("dim", [6, 7])
@@ -24,23 +25,23 @@ def test_sinusoids_are_the_papers_formula(dim: int) -> None:
 @pytest.mark.parametrize("positions", [SinusoidalPositions(6), LearnedPositions(9, 6, Initialization("scaled", 1))])
 def test_positions_from_a_start_are_those_of_the_whole(positions: SinusoidalPositions | LearnedPositions) -> None:
     embedded = torch.randn(2, 7, 6)
-    assert_close(positions(embedded[:, 3:], 3), positions(embedded, 0)[:, 3:])
-    added = positions(embedded, 0) - embedded
+    assert_close(positions(embedded[:, 3:], Span(3, 4)), positions(embedded, Span(0, 7))[:, 3:])
+    added = positions(embedded, Span(0, 7)) - embedded
     assert_close(added[0], added[1])
     assert not torch.allclose(added[0, 0], added[0, 1])
 
 
 def test_a_learned_table_ends_at_its_limit() -> None:
     positions = LearnedPositions(5, 6, Initialization("scaled", 1))
-    assert positions(torch.randn(2, 3, 6), 2).shape == (2, 3, 6)
+    assert positions(torch.randn(2, 3, 6), Span(2, 3)).shape == (2, 3, 6)
     for time, start in ((3, 3), (6, 0)):
         with pytest.raises(AssertionError, match="6 positions, but the table has 5"):
-            positions(torch.randn(2, time, 6), start)
+            positions(torch.randn(2, time, 6), Span(start, time))
 
 
 def test_no_positions_change_nothing() -> None:
     embedded = torch.randn(2, 3, 6)
-    assert_close(NoPositions()(embedded, 4), embedded, rtol=0, atol=0)
+    assert_close(NoPositions()(embedded, Span(4, 3)), embedded, rtol=0, atol=0)
 
 
 @settings(max_examples=20, deadline=None)
@@ -48,8 +49,8 @@ def test_no_positions_change_nothing() -> None:
 def test_rotary_scores_depend_on_relative_distance_alone(query_at: int, key_at: int, shift: int) -> None:
     torch.manual_seed(1)
     rotary, query, key = Rotary(6), torch.randn(2, 3, 1, 6), torch.randn(2, 3, 1, 6)
-    here = (rotary(query, query_at) * rotary(key, key_at)).sum(-1)
-    there = (rotary(query, query_at + shift) * rotary(key, key_at + shift)).sum(-1)
+    here = (rotary(query, Span(query_at, 1)) * rotary(key, Span(key_at, 1))).sum(-1)
+    there = (rotary(query, Span(query_at + shift, 1)) * rotary(key, Span(key_at + shift, 1))).sum(-1)
     assert_close(here, there, rtol=1e-4, atol=1e-4)
 
 
@@ -58,7 +59,7 @@ def test_rotary_turns_pairs_by_their_own_angles(is_compiling: bool, monkeypatch:
     monkeypatch.setattr(torch.compiler, "is_compiling", lambda: is_compiling)
     torch.manual_seed(2)
     heads = torch.randn(2, 3, 5, 4)
-    turned = Rotary(4)(heads, 7)
+    turned = Rotary(4)(heads, Span(7, 5))
     for time in range(5):
         for pair in range(2):
             angle = (7 + time) / 10000 ** (2 * pair / 4)
@@ -71,9 +72,25 @@ def test_rotary_turns_pairs_by_their_own_angles(is_compiling: bool, monkeypatch:
 def test_positions_have_no_end(kind: type[SinusoidalPositions] | type[Rotary]) -> None:
     torch.manual_seed(3)
     hidden = torch.randn(2, 3000, 4)
-    at_once = kind(4)(hidden, 0)
+    at_once = kind(4)(hidden, Span(0, 3000))
     in_parts = kind(4)
-    assert_close(torch.cat([in_parts(hidden[:, :7], 0), in_parts(hidden[:, 7:], 7)], 1), at_once, rtol=1e-3, atol=1e-3)
+    assert_close(
+        torch.cat([in_parts(hidden[:, :7], Span(0, 7)), in_parts(hidden[:, 7:], Span(7, 2993))], 1),
+        at_once,
+        rtol=1e-3,
+        atol=1e-3,
+    )
+
+
+@pytest.mark.parametrize(
+    "positions", [SinusoidalPositions(6), LearnedPositions(9, 6, Initialization("scaled", 1)), Rotary(6)]
+)
+def test_rows_side_by_side_have_the_positions_of_each(
+    positions: SinusoidalPositions | LearnedPositions | Rotary,
+) -> None:
+    padded = torch.randn(3, 5, 6)
+    rows = Ragged.of(torch.arange(5) < torch.tensor([[5], [2], [4]]))
+    assert_close(positions(rows.pack(padded), rows), rows.pack(positions(padded, Span(0, 5))))
 
 
 def test_rotary_needs_pairs() -> None:

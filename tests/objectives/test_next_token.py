@@ -1,9 +1,11 @@
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 from torch.testing import assert_close
 
+import fake_cuda
 from transduce.data.batch import SpecialIds, make_batch
 from transduce.models.scoring import score_tokens
 from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
@@ -69,3 +71,28 @@ def test_smoothing_is_spread_over_the_vocabulary_and_not_reported() -> None:
     assert_close(total, functional.cross_entropy(logits, target, label_smoothing=0.3, reduction="sum"))
     assert_close(plain, functional.cross_entropy(logits, target, reduction="sum"))
     assert not plain.requires_grad
+
+
+def test_rows_without_padding_give_the_loss_and_gradients_of_padded_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transduce.nn.ragged.HalfPrecision", (torch.float32,))  # to compare more than two digits
+    monkeypatch.setattr(fake_cuda, "FLASH_TYPES", (torch.float32,))
+    torch.manual_seed(1)
+    config = TransformerConfig(
+        encoder_layers=2, decoder_layers=2, dim=16, heads=2, feed_forward_dim=7, dropout=0.0, positions="rotary"
+    )
+    pairs: Pairs = [([3, 4, 5, 6, 7], [3]), ([8], [4, 5, 6]), ([9, 10], [7, 8])]
+    padded = build_transformer(config, 11, 13)
+    expected = loss_of(padded, pairs)
+    expected_gradients = torch.autograd.grad(expected[0], list(padded.parameters()))
+    with fake_cuda.fake_cuda() as work:
+        model = build_transformer(config, 11, 13)
+        model.load_state_dict(padded.state_dict())
+        model.to("cuda:0")
+        batch = make_batch([source for source, _ in pairs], [target for _, target in pairs], SPECIAL)
+        loss = NextToken(0.1)(model, batch.to(torch.device("cuda", 0)), None)
+        gradients = torch.autograd.grad(loss.total, list(model.parameters()))
+        assert work.attentions == {"flash": 6}  # two layers of the encoder, twice two of the decoder
+        found = (loss.total.detach().cpu(), loss.plain.cpu(), int(loss.tokens))
+        of_gpu = [gradient.cpu() for gradient in gradients]
+    assert_close(found, (expected[0].detach(), *expected[1:]))
+    assert_close(of_gpu, list(expected_gradients))

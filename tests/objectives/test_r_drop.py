@@ -68,7 +68,8 @@ class Example:
         self.is_real = torch.rand(self.rows, self.time) < 0.7
 
     def found(self, smoothing: float, weight: float) -> losses.CrossEntropy:
-        return paired_cross_entropy(self.hidden, self.output, self.target, self.is_real, smoothing, weight)
+        places = self.is_real.flatten().nonzero().squeeze(1)
+        return paired_cross_entropy(self.hidden, self.output, self.target, places, smoothing, weight)
 
     def reference(self, smoothing: float, weight: float) -> Tensor:
         logits = (self.output(of_pass)[self.is_real].float() for of_pass in self.hidden)

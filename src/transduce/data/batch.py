@@ -1,7 +1,7 @@
 """Token ids of several sentence pairs, padded to rectangles."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -9,6 +9,8 @@ from jaxtyping import Bool, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from transduce.data.transfer import OnDevice
+from transduce.nn.ragged import Ragged
 from transduce.shapes import Mask, Tokens
 
 
@@ -23,13 +25,9 @@ class Stream:
     is_backward: Bool[Tensor, " rows"] | None = None
     """True for streams read from the end of a text to its beginning; None if there are none."""
 
-    def to(self, device: torch.device) -> "Stream":
-        """Returns a copy on a device."""
-        return self if self.is_backward is None else replace(self, is_backward=self.is_backward.to(device))
-
 
 @dataclass(frozen=True)
-class Batch:
+class Batch(OnDevice):
     """Padded sentence pairs: a decoder reads `target_in`, begun by <bos>, and learns `target_out`, ended by <eos>."""
 
     source: Int[Tensor, "rows source_time"]
@@ -39,20 +37,20 @@ class Batch:
     target_is_real: Mask
     stream: Stream | None = None
     """The streams of running text that the rows continue; None for independent rows."""
+    source_rows: Ragged | None = None
+    """Where the real tokens of the source are; None in a batch made by hand."""
+    target_rows: Ragged | None = None
+    """Where the real tokens of the target are; None in a batch made by hand."""
 
     def __len__(self) -> int:
         return len(self.source)
 
-    def to(self, device: torch.device) -> "Batch":
-        """The same batch on a device."""
-        return Batch(
-            self.source.to(device),
-            self.source_is_real.to(device),
-            self.target_in.to(device),
-            self.target_out.to(device),
-            self.target_is_real.to(device),
-            None if self.stream is None else self.stream.to(device),
-        )
+    @property
+    def target_places(self) -> Int[Tensor, " tokens"]:
+        """Index of each real target token among rows * time."""
+        if self.target_rows is not None:
+            return self.target_rows.places
+        return self.target_is_real.flatten().nonzero().squeeze(1)
 
 
 @dataclass(frozen=True)
@@ -85,11 +83,19 @@ def make_batch(
     target_out, target_is_real = pad(targets, special.target_pad, end=special.target_eos)
     begin = torch.tensor([special.target_bos] * len(targets) if begins is None else begins)[:, None]
     target_in = torch.cat([begin, target_out[:, :-1]], 1)
-    return Batch(source, source_is_real, target_in, target_out, target_is_real)
+    return Batch(
+        source,
+        source_is_real,
+        target_in,
+        target_out,
+        target_is_real,
+        source_rows=Ragged.of(source_is_real),
+        target_rows=Ragged.of(target_is_real),
+    )
 
 
 def pad(rows: Sequence[Sequence[int] | NDArray[np.integer]], padding: int, end: int) -> tuple[Tokens, Mask]:
-    """Pad rows of ids, each ended by `end`; returns a rectangle and a mask of real tokens."""
+    """Pads rows of ids, each ended by `end`; returns a rectangle and a mask of real tokens."""
     lengths = np.array([len(row) + 1 for row in rows])
     ids = np.full((len(rows), lengths.max()), padding, dtype=np.int64)
     for row, values in enumerate(rows):

@@ -14,6 +14,7 @@ from transduce.data.examples import ExampleData, TextBatchingConfig
 from transduce.data.masking import Masking
 from transduce.data.planned import Epoch, PlannedData, Rows, largest_part
 from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length
+from transduce.data.transfer import OnDevice
 from transduce.errors import DataError
 from transduce.text.tokenizer import Tokenizer
 
@@ -22,7 +23,7 @@ SHORT = 0.1  # share of rows that are filled to a random length (Devlin et al. 2
 
 
 @dataclass(frozen=True)
-class MaskedBatch:
+class MaskedBatch(OnDevice):
     """Texts with hidden tokens, their original ids, and whether the second of two texts follows the first."""
 
     text: TextBatch
@@ -35,17 +36,6 @@ class MaskedBatch:
     words_per_row: float = 0.0
     """Mean number of hidden tokens in a row over the data: the same in all batches, so that the losses of a batch's
     parts add up to the batch's."""
-
-    def to(self, device: torch.device) -> "MaskedBatch":
-        """The same batch on a device."""
-        follows = None if self.follows is None else self.follows.to(device)
-        return replace(
-            self,
-            text=self.text.to(device),
-            places=self.places.to(device),
-            words=self.words.to(device),
-            follows=follows,
-        )
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 B = TypeVar("B", covariant=True)
@@ -15,13 +14,6 @@ Rows = NDArray[np.int64]
 
 Plan = list[Rows]
 """The rows of each batch, in the order of training."""
-
-
-class OnDevice(Protocol):
-    """A batch, whose contents only its objective knows."""
-
-    def to(self, device: torch.device) -> Any:
-        """The same batch on a device."""
 
 
 def in_order(rows: Rows, size: int) -> Plan:

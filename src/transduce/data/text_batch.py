@@ -8,26 +8,26 @@ import torch
 from numpy.typing import NDArray
 
 from transduce.data.batch import SpecialIds
+from transduce.data.transfer import OnDevice
+from transduce.nn.ragged import Ragged
 from transduce.shapes import Mask, Tokens
 
 Ids = Sequence[int] | NDArray[np.integer]
 
 
 @dataclass(frozen=True)
-class TextBatch:
+class TextBatch(OnDevice):
     """Input of an encoder: `[CLS] first [SEP]`, or `[CLS] first [SEP] second [SEP]`, one row each."""
 
     tokens: Tokens
     segments: Tokens
     """Segment ids: 0 for the first text, 1 for the second."""
     is_real: Mask
+    rows: Ragged | None = None
+    """Where the real tokens are; None in a batch made by hand."""
 
     def __len__(self) -> int:
         return len(self.tokens)
-
-    def to(self, device: torch.device) -> "TextBatch":
-        """The same batch on a device."""
-        return TextBatch(self.tokens.to(device), self.segments.to(device), self.is_real.to(device))
 
 
 def make_text_batch(rows: Sequence[tuple[Ids, Ids | None]], special: SpecialIds) -> TextBatch:
@@ -45,8 +45,8 @@ def make_text_batch(rows: Sequence[tuple[Ids, Ids | None]], special: SpecialIds)
             tokens[place, begin:end] = second
             tokens[place, end] = special.target_eos
             segments[place, begin : end + 1] = 1
-    is_real = np.arange(tokens.shape[1]) < lengths[:, None]
-    return TextBatch(torch.from_numpy(tokens), torch.from_numpy(segments), torch.from_numpy(is_real))
+    is_real = torch.from_numpy(np.arange(tokens.shape[1]) < lengths[:, None])
+    return TextBatch(torch.from_numpy(tokens), torch.from_numpy(segments), is_real, Ragged.of(is_real))
 
 
 def row_length(first: Ids, second: Ids | None) -> int:

@@ -11,6 +11,7 @@ from transduce.config import Settings
 from transduce.data.batch import Batch, Stream
 from transduce.data.planned import Epoch, PlannedData, Rows, in_order
 from transduce.data.text_store import TextStore
+from transduce.nn.ragged import Ragged
 from transduce.ranges import PositiveInt
 
 
@@ -91,4 +92,4 @@ def batch_of(rows: Sequence[NDArray[np.integer]], stream: Stream | None = None) 
     ids = torch.from_numpy(np.stack(rows).astype(np.int64))
     nothing = ids[:, :0]
     is_real = torch.ones_like(ids[:, 1:], dtype=torch.bool)
-    return Batch(nothing, nothing.bool(), ids[:, :-1], ids[:, 1:], is_real, stream)
+    return Batch(nothing, nothing.bool(), ids[:, :-1], ids[:, 1:], is_real, stream, target_rows=Ragged.of(is_real))

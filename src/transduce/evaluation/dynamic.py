@@ -51,7 +51,7 @@ def read_dynamically(
             if state is None or not isinstance(adapted, SegmentRecurrence):
                 state = adapted.start(adapted.encode(batch.source, batch.source_is_real))
             hidden, state = adapted.decoder.read(batch.target_in, state)
-            loss = cross_entropy(hidden, adapted.decoder.output, batch.target_out, batch.target_is_real)
+            loss = cross_entropy(hidden, adapted.decoder.output, batch.target_out, batch.target_places)
             gradients = torch.autograd.grad(loss.smoothed / batch.target_out.numel(), weights, allow_unused=True)
         yield loss.log_probabilities[0].cpu()
         if isinstance(adapted, SegmentRecurrence):

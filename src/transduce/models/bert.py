@@ -12,7 +12,8 @@ from transduce.models.stack import Parts, StackConfig
 from transduce.nn.attention import MultiHeadAttention, split_heads
 from transduce.nn.layers import Activation, Dropout, FeedForward, Residual, layer_list
 from transduce.nn.packing import Packed, Packing
-from transduce.nn.positions import LearnedPositions
+from transduce.nn.positions import LearnedPositions, Span
+from transduce.nn.ragged import Ragged, RowsApart
 from transduce.ranges import Layers, PositiveShare, ShareBelowOne, Width
 from transduce.shapes import Hidden, Mask, Tokens
 
@@ -148,9 +149,9 @@ class Bert(TextEncoder):
         """See Rearranges."""
         return Packing.of(is_real).spread(hidden)
 
-    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
+    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask, rows: Ragged | None = None) -> EncodedText:
         """See TextEncoder."""
-        packing = Packing.of(is_real)
+        packing = Packing.of(is_real, rows)
         hidden = self.embedding(tokens, segments, packing)
         for layer in self.layers:
             hidden = layer(hidden, packing)
@@ -177,7 +178,7 @@ class BertEmbedding(nn.Module):
 
     def forward(self, tokens: Tokens, segments: Tokens, packing: Packing) -> Packed:
         """[1, tokens, dim] of the real ones of [rows, time]."""
-        summed: Hidden = self.positions(self.table(tokens) + self.segments(segments), 0)
+        summed: Hidden = self.positions(self.table(tokens) + self.segments(segments), Span(0, tokens.shape[1]))
         return self.dropout(self.norm(packing.pack(summed)))
 
 
@@ -203,6 +204,9 @@ class PackedLayer(nn.Module):
         def attend(x: Packed) -> Packed:
             part = self.attention
             queries, known = part.query(x), part.key_value(x)
+            if packing.rows is not None and part.takes_ragged:
+                may_attend = RowsApart(packing.rows, packing.rows)
+                return part(split_heads(queries, part.heads), part.split(known), may_attend)
             contexts = [
                 block.pack(
                     part.attend(

@@ -18,7 +18,7 @@ from transduce.models.stack import (
 from transduce.nn.initialization import InitializationKind
 from transduce.nn.layers import Activation, layer_list
 from transduce.nn.masks import padding_mask
-from transduce.nn.self_attention import Span
+from transduce.nn.positions import Span
 from transduce.nn.state import AttentionState
 from transduce.ranges import Layers
 from transduce.shapes import Hidden, Mask, Tokens
@@ -101,7 +101,7 @@ class CausalDecoder(Decoder[AttentionState]):
     def read(self, tokens: Tokens, state: AttentionState) -> tuple[Hidden, AttentionState]:
         """See Decoder."""
         span = Span(state.position, tokens.shape[1])
-        embedded = self.embedding(tokens, span.start)
+        embedded = self.embedding(tokens, span)
         may_attend, past = state.extend(span.time)
         hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row side by side
         caches = []

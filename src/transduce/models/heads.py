@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from transduce.config import Settings
 from transduce.models.interface import EncodedText, Pooling, TextEncoder
 from transduce.nn.layers import ACTIVATIONS, Dropout
+from transduce.nn.ragged import Ragged
 from transduce.ranges import PositiveFloat, PositiveInt, PositiveShare, ShareBelowOne
 from transduce.shapes import Mask, Tokens
 
@@ -179,9 +180,9 @@ class EncoderModel(nn.Module):
         self.encoder = encoder
         self.head = head
 
-    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> Tensor:
+    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask, rows: Ragged | None = None) -> Tensor:
         """The head's output, [rows, outputs] or [rows, time, outputs]; without a head, the texts' hidden vectors."""
-        encoded: EncodedText = self.encoder(tokens, segments, is_real)
+        encoded: EncodedText = self.encoder(tokens, segments, is_real, rows)
         return encoded.hidden if self.head is None else self.head(encoded)
 
 

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from transduce.nn.adaptive import AdaptiveOutput
+from transduce.nn.ragged import Ragged, RaggedHidden, RaggedTokens
 from transduce.nn.state import Carried, CarriedState, DecoderState
 from transduce.shapes import Hidden, Logits, Mask, Tokens
 
@@ -124,6 +125,26 @@ class EncoderDecoder(nn.Module, ABC, Generic[State]):
         """The decoder's state before the first target token, one row a sentence."""
 
 
+@runtime_checkable
+class ReadsRagged(Protocol):
+    """A model that can read whole sentence pairs without their padding, where its device has kernels for it."""
+
+    @property
+    def takes_ragged(self) -> bool:
+        """True if it can as it is: in training or not, on its device, in its precision."""
+        ...
+
+    def read_ragged(
+        self,
+        source: RaggedTokens,
+        of_source: Ragged,
+        target: RaggedTokens,
+        of_target: Ragged,
+    ) -> RaggedHidden:
+        """Hidden states before the output layer for all real target tokens, from all true ones before each."""
+        ...
+
+
 class SegmentRecurrence(EncoderDecoder[CarriedTo]):
     """A language model that reads a text segment by segment and goes on from a bounded memory of what came before.
 
@@ -214,8 +235,11 @@ class TextEncoder(nn.Module, ABC):
         """See Layered."""
 
     @abstractmethod
-    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
-        """Reads token ids; `segments` says which of two texts each belongs to, 0 or 1."""
+    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask, rows: Ragged | None = None) -> EncodedText:
+        """Reads token ids; `segments` says which of two texts each belongs to, 0 or 1.
+
+        `rows` may say where real tokens are: what an encoder would otherwise ask a GPU, and wait for.
+        """
 
     def pooled(self, hidden: Hidden, is_real: Mask) -> EncodedText:
         """Vectors of tokens, [rows, time, dim], with the vector of each text that the pooler makes of its first."""

@@ -8,7 +8,7 @@ from torch import nn
 
 from transduce.config import Settings
 from transduce.nn.adaptive import AdaptiveEmbedding
-from transduce.nn.attention import MultiHeadAttention
+from transduce.nn.attention import AnyMask, MultiHeadAttention
 from transduce.nn.cache import Cache
 from transduce.nn.initialization import Initialization, InitializationKind
 from transduce.nn.layers import (
@@ -22,10 +22,10 @@ from transduce.nn.layers import (
     VariationalDropout,
     WordDropout,
 )
-from transduce.nn.masks import AttentionMask
-from transduce.nn.positions import LearnedPositions, NoPositions, Positions, Rotary, SinusoidalPositions
+from transduce.nn.positions import LearnedPositions, NoPositions, Positions, Rotary, SinusoidalPositions, Span
+from transduce.nn.ragged import Ragged
 from transduce.nn.relative_attention import RelativeSelfAttention
-from transduce.nn.self_attention import SelfAttention, Span
+from transduce.nn.self_attention import SelfAttention
 from transduce.ranges import ShareBelowOne, Width
 from transduce.shapes import Hidden, Tokens
 
@@ -114,21 +114,21 @@ class SelfAttentionLayer(nn.Module):
         self.around_attention, self.around_feed_forward = residuals
 
     def forward(
-        self, hidden: Hidden, span: Span, may_attend: AttentionMask | None, cache: Cache
+        self, hidden: Hidden, at: Span | Ragged, may_attend: AnyMask | None, cache: Cache
     ) -> tuple[Hidden, Cache]:
         """[rows, time, dim] to the same shape, and the cache with these positions' keys and values."""
 
         def attend(x: Hidden) -> Hidden:
             nonlocal cache
-            x, cache = self.attention(x, span, may_attend, cache)
+            x, cache = self.attention(x, at, may_attend, cache)
             return x
 
         hidden = self.around_attention(hidden, attend)
         return self.around_feed_forward(hidden, self.feed_forward), cache
 
-    def read_whole(self, hidden: Hidden, may_attend: AttentionMask | None) -> Hidden:
+    def read_whole(self, hidden: Hidden, may_attend: AnyMask | None, at: Span | Ragged | None = None) -> Hidden:
         """[rows, time, dim] of whole sequences to the same shape."""
-        return self(hidden, Span(0, hidden.shape[1]), may_attend, self.attention.empty_cache(hidden))[0]
+        return self(hidden, at or Span(0, hidden.shape[1]), may_attend, self.attention.empty_cache(hidden))[0]
 
 
 class Embedding(nn.Module):
@@ -141,12 +141,12 @@ class Embedding(nn.Module):
         self.positions = positions
         self.dropout = dropout
 
-    def forward(self, tokens: Tokens, start: int) -> Hidden:
-        """[rows, time, dim] of tokens that stand at positions start, start + 1, ..."""
+    def forward(self, tokens: Tokens, at: Span | Ragged) -> Hidden:
+        """[rows, time, dim] of tokens at these positions."""
         embedded = self.table(tokens)
         if self.scale != 1:
             embedded = embedded * self.scale  # keeps embeddings as large as positions (section 3.4)
-        return self.dropout(self.positions(embedded, start))
+        return self.dropout(self.positions(embedded, at))
 
 
 class TextEmbedding(nn.Module):

@@ -17,11 +17,13 @@ from transduce.models.stack import (
     rotary_positions,
 )
 from transduce.models.tying import Tie, token_tables
-from transduce.nn.attention import KeysValues, MultiHeadAttention
+from transduce.nn.attention import AnyMask, KeysValues, MultiHeadAttention
 from transduce.nn.cache import Cache
 from transduce.nn.layers import FeedForward, Residual, layer_list
-from transduce.nn.masks import AttentionMask, SourceMask, padding_mask
-from transduce.nn.self_attention import SelfAttention, Span
+from transduce.nn.masks import SourceMask, padding_mask
+from transduce.nn.positions import Span
+from transduce.nn.ragged import Ragged, RaggedHidden, RaggedTokens, RowsApart
+from transduce.nn.self_attention import SelfAttention
 from transduce.nn.state import AttentionState
 from transduce.ranges import Layers, NonNegativeInt
 from transduce.shapes import Hidden, Mask, Tokens
@@ -108,6 +110,20 @@ class Transformer(EncoderDecoder[AttentionState]):
         """Project the memory once for all steps to come."""
         return self.decoder.start(memory)
 
+    @property
+    def takes_ragged(self) -> bool:
+        """See ReadsRagged."""
+        return self.decoder.first_token is None and self.decoder.layers[0].cross_attention.takes_ragged
+
+    def read_ragged(
+        self, source: RaggedTokens, of_source: Ragged, target: RaggedTokens, of_target: Ragged
+    ) -> RaggedHidden:
+        """See ReadsRagged."""
+        memory = self.encoder.embedding(source, of_source)  # [1, source tokens, dim]
+        for layer in self.encoder.layers:
+            memory = layer.read_whole(memory, RowsApart(of_source, of_source), of_source)
+        return self.decoder.read_ragged(target, of_target, self.encoder.norm(memory), of_source)
+
 
 class TransformerEncoder(nn.Module):
     """Layers of self-attention over the whole source."""
@@ -125,7 +141,7 @@ class TransformerEncoder(nn.Module):
 
     def forward(self, source: Tokens, is_real: Mask) -> Hidden:
         """[sentences, time, dim]; what stands at padding means nothing."""
-        return self.read(self.embedding(source, start=0), is_real)
+        return self.read(self.embedding(source, Span(0, source.shape[1])), is_real)
 
     def read(self, hidden: Hidden, is_real: Mask) -> Hidden:
         """Runs the layers on embedded tokens, [sentences, time, dim]."""
@@ -169,16 +185,27 @@ class TransformerDecoder(Decoder[AttentionState]):
 
     def read(self, tokens: Tokens, state: AttentionState) -> tuple[Hidden, AttentionState]:
         """See Decoder."""
-        start, time = state.position, tokens.shape[1]
-        embedded = self.embedding(tokens, start)
-        may_attend, past = state.extend(time)
+        span = Span(state.position, tokens.shape[1])
+        embedded = self.embedding(tokens, span)
+        may_attend, past = state.extend(span.time)
         hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row side by side
         caches = []
         for layer, source, cache in zip(self.layers, state.source, state.cache, strict=True):
-            hidden, cache = layer(hidden, Span(start, time), may_attend, cache, source, state.source_may_attend)
+            hidden, cache = layer(hidden, span, may_attend, cache, source, state.source_may_attend)
             caches.append(cache)
-        after = replace(state, cache=tuple(caches), position=start + time, past=past)
+        after = replace(state, cache=tuple(caches), position=span.start + span.time, past=past)
         return self.norm(hidden).view_as(embedded), after
+
+    def read_ragged(
+        self, target: RaggedTokens, of_target: Ragged, memory: RaggedHidden, of_source: Ragged
+    ) -> RaggedHidden:
+        """See ReadsRagged; the memory is the encoder's output."""
+        hidden = self.embedding(target, of_target)  # [1, target tokens, dim]
+        before, source = RowsApart(of_target, of_target, is_causal=True), RowsApart(of_target, of_source)
+        for layer in self.layers:
+            cache, projected = layer.attention.empty_cache(hidden), layer.cross_attention.project(memory)
+            hidden, _ = layer(hidden, of_target, before, cache, projected, source)
+        return self.norm(hidden)
 
 
 class DecoderLayer(nn.Module):
@@ -200,22 +227,21 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         hidden: Hidden,
-        span: Span,
-        may_attend: AttentionMask | None,
+        at: Span | Ragged,
+        may_attend: AnyMask | None,
         cache: Cache,
         source: KeysValues,
-        source_may_attend: SourceMask,
+        source_may_attend: SourceMask | RowsApart,
     ) -> tuple[Hidden, Cache]:
         """[rows, time, dim] to the same shape, and the cache with these positions' keys and values."""
 
         def attend_to_target(x: Hidden) -> Hidden:
             nonlocal cache
-            x, cache = self.attention(x, span, may_attend, cache)
+            x, cache = self.attention(x, at, may_attend, cache)
             return x
 
         def attend_to_source(x: Hidden) -> Hidden:
-            sentences = len(source_may_attend)
-            folded = x.view(sentences, -1, x.shape[-1])  # [sentences, rows_per_sentence * time, dim]
+            folded = x.view(len(source.keys), -1, x.shape[-1])  # [sentences, rows_per_sentence * time, dim]
             queries = self.cross_attention.queries(folded)
             return self.cross_attention(queries, source, source_may_attend).view_as(x)
 

@@ -7,6 +7,8 @@ from torch import nn
 from transduce.models.interface import EncodedText, TextEncoder
 from transduce.models.stack import Parts, PositionedStackConfig, position_encoding, rotary_positions
 from transduce.models.transformer import TransformerConfig, TransformerEncoder
+from transduce.nn.positions import Span
+from transduce.nn.ragged import Ragged
 from transduce.ranges import Layers
 from transduce.shapes import Mask, Tokens
 
@@ -70,7 +72,7 @@ class TransformerTextEncoder(TextEncoder):
         """See TextEncoder."""
         return self.encoder.blocks
 
-    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
+    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask, rows: Ragged | None = None) -> EncodedText:
         """See TextEncoder."""
-        embedded = self.encoder.embedding(tokens, start=0) + self.segments(segments)
+        embedded = self.encoder.embedding(tokens, Span(0, tokens.shape[1])) + self.segments(segments)
         return self.pooled(self.encoder.read(embedded, is_real), is_real)

@@ -16,6 +16,7 @@ from transduce.nn.initialization import Initialization, InitializationKind
 from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual, layer_list
 from transduce.nn.masks import AttentionMask, memory_mask, padding_mask
 from transduce.nn.permutation import FactorizationOrder
+from transduce.nn.ragged import Ragged
 from transduce.nn.relative_attention import (
     Past,
     ProjectedDistances,
@@ -330,14 +331,14 @@ class XLNetEncoder(TextEncoder):
         back = _first_to_last(is_real).argsort(1)[..., None].expand_as(hidden)
         return hidden.gather(1, back)
 
-    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask) -> EncodedText:
+    def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask, rows: Ragged | None = None) -> EncodedText:
         """See TextEncoder."""
-        (rows, time), last = tokens.shape, is_real.sum(1, keepdim=True) - 1
+        (count, time), last = tokens.shape, is_real.sum(1, keepdim=True) - 1
         from_first = _first_to_last(is_real)
         tokens = tokens.gather(1, from_first)
         segments = segments.gather(1, from_first).scatter(1, last, CLASS_SEGMENT)
         content, may_attend, different = self.stack.embed(tokens), padding_mask(is_real), _different(segments, 0)
-        distances, past = self.stack.distances(time - 1, -time), self.stack.empty_past(rows)
+        distances, past = self.stack.distances(time - 1, -time), self.stack.empty_past(count)
         for layer, own, nothing in zip(self.stack.layers, distances, past, strict=True):
             keys_values, _ = layer.remember(content, nothing, 1)
             content = layer(content, keys_values, partial(_shifted, distances=own, keys=time), may_attend, different)

@@ -13,7 +13,8 @@ from torch.nn import functional
 from transduce.nn import cpu
 from transduce.nn.initialization import Initialization
 from transduce.nn.layers import Dropout
-from transduce.nn.masks import AttentionMask, masked_softmax
+from transduce.nn.masks import AttentionMask, Causal, causal_mask, masked_softmax
+from transduce.nn.ragged import RowsApart, ragged_attention, takes_ragged
 from transduce.nn.recording import Write, write_nothing
 from transduce.shapes import Hidden
 
@@ -94,6 +95,14 @@ def fused_attention(
     return functional.scaled_dot_product_attention(query, keys, values, may_attend, dropout.share)
 
 
+def causal_attention(query: Queries, keys: Keys, values: Values, dropout: Dropout) -> Context:
+    """The same of whole rows whose queries may attend up to their own position, by kernels that need no mask."""
+    is_grouped = query.shape[1] != keys.shape[1]
+    return functional.scaled_dot_product_attention(
+        query, keys, values, dropout_p=dropout.share, is_causal=True, enable_gqa=is_grouped
+    )
+
+
 def fast_attention(
     query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
 ) -> Context:
@@ -101,6 +110,10 @@ def fast_attention(
     is_slow = query.device.type == "cpu" and cpu.is_fused_slow(query, keys, dropout.share)
     kernel = attention if is_slow else fused_attention
     return kernel(query, keys, values, may_attend, dropout)
+
+
+AnyMask = AttentionMask | Causal | RowsApart
+"""A mask as a tensor, or one that kernels of a GPU know without a tensor."""
 
 
 class MultiHeadAttention(nn.Module):
@@ -144,6 +157,12 @@ class MultiHeadAttention(nn.Module):
         for layer in (self.query, self.key_value, self.output):
             nn.init.zeros_(layer.bias)
 
+    @property
+    def takes_ragged(self) -> bool:
+        """True if rows without padding can be attended to, on the device and in the precision of the weights."""
+        weight = next(self.parameters())
+        return takes_ragged(weight.device, weight.dtype, self.key_dim, self.value_dim, self.dropout.share)
+
     def queries(self, hidden: Hidden) -> Heads:
         """One query a head and position."""
         return split_heads(self.query(hidden), self.heads)  # [rows, heads, queries, key_dim]
@@ -168,15 +187,22 @@ class MultiHeadAttention(nn.Module):
         return KeysValues.empty(like, self.kv_heads, self.key_dim, self.value_dim)
 
     def forward(
-        self, query: Queries, memory: KeysValues, may_attend: AttentionMask | None
+        self, query: Queries, memory: KeysValues, may_attend: AnyMask | None
     ) -> Float[Tensor, "rows queries dim"]:
         """Attend with projected queries to projected keys and values; [rows, queries, dim]."""
         return self.output(self.attend(query, memory, may_attend))
 
     def attend(
-        self, query: Queries, memory: KeysValues, may_attend: AttentionMask | None
+        self, query: Queries, memory: KeysValues, may_attend: AnyMask | None
     ) -> Float[Tensor, "rows queries heads_dim"]:
         """The heads' contexts side by side, before they are projected back."""
+        if isinstance(may_attend, RowsApart):
+            return ragged_attention(query, memory.keys, memory.values, may_attend).transpose(1, 2).flatten(-2)
+        if isinstance(may_attend, Causal):
+            if self.kernel is fast_attention:
+                context = causal_attention(query, memory.keys, memory.values, self.dropout)
+                return context.transpose(1, 2).flatten(-2)
+            may_attend = causal_mask(query.shape[2], memory.keys.shape[2], query.device)
         group = self.heads // self.kv_heads
         if group > 1:  # the queries of a group ask the same keys, side by side, which are not copied
             query = query.unflatten(1, (-1, group)).flatten(2, 3)  # [rows, kv_heads, group * queries, key_dim]

@@ -12,6 +12,7 @@ from torch.nn import functional
 from transduce.nn.adaptive import AdaptiveOutput
 
 PROJECTED_AT_ONCE = 1024  # tokens whose logits exist at the same time, enough to keep the matrix products large
+LOGITS_OF_GPU = 2**27  # logits that exist at the same time on a GPU, where each chunk of tokens costs launches
 NORMALIZED_AT_ONCE = 128  # tokens whose logits have float32 copies on a CPU, few enough to stay near the cache
 
 
@@ -35,31 +36,35 @@ def cross_entropy(
     hidden: Float[Tensor, "*positions dim"],
     output: nn.Linear | AdaptiveOutput,
     target: Int[Tensor, "*positions"],
-    is_real: Bool[Tensor, "*positions"],
+    places: Int[Tensor, " tokens"] | None,
     smoothing: float = 0.0,
 ) -> CrossEntropy:
-    """Sum of -log p(target) over real positions, where p is the softmax of `output(hidden)`.
+    """Sum of -log p(target) over real positions, where p is the softmax of `output(hidden)`; `places` are the indices
+    of these among the flattened positions, None where all are real.
 
     Smoothing spreads that share of the target's probability over the whole vocabulary (Szegedy et al. 2016); an
     adaptive softmax takes none. Padding is not projected.
     """
     if isinstance(output, AdaptiveOutput):
         assert not smoothing, "an adaptive softmax is not smoothed: callers check it"
-        smoothed, of_real = _adaptive(hidden[is_real], output, target[is_real])
+        smoothed, of_real = _adaptive(_chosen(hidden, places, 1), output, _chosen(target, places, 0))
     else:
         smoothed, of_real = _CrossEntropy.apply(  # type: ignore[no-untyped-call]
-            hidden[is_real], output.weight, output.bias, target[is_real], smoothing, torch.is_grad_enabled()
+            _chosen(hidden, places, 1),
+            output.weight,
+            output.bias,
+            _chosen(target, places, 0),
+            smoothing,
+            torch.is_grad_enabled(),
         )
-    log_probabilities = torch.zeros(target.shape, dtype=torch.float32, device=target.device)
-    log_probabilities[is_real] = of_real
-    return CrossEntropy(smoothed, log_probabilities)
+    return CrossEntropy(smoothed, _put_back(of_real, places, target))
 
 
 def paired_cross_entropy(
     hidden: Float[Tensor, "passes=2 *positions dim"],
     output: nn.Linear,
     target: Int[Tensor, "*positions"],
-    is_real: Bool[Tensor, "*positions"],
+    places: Int[Tensor, " tokens"] | None,
     smoothing: float,
     divergence_weight: float,
 ) -> CrossEntropy:
@@ -69,17 +74,29 @@ def paired_cross_entropy(
     Kullback-Leibler divergences between their predictions, summed over real positions. Padding is not projected.
     """
     smoothed, of_real = _PairedCrossEntropy.apply(  # type: ignore[no-untyped-call]
-        torch.cat([of_pass[is_real] for of_pass in hidden]),
+        torch.cat([_chosen(of_pass, places, 1) for of_pass in hidden]),
         output.weight,
         output.bias,
-        target[is_real],
+        _chosen(target, places, 0),
         smoothing,
         divergence_weight,
         torch.is_grad_enabled(),
     )
-    log_probabilities = torch.zeros(2, *target.shape, dtype=torch.float32, device=target.device)
-    log_probabilities[:, is_real] = of_real
+    log_probabilities = torch.stack([_put_back(of_pass, places, target) for of_pass in of_real])
     return CrossEntropy(smoothed, log_probabilities, passes=2)
+
+
+def _chosen(tensor: Tensor, places: Tensor | None, kept: int) -> Tensor:
+    """What stands at some positions, all but the last `kept` axes flattened."""
+    flat = tensor.flatten(0, tensor.dim() - 1 - kept)
+    return flat if places is None else flat.index_select(0, places)
+
+
+def _put_back(of_real: Tensor, places: Tensor | None, target: Tensor) -> Tensor:
+    """The numbers of real positions in the shape of the targets, 0 elsewhere."""
+    if places is None:
+        return of_real.view(target.shape)
+    return of_real.new_zeros(target.numel()).index_copy(0, places, of_real).view(target.shape)
 
 
 @torch.no_grad()
@@ -138,8 +155,9 @@ class _CrossEntropy(torch.autograd.Function):
         _, weight_learns, bias_learns, *_ = ctx.needs_input_grad
         gradients = _Gradients(hidden, weight, weight_learns, bias_learns)
         smoothed, log_probabilities = [hidden.new_zeros((), dtype=torch.float32)], [hidden.new_zeros(0).float()]
-        for start in range(0, len(hidden), PROJECTED_AT_ONCE):
-            rows = slice(start, start + PROJECTED_AT_ONCE)
+        at_once = _projected_at_once(weight)
+        for start in range(0, len(hidden), at_once):
+            rows = slice(start, start + at_once)
             logits = functional.linear(hidden[rows], weight, bias)  # [tokens, vocabulary]
             for part, chosen in _normalized_at_once(logits, target[rows]):
                 losses, found = _normalize(part, chosen, smoothing, is_learning)
@@ -174,8 +192,9 @@ class _PairedCrossEntropy(torch.autograd.Function):
         _, weight_learns, bias_learns, *_ = ctx.needs_input_grad
         gradients, tokens = _Gradients(hidden, weight, weight_learns, bias_learns), len(target)
         smoothed, log_probabilities = [hidden.new_zeros((), dtype=torch.float32)], [hidden.new_zeros(2, 0).float()]
-        for start in range(0, tokens, PROJECTED_AT_ONCE // 2):
-            stop = min(start + PROJECTED_AT_ONCE // 2, tokens)
+        at_once = _projected_at_once(weight) // 2
+        for start in range(0, tokens, at_once):
+            stop = min(start + at_once, tokens)
             both = slice(start, stop), slice(tokens + start, tokens + stop)
             first, second = (functional.linear(hidden[rows], weight, bias) for rows in both)  # [tokens, vocabulary]
             of_first, of_second = (_normalized_at_once(logits, target[start:stop]) for logits in (first, second))
@@ -231,9 +250,16 @@ def _plus(total: Tensor | None, part: Tensor) -> Tensor:
     return part if total is None else total.float().add_(part)
 
 
+def _projected_at_once(weight: Tensor) -> int:
+    """Tokens whose logits, as many as the weight has rows, exist at the same time."""
+    if weight.device.type == "cpu":
+        return PROJECTED_AT_ONCE
+    return max(LOGITS_OF_GPU // len(weight) // PROJECTED_AT_ONCE, 1) * PROJECTED_AT_ONCE
+
+
 def _normalized_at_once(logits: Tensor, target: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
     """Some logits at a time, and their targets, [tokens, 1]."""
-    at_once = NORMALIZED_AT_ONCE if logits.device.type == "cpu" else PROJECTED_AT_ONCE
+    at_once = NORMALIZED_AT_ONCE if logits.device.type == "cpu" else max(len(logits), 1)
     return zip(logits.split(at_once), target[:, None].split(at_once), strict=True)
 
 

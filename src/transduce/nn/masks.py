@@ -13,6 +13,14 @@ SourceMask = Bool[Tensor, "sentences 1 1 source_time"]
 Ancestry = Bool[Tensor, "sentences hypotheses _"]  # of the keys that a sentence's hypotheses share, those of each
 
 
+class Causal:
+    """The mask of whole rows by which each query may attend to keys up to its own position, without a tensor: kernels
+    of a GPU know it by name, and take a slower way with any mask that is a tensor."""
+
+
+CAUSAL = Causal()
+
+
 def masked_softmax(
     scores: Float[Tensor, "rows heads queries keys"], may_attend: AttentionMask | None, further: int = 1
 ) -> Float[Tensor, "rows heads queries _"]:

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transduce.nn.masks import AttentionMask, padding_mask
+from transduce.nn.ragged import Ragged
 from transduce.shapes import Hidden, Mask
 
 Packed = Float[Tensor, "1 tokens dim"]
@@ -63,10 +64,18 @@ class Packing:
     """All rows."""
     blocks: Sequence[Block]
     """The same rows, as many at once as attention takes: rows of similar length should follow one another."""
+    rows: Ragged | None = None
+    """The same rows as attention without rectangles takes them, if that is known."""
 
     @staticmethod
-    def of(is_real: Mask) -> "Packing":
-        """The packing of rows with this padding."""
+    def of(is_real: Mask, rows: Ragged | None = None) -> "Packing":
+        """The packing of rows with this padding; `rows` says on a GPU where their real tokens are."""
+        if rows is not None and is_real.device.type != "cpu":
+            count, time = is_real.shape
+            is_full = rows.time == count * time
+            places, may_attend = (None, None) if is_full else (rows.places, padding_mask(is_real))
+            whole = Block(count, time, 0, rows.time, places, may_attend)
+            return Packing(whole, [whole], rows)
         lengths = is_real.sum(1).tolist()
         whole = Block.of(is_real, 0, sum(lengths))
         if is_real.device.type != "cpu" or is_real.shape[0] * is_real.shape[1] ** 2 <= MOST_WEIGHTS:

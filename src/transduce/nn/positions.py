@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -10,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from transduce.nn.initialization import Initialization
+from transduce.nn.ragged import Ragged
 from transduce.shapes import Hidden
 
 Pairs = Float[Tensor, "*any time pairs 2"]
@@ -19,6 +21,15 @@ MIN_ROWS = 1024
 """Positions that a table is first made for; a longer one is made when one is asked for."""
 
 
+@dataclass(frozen=True)
+class Span:
+    """Positions that follow one another."""
+
+    start: int
+    time: int
+    """Number of positions."""
+
+
 class Table:
     """A row for each position, made when they are first asked for; no weights: it is neither trained nor saved."""
 
@@ -26,13 +37,19 @@ class Table:
         self._make = make
         self._rows = torch.empty(0)
 
-    def __call__(self, start: int, stop: int, device: torch.device) -> Tensor:
-        """The rows of positions from start to before stop."""
+    def __call__(self, at: Span | Ragged, device: torch.device) -> Tensor:
+        """The rows of some positions, [time, ...]."""
+        stop = at.longest if isinstance(at, Ragged) else at.start + at.time
         rows = self._rows
         if len(rows) < stop or rows.device != device:
             with torch.inference_mode(False):  # a table first used in inference is kept for training too
                 rows = self._rows = self._make(max(2 * stop, MIN_ROWS)).clone().to(device)  # a view of nothing else
-        return rows[start:stop]
+        return rows_at(rows, at)
+
+
+def rows_at(rows: Tensor, at: Span | Ragged) -> Tensor:
+    """The rows [time, ...] of a table of positions from 0, [positions, ...]."""
+    return rows.index_select(0, at.positions) if isinstance(at, Ragged) else rows[at.start : at.start + at.time]
 
 
 SinusoidKind = Literal["sinusoidal", "concatenated", "fairseq"]
@@ -48,9 +65,9 @@ class SinusoidalPositions(nn.Module):
         self.dim = dim
         self.table = Table(partial(SINUSOIDS[kind], dim=dim))
 
-    def forward(self, embedded: Hidden, start: int) -> Hidden:
-        """The embeddings plus the vectors of positions start, start + 1, ..."""
-        return embedded + self.table(start, start + embedded.shape[1], embedded.device).to(embedded.dtype)
+    def forward(self, embedded: Hidden, at: Span | Ragged) -> Hidden:
+        """The embeddings plus the vectors of their positions."""
+        return embedded + self.table(at, embedded.device).to(embedded.dtype)
 
 
 class LearnedPositions(nn.Module):
@@ -62,11 +79,11 @@ class LearnedPositions(nn.Module):
         self.weight = nn.Parameter(torch.empty(limit, dim))
         initialization.embedding(self.weight)
 
-    def forward(self, embedded: Hidden, start: int) -> Hidden:
-        """The embeddings plus the vectors of positions start, start + 1, ..., which must be below the limit."""
-        stop = start + embedded.shape[1]
+    def forward(self, embedded: Hidden, at: Span | Ragged) -> Hidden:
+        """The embeddings plus the vectors of their positions, which must be below the limit."""
+        stop = at.longest if isinstance(at, Ragged) else at.start + at.time
         assert stop <= self.limit, f"{stop} positions, but the table has {self.limit}: callers check lengths"
-        return embedded + self.weight[start:stop]
+        return embedded + rows_at(self.weight, at)
 
 
 class NoPositions(nn.Module):
@@ -74,7 +91,7 @@ class NoPositions(nn.Module):
 
     limit: int | None = None
 
-    def forward(self, embedded: Hidden, start: int) -> Hidden:
+    def forward(self, embedded: Hidden, at: Span | Ragged) -> Hidden:
         """The embeddings unchanged."""
         return embedded
 
@@ -91,9 +108,11 @@ class Rotary(nn.Module):
         self.dim = head_dim
         self.table = Table(partial(turns, dim=head_dim))
 
-    def forward(self, heads: Float[Tensor, "*any time head_dim"], start: int) -> Float[Tensor, "*any time head_dim"]:
-        """Queries or keys at positions start, start + 1, ..."""
-        by = self.table(start, start + heads.shape[-2], heads.device)
+    def forward(
+        self, heads: Float[Tensor, "*any time head_dim"], at: Span | Ragged
+    ) -> Float[Tensor, "*any time head_dim"]:
+        """Queries or keys of tokens at these positions."""
+        by = self.table(at, heads.device)
         pairs = heads.float().contiguous().view(*heads.shape[:-1], -1, 2)  # [..., time, head_dim / 2, 2]
         turned = _turned_in_parts(pairs, by) if torch.compiler.is_compiling() else _turned(pairs, by)
         return turned.flatten(-2).to(heads.dtype)

@@ -1,25 +1,14 @@
 """Attention of a sequence to itself, and to what is kept of its earlier part."""
 
-from dataclasses import dataclass
-
 import torch
 from torch import nn
 
-from transduce.nn.attention import Heads, KeysValues, MultiHeadAttention
+from transduce.nn.attention import AnyMask, Heads, KeysValues, MultiHeadAttention
 from transduce.nn.cache import Cache
 from transduce.nn.linear import linear_layer
-from transduce.nn.masks import AttentionMask
-from transduce.nn.positions import Rotary
+from transduce.nn.positions import Rotary, Span
+from transduce.nn.ragged import Ragged
 from transduce.shapes import Hidden
-
-
-@dataclass(frozen=True)
-class Span:
-    """Positions that follow one another."""
-
-    start: int
-    time: int
-    """Number of positions."""
 
 
 class SelfAttention(nn.Module):
@@ -36,13 +25,13 @@ class SelfAttention(nn.Module):
         return Cache(self.attention.no_keys(like), 0)
 
     def forward(
-        self, hidden: Hidden, span: Span, may_attend: AttentionMask | None, cache: Cache
+        self, hidden: Hidden, at: Span | Ragged, may_attend: AnyMask | None, cache: Cache
     ) -> tuple[Hidden, Cache]:
         """[rows, time, dim] to the same shape, and the keys and values of all positions so far.
 
         A row may hold several sequences side by side, all of the same span.
         """
-        queries, new = self._project(hidden, span)
+        queries, new = self._project(hidden, at)
         cache = cache.append(new)
         return self.attention(queries, cache.known, may_attend), cache
 
@@ -57,20 +46,20 @@ class SelfAttention(nn.Module):
         )
         del self.attention.query, self.attention.key_value
 
-    def _project(self, hidden: Hidden, span: Span) -> tuple[Heads, KeysValues]:
+    def _project(self, hidden: Hidden, at: Span | Ragged) -> tuple[Heads, KeysValues]:
         """Queries, keys and values, told their positions."""
         part = self.attention
         if self.joint is None:
             queries, new = part.queries(hidden), part.project(hidden)
-            return self._turn(queries, span), KeysValues(self._turn(new.keys, span), new.values)
+            return self._turn(queries, at), KeysValues(self._turn(new.keys, at), new.values)
         queries_keys, values = part.split_joint(self.joint(hidden))
-        queries, keys = self._turn(queries_keys, span).tensor_split((part.heads,), 1)
+        queries, keys = self._turn(queries_keys, at).tensor_split((part.heads,), 1)
         return queries, KeysValues(keys, values)
 
-    def _turn(self, heads: Heads, span: Span) -> Heads:
+    def _turn(self, heads: Heads, at: Span | Ragged) -> Heads:
         if self.rotary is None:
             return heads
-        return self.rotary(heads.unflatten(2, (-1, span.time)), span.start).flatten(2, 3)
+        return self.rotary(heads.unflatten(2, (-1, at.time)), at).flatten(2, 3)
 
 
 def join_projections(model: nn.Module) -> None:

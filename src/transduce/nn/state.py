@@ -9,7 +9,7 @@ from torch import Tensor
 
 from transduce.nn.attention import KeysValues
 from transduce.nn.cache import Cache
-from transduce.nn.masks import Ancestry, AttentionMask, SourceMask, causal_mask, shared_cache_mask
+from transduce.nn.masks import CAUSAL, Ancestry, AttentionMask, Causal, SourceMask, causal_mask, shared_cache_mask
 from transduce.nn.relative_attention import Past, ProjectedDistances
 
 FEW = 16
@@ -92,13 +92,16 @@ class AttentionState:
             past=None if self.past is None else self.past.index_select(0, sentences),
         )
 
-    def extend(self, time: int) -> tuple[AttentionMask | None, Ancestry | None]:
+    def extend(self, time: int) -> tuple[AttentionMask | Causal | None, Ancestry | None]:
         """The mask of the next `time` tokens of each hypothesis, themselves among its keys, and `past` after them.
 
         Queries are those of a row of the cache, hypothesis by hypothesis; None where all may attend to all.
         """
         if self.past is None:
-            return causal_mask(time, self.position + time, self.source_may_attend.device), None
+            device = self.source_may_attend.device
+            if self.position == 0 and time > 1 and device.type == "cuda":
+                return CAUSAL, None
+            return causal_mask(time, self.position + time, device), None
         return shared_cache_mask(self.past, time)
 
 

@@ -8,23 +8,20 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from transduce.data.text_batch import TextBatch
-from transduce.objectives.objective import Loss
+from transduce.data.transfer import OnDevice
+from transduce.objectives.objective import Loss, count_of
 
 
 @dataclass(frozen=True)
-class LabelledBatch:
+class LabelledBatch(OnDevice):
     """Texts, and the number of the class of each, or a score."""
 
     text: TextBatch
     labels: Int[Tensor, " rows"] | Float[Tensor, " rows"]
 
-    def to(self, device: torch.device) -> "LabelledBatch":
-        """The same batch on a device."""
-        return LabelledBatch(self.text.to(device), self.labels.to(device))
-
 
 @dataclass(frozen=True)
-class TaggedBatch:
+class TaggedBatch(OnDevice):
     """Texts, where their words begin, and the number of the tag of each."""
 
     text: TextBatch
@@ -32,23 +29,15 @@ class TaggedBatch:
     """Index of each word's first token among rows * time."""
     tags: Int[Tensor, " words"]
 
-    def to(self, device: torch.device) -> "TaggedBatch":
-        """The same batch on a device."""
-        return TaggedBatch(self.text.to(device), self.places.to(device), self.tags.to(device))
-
 
 @dataclass(frozen=True)
-class SpanBatch:
+class SpanBatch(OnDevice):
     """Questions with windows of passages, and the positions of the answer's first and last tokens in each row; that of
     the row's first token where the window does not hold the answer."""
 
     text: TextBatch
     starts: Int[Tensor, " rows"]
     ends: Int[Tensor, " rows"]
-
-    def to(self, device: torch.device) -> "SpanBatch":
-        """The same batch on a device."""
-        return SpanBatch(self.text.to(device), self.starts.to(device), self.ends.to(device))
 
 
 @dataclass(frozen=True)
@@ -118,12 +107,7 @@ def span_losses(
 
 def outputs_of_head(model: nn.Module, text: TextBatch) -> Tensor:
     """The output of a model with a head for texts: [rows, outputs], or [rows, time, outputs]."""
-    return model(text.tokens, text.segments, text.is_real)
-
-
-def count_of(labels: Tensor) -> Int[Tensor, ""]:
-    """The number of labels, on their device."""
-    return torch.tensor(len(labels), device=labels.device)
+    return model(text.tokens, text.segments, text.is_real, text.rows)
 
 
 def _class_loss(logits: Float[Tensor, "labels classes"], labels: Tensor, smoothing: float) -> Loss:

@@ -9,8 +9,7 @@ from torch.nn import functional
 
 from transduce.data.masked_words import MaskedBatch
 from transduce.models.heads import EncoderModel, WordHead
-from transduce.objectives.labels import count_of
-from transduce.objectives.objective import Loss
+from transduce.objectives.objective import Loss, count_of
 
 
 class MaskedLogits(NamedTuple):
@@ -43,7 +42,7 @@ class MaskedWords:
 def masked_logits(model: nn.Module, batch: MaskedBatch) -> MaskedLogits:
     """Logits for the hidden places alone, and for the pairs of texts."""
     assert isinstance(model, EncoderModel) and isinstance(model.head, WordHead)
-    encoded = model.encoder(batch.text.tokens, batch.text.segments, batch.text.is_real)
+    encoded = model.encoder(batch.text.tokens, batch.text.segments, batch.text.is_real, batch.text.rows)
     hidden = encoded.hidden.flatten(0, 1).index_select(0, batch.places)
     follows = None if model.head.follows is None else model.head.follows(encoded.pooled)
     return MaskedLogits(model.head.output(model.head.before_output(hidden)), follows)

@@ -12,7 +12,7 @@ from transduce.models.xlnet import XLNetLanguageModel
 from transduce.nn.losses import cross_entropy
 from transduce.nn.permutation import draw_orders
 from transduce.nn.state import CarriedState
-from transduce.objectives.objective import Loss
+from transduce.objectives.objective import Loss, count_of
 
 State = TypeVar("State", bound=CarriedState)
 
@@ -38,10 +38,9 @@ class NextSegment(CarriesMemory):
     def __call__(self, model: SegmentRecurrence[State], batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
         """Sums over all tokens."""
         hidden, state = model.decoder.read(batch.target_in, begin_segment(model, batch, carried))  # [rows, time, dim]
-        is_real = batch.target_is_real  # [rows, time]
-        loss = cross_entropy(hidden, model.decoder.output, batch.target_out, is_real, self.label_smoothing)
+        loss = cross_entropy(hidden, model.decoder.output, batch.target_out, None, self.label_smoothing)
         handed_on = {carried_name(batch): state.carried}
-        return Loss(loss.smoothed, loss.plain, is_real.sum(), (carried or {}) | handed_on)
+        return Loss(loss.smoothed, loss.plain, count_of(batch.target_out), (carried or {}) | handed_on)
 
 
 @dataclass(frozen=True)
@@ -64,10 +63,11 @@ class Permutation(CarriesMemory):
         begun = begin_segment(model, batch, carried)
         hidden, state = model.predict(tokens, order, begun, is_backward=is_backward)
         target = tokens.gather(1, order.targets)
-        is_real = batch.target_is_real.gather(1, order.targets)
-        loss = cross_entropy(hidden, model.decoder.output, target, is_real, self.label_smoothing)
+        loss = cross_entropy(
+            hidden, model.decoder.output, target, None, self.label_smoothing
+        )  # streams have no padding
         handed_on = {carried_name(batch): state.carried}
-        return Loss(loss.smoothed, loss.plain, is_real.sum(), (carried or {}) | handed_on)
+        return Loss(loss.smoothed, loss.plain, count_of(target), (carried or {}) | handed_on)
 
 
 def begin_segment(model: SegmentRecurrence[State], batch: Batch, carried: dict[str, Tensor] | None) -> State:

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transduce.data.batch import Batch
-from transduce.models.interface import Decoder, EncoderDecoder, State
+from transduce.models.interface import Decoder, EncoderDecoder, ReadsRagged, State
 from transduce.nn.losses import cross_entropy
 from transduce.nn.state import Sampler
 from transduce.objectives.objective import Loss
@@ -32,15 +32,30 @@ class NextToken:
 
     def __call__(self, model: EncoderDecoder[State], batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
         """Sums over real target tokens."""
+        rate = self.teacher_forcing()
+        if rate == 1 and isinstance(model, ReadsRagged) and model.takes_ragged:
+            return self._without_padding(model, batch)
         state = model.start(model.encode(batch.source, batch.source_is_real))
-        reading = read_target(model.decoder, state, batch.target_in, self.teacher_forcing())  # [rows, time, dim]
+        reading = read_target(model.decoder, state, batch.target_in, rate)  # [rows, time, dim]
         is_real = batch.target_is_real  # [rows, time]
-        loss = cross_entropy(reading.hidden, model.decoder.output, batch.target_out, is_real, self.label_smoothing)
+        loss = cross_entropy(
+            reading.hidden, model.decoder.output, batch.target_out, batch.target_places, self.label_smoothing
+        )
         if reading.sampled_log_probabilities is None:
             return Loss(loss.smoothed, loss.plain, is_real.sum())
         sampled = reading.sampled_log_probabilities
         drawn, carried = score_function_loss(sampled, loss.log_probabilities, is_real, carried)
         return Loss(loss.smoothed + drawn, loss.plain, is_real.sum(), carried)
+
+    def _without_padding(self, model: EncoderDecoder[State], batch: Batch) -> Loss:
+        """The same loss, of real tokens side by side."""
+        assert isinstance(model, ReadsRagged)
+        of_source, of_target = batch.source_rows, batch.target_rows
+        assert of_source is not None and of_target is not None
+        target_in, target_out = (of_target.pack(tokens) for tokens in (batch.target_in, batch.target_out))
+        hidden = model.read_ragged(of_source.pack(batch.source), of_source, target_in, of_target)  # [1, tokens, dim]
+        loss = cross_entropy(hidden, model.decoder.output, target_out, None, self.label_smoothing)
+        return Loss(loss.smoothed, loss.plain, batch.target_is_real.sum())
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -22,6 +23,11 @@ class Loss:
     """Number of real tokens, or of whatever else was predicted."""
     carried: dict[str, Tensor] | None = None
     """Tensors that this batch hands the next, without gradients; checkpoints keep them."""
+
+
+def count_of(targets: Tensor) -> Int[Tensor, ""]:
+    """Returns the number of targets, on their device, which is not waited for."""
+    return torch.full((), targets.numel(), device=targets.device)
 
 
 @runtime_checkable

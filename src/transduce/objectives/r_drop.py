@@ -30,7 +30,9 @@ class RDrop:
         readings = [self._read(model, batch) for _ in range(2)]
         hidden = torch.stack([reading.hidden for reading in readings])  # [2, rows, time, dim]
         assert isinstance(output, nn.Linear), "no model with an adaptive softmax learns so: callers check it"
-        loss = paired_cross_entropy(hidden, output, batch.target_out, is_real, self.label_smoothing, self.weight)
+        loss = paired_cross_entropy(
+            hidden, output, batch.target_out, batch.target_places, self.label_smoothing, self.weight
+        )
         total, handed_on = loss.smoothed, None
         for reading, found in zip(readings, loss.log_probabilities, strict=True):
             if reading.sampled_log_probabilities is not None:

@@ -9,7 +9,8 @@ from statistics import fmean, median
 import numpy as np
 import torch
 
-from transduce.data.planned import Epoch, OnDevice, Plan, Rows
+from transduce.data.planned import Epoch, Plan, Rows
+from transduce.data.transfer import OnDevice
 from transduce.objectives.objective import Objective, most_carried
 from transduce.training.precision import WorkingCopy
 

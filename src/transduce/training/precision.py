@@ -36,14 +36,26 @@ class WorkingCopy:
         """Adds the copy's gradients to the masters', and clear them."""
         if self.is_same:
             return
+        begun, new, added = [], [], []
         for master, working in self._pairs:
             if working.grad is None:
                 continue
             if master.grad is None:
-                master.grad = working.grad.float()
+                master.grad = torch.empty_like(master)
+                begun.append(master.grad)
+                new.append(working.grad)
             else:
-                master.grad += working.grad
+                added.append((master.grad, working.grad))
             working.grad = None
+        if begun:
+            torch._foreach_copy_(begun, new)
+        if added:
+            sums, parts = (list(tensors) for tensors in zip(*added, strict=True))
+            if parts[0].device.type == "cuda":  # where sums of two types take a kernel for each tensor
+                wide = [torch.empty_like(part, dtype=torch.float32) for part in parts]
+                torch._foreach_copy_(wide, parts)
+                parts = wide
+            torch._foreach_add_(sums, parts)
 
     @torch.no_grad()
     def refresh(self) -> None:
