@@ -29,10 +29,13 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflat
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
 VIEWS = """view _unsafe_view t transpose permute expand unsqueeze squeeze select slice split split_with_sizes unbind
 detach alias as_strided unfold _reshape_alias lift_fresh view_as_real view_as_complex _conj _neg_view is_same_size"""
+COMPOSITE = "flatten unflatten to contiguous tensor_split view_as is_nonzero item"
 EMPTY = "empty empty_like new_empty empty_strided new_empty_strided resize_ set_ _local_scalar_dense sym_size"
-NO_KERNEL = frozenset([*VIEWS.split(), *EMPTY.split()])
+NO_KERNEL = frozenset([*VIEWS.split(), *EMPTY.split(), *COMPOSITE.split()])
 """Operators that compute nothing: they make views or take memory."""
-SIZE_UNKNOWN = frozenset(["nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "equal"])
+SIZE_UNKNOWN = frozenset(
+    ["nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "equal", "is_nonzero", "item"]
+)
 """Operators whose result the host must see before it can go on."""
 INDEXING = frozenset(["index", "index_put", "index_put_", "_index_put_impl_"])
 FLASH_TYPES = (torch.bfloat16, torch.float16)
@@ -393,6 +396,17 @@ def _pinned(tensor: Tensor) -> Tensor:
     return tensor
 
 
+def _moving(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """`torch.tensor` or `torch.as_tensor`, which would write to a GPU past all modes."""
+
+    def made(data: Any, *, device: Any = None, **kwargs: Any) -> Tensor:
+        if device is None or torch.device(device).type == "cpu":
+            return make(data, **kwargs)
+        return make(data, **kwargs).to(GPU)
+
+    return made
+
+
 @contextmanager
 def fake_cuda() -> Iterator[Work]:
     """Gives this process a GPU that is none, and counts its work."""
@@ -420,6 +434,8 @@ def fake_cuda() -> Iterator[Work]:
         for module in (torch.nn.modules.rnn, torch.nn.utils.rnn):
             enter(mock.patch.object(module, "_VF", _RecurrentLayers(torch._VF)))
         enter(mock.patch.object(nn.Module, "_apply", _apply))
+        for name in ("tensor", "as_tensor"):
+            enter(mock.patch.object(torch, name, _moving(getattr(torch, name))))
         enter(mock.patch.object(varlen, "varlen_attn", _ragged_attention))
         types = [*_foreach_utils._foreach_supported_types, OnGpu]
         enter(mock.patch.object(_foreach_utils, "_foreach_supported_types", types))

@@ -1,12 +1,16 @@
-"""Finding the device that a name refers to on this machine."""
+"""Finds the device that a name refers to on this machine, and copies tensors to a GPU and back."""
 
 import os
+from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from transduce.errors import ConfigError
 
 KINDS = "auto, cpu, cuda, cuda:1 and so on, or mps"
+ALIGNMENT = 16
+"""Bytes of whose multiples each tensor begins where several are copied as one."""
 
 
 def find_device(name: str | torch.device = "auto", processes: int = 1) -> torch.device:
@@ -74,3 +78,37 @@ def _check_gpus(device: torch.device, found: int, processes: int) -> None:
             f"{processes} processes need {processes} GPUs, but this machine has {found}; start at most {found}, "
             "or use device cpu"
         )
+
+
+def to_device(tensors: Sequence[Tensor], device: torch.device) -> list[Tensor]:
+    """Returns tensors of the CPU on a device: on a GPU by one copy from page-locked memory, which the host does not
+    wait for."""
+    if device.type != "cuda" or any(tensor.device.type != "cpu" for tensor in tensors):
+        return [tensor.to(device) for tensor in tensors]
+    sizes = [_aligned(tensor) for tensor in tensors]
+    host = torch.empty(sum(sizes), dtype=torch.uint8, pin_memory=True)  # PyTorch reuses it once it has been copied
+    for tensor, room in zip(tensors, host.split(sizes), strict=True):
+        _numbers(room, tensor).copy_(tensor)
+    there = host.to(device, non_blocking=True)
+    return [_numbers(room, tensor) for tensor, room in zip(tensors, there.split(sizes), strict=True)]
+
+
+def to_host(tensors: Sequence[Tensor]) -> list[Tensor]:
+    """Returns tensors on the CPU; a GPU is waited for once."""
+    if all(tensor.device.type == "cpu" for tensor in tensors):
+        return list(tensors)
+    sizes = [_aligned(tensor) for tensor in tensors]
+    there = torch.empty(sum(sizes), dtype=torch.uint8, device=tensors[0].device)
+    for tensor, room in zip(tensors, there.split(sizes), strict=True):
+        _numbers(room, tensor).copy_(tensor)
+    return [_numbers(room, tensor) for tensor, room in zip(tensors, there.cpu().split(sizes), strict=True)]
+
+
+def _aligned(tensor: Tensor) -> int:
+    """The bytes that a tensor takes among others."""
+    return -(-tensor.nbytes // ALIGNMENT) * ALIGNMENT
+
+
+def _numbers(room: Tensor, like: Tensor) -> Tensor:
+    """The first of some bytes as numbers of the type and shape of a tensor."""
+    return room[: like.nbytes].view(like.dtype).view(like.shape)

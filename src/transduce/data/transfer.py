@@ -7,32 +7,17 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-Same = TypeVar("Same")
+from transduce.devices import to_device
 
-ALIGNMENT = 16
-"""Bytes of whose multiples each tensor begins within the copied ones."""
+Same = TypeVar("Same")
 
 
 class OnDevice:
     """A batch: a dataclass of tensors and of such dataclasses, whose contents only its objective knows."""
 
     def to(self: Same, device: torch.device) -> Same:
-        """The same batch on a device. Tensors for a GPU go side by side through page-locked memory, so that the host
-        goes on while they are copied."""
-        tensors = list(_tensors(self))
-        if device.type != "cuda" or any(tensor.device.type != "cpu" for tensor in tensors):
-            return _with(self, iter([tensor.to(device) for tensor in tensors]))
-        sizes = [-(-tensor.nbytes // ALIGNMENT) * ALIGNMENT for tensor in tensors]
-        host = torch.empty(sum(sizes), dtype=torch.uint8, pin_memory=True)  # PyTorch reuses it once it has been copied
-        for tensor, room in zip(tensors, host.split(sizes), strict=True):
-            _as(room, tensor).copy_(tensor)
-        there = host.to(device, non_blocking=True)
-        return _with(self, (_as(room, tensor) for tensor, room in zip(tensors, there.split(sizes), strict=True)))
-
-
-def _as(room: Tensor, like: Tensor) -> Tensor:
-    """The first of some bytes as numbers of the type and shape of a tensor."""
-    return room[: like.nbytes].view(like.dtype).view(like.shape)
+        """The same batch on a device; a GPU is not waited for."""
+        return _with(self, iter(to_device(list(_tensors(self)), device)))
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from transduce.devices import to_device
 from transduce.nn.initialization import Initialization
 from transduce.nn.ragged import Ragged
 from transduce.shapes import Hidden
@@ -43,7 +44,9 @@ class Table:
         rows = self._rows
         if len(rows) < stop or rows.device != device:
             with torch.inference_mode(False):  # a table first used in inference is kept for training too
-                rows = self._rows = self._make(max(2 * stop, MIN_ROWS)).clone().to(device)  # a view of nothing else
+                table = self._make(max(2 * stop, MIN_ROWS)).clone()  # a view of nothing else
+                (rows,) = to_device([table], device)
+                self._rows = rows
         return rows_at(rows, at)
 
 

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from transduce.devices import to_device, to_host
 from transduce.models.interface import Predictor
 from transduce.nn.state import DecoderState
 from transduce.search.required_phrases import Phrase, WordEdges
@@ -15,6 +16,10 @@ from transduce.search.rules import LengthConstraint, LogProbabilities, Prefixes,
 from transduce.search.settings import Begin, Limits, begin_each
 
 State = TypeVar("State", bound=DecoderState)
+
+LOOK_EVERY = 8
+"""Steps on a GPU from one look at what has ended to the next: each waits for the GPU. Sentences that end between two
+looks are decoded on, to no effect, since their outputs have all been set aside."""
 
 
 @dataclass(frozen=True)
@@ -193,33 +198,64 @@ def search_loop(
     )
     finished: list[list[Hypothesis]] = [[] for _ in sentences]
     beam_per_group, length = size // groups, 0
+    on_host = limits.on_host or limits
+    look_every = LOOK_EVERY if sentences.device.type == "cuda" else 1
+    unseen: list[_Unseen] = []
     while len(active.sentences):
-        history, step = (
-            active.tokens,
-            problem.take_step(problem.decoder, active, choose, rule, beam_per_group, problem.end),
-        )
-        active = step.active
-        length += 1
-        some_finished = bool(step.are_finished.any())
-        if some_finished:  # at most steps none has, and all this is spared
+        history = active.tokens
+        step = problem.take_step(problem.decoder, active, choose, rule, beam_per_group, problem.end)
+        active, length = step.active, length + 1
+        if look_every > 1 or step.are_finished.any():  # at most steps none has, and this is spared
             active = replace(active, counts=active.counts + step.are_finished.sum(2))
-            places = step.are_finished.nonzero()[:, 0]
-            sentences = active.sentences[places]
-            for sentence, text, log_probability, is_longest in zip(
-                sentences.tolist(),
-                history[places, step.candidates.rows[step.are_finished], 1:].tolist(),
-                step.candidates.totals[step.are_finished].tolist(),
-                limits.are_reached(length, sentences).tolist(),
-                strict=True,
-            ):
-                score = normalize(log_probability, length)
-                finished[sentence].append(Hypothesis(text, log_probability, score, truncated=is_longest))
-        if not some_finished and length < limits.some_must_end:
+            candidates = step.candidates
+            unseen.append(
+                _Unseen(length, [active.sentences, step.are_finished, candidates.rows, candidates.totals, history])
+            )
+        if length % look_every and length < limits.all_must_end:
             continue
-        searched = (active.counts < beam_per_group).any(1) & ~limits.are_reached(length, active.sentences)
+        if not unseen and length < limits.some_must_end:
+            continue
+        tensors = [active.sentences, active.counts, *(tensor for each in unseen for tensor in each.tensors)]
+        numbers, counts, *seen = to_host(tensors)
+        for number, each in enumerate(unseen):
+            each.set_aside(seen[5 * number : 5 * number + 5], finished, normalize, on_host)
+        unseen = []
+        searched = (counts < beam_per_group).any(1) & ~on_host.are_reached(length, numbers)
         if not searched.all():
-            active = active.select(searched.nonzero()[:, 0])
+            active = active.select(*to_device([searched.nonzero()[:, 0]], sentences.device))
     return [sorted(hypotheses, key=lambda h: -h.score) for hypotheses in finished]
+
+
+@dataclass(frozen=True)
+class _Unseen:
+    """Outputs that a step has set aside and the host has not looked at."""
+
+    length: int
+    """Their length in tokens, the end token included."""
+    tensors: list[Tensor]
+    """Sentences, which candidates are finished, the rows and totals of the candidates, and the texts before the step:
+    see Active and Candidates."""
+
+    def set_aside(
+        self,
+        on_host: Sequence[Tensor],
+        finished: list[list[Hypothesis]],
+        normalize: Callable[[float, int], float],
+        limits: Limits,
+    ) -> None:
+        """Adds the outputs to those of each sentence, from the same tensors on the host."""
+        sentences, are_finished, rows, totals, history = on_host
+        places = are_finished.nonzero()[:, 0]
+        ended = sentences[places]
+        for sentence, text, log_probability, is_longest in zip(
+            ended.tolist(),
+            history[places, rows[are_finished], 1:].tolist(),
+            totals[are_finished].tolist(),
+            limits.are_reached(self.length, ended).tolist(),
+            strict=True,
+        ):
+            score = normalize(log_probability, self.length)
+            finished[sentence].append(Hypothesis(text, log_probability, score, truncated=is_longest))
 
 
 def first_unfinished(

@@ -53,6 +53,15 @@ class Limits:
     longest: Int[Tensor, " sentences"]
     end_is_free: bool = False
     """True if an end forced by the longest length costs nothing, as in a text that could continue."""
+    on_host: "Limits | None" = None
+    """The same on the CPU, where these are on a GPU."""
+
+    def to(self, device: torch.device) -> "Limits":
+        """Returns the limits on a device; of those on a GPU the host keeps a copy, which it can ask without waiting."""
+        if device.type == "cpu":
+            return self
+        shortest, longest = self.shortest.to(device), self.longest.to(device)
+        return replace(self, shortest=shortest, longest=longest, on_host=self)
 
     def are_reached(self, length: int, sentences: Int[Tensor, " some"]) -> Bool[Tensor, " some"]:
         """Returns True for sentences whose outputs of this length, end included, have reached the limit; they count as
@@ -62,12 +71,17 @@ class Limits:
     @cached_property
     def all_may_end(self) -> int:
         """The length at which every sentence's output may end."""
-        return max(self.shortest.tolist(), default=0)
+        return max((self.on_host or self).shortest.tolist(), default=0)
 
     @cached_property
     def some_must_end(self) -> int:
         """The shortest length at which some sentence's output must end."""
-        return min(self.longest.tolist(), default=0)
+        return min((self.on_host or self).longest.tolist(), default=0)
+
+    @cached_property
+    def all_must_end(self) -> int:
+        """The length at which every sentence's output must end."""
+        return max((self.on_host or self).longest.tolist(), default=0)
 
     def make_room(self, lengths: Int[Tensor, " sentences"]) -> "Limits":
         """Returns limits in which no sentence's longest output is shorter than the given length."""

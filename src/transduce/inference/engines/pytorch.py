@@ -9,6 +9,7 @@ import torch
 
 from transduce.bundle import ModelBundle
 from transduce.data.batch import pad
+from transduce.devices import to_device
 from transduce.errors import InputError
 from transduce.inference.coverage import rerank
 from transduce.inference.engines.compiled import CompiledModel
@@ -69,8 +70,8 @@ class PyTorchEngine:
         if penalty and isinstance(self.model, Ensemble):
             raise InputError("coverage_penalty is for a single model, not for an ensemble; leave one of them out")
         special, device = self.bundle.special, self.bundle.device
-        ids, is_real = pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
-        ids, is_real = ids.to(device), is_real.to(device)
+        sources = pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
+        ids, is_real = to_device(sources, device)
         narrow = None if self.shortlist is None else VocabularyReduction(self.shortlist, ids, is_real, pieces)
         is_alone = len(pieces) == 1 and not penalty
         compiled = self.compiled if is_alone and torch.get_num_threads() == self._threads else None  # as at compiling
@@ -79,7 +80,7 @@ class PyTorchEngine:
             vocabulary = Vocabulary.of(constraints.tokenizer, lambda: constraints.edges)
             if narrow is not None:
                 model, asked, vocabulary = narrow.model(model), narrow.pieces(pieces), narrow.vocabulary(vocabulary)
-            limits = _limits(model, is_real, asked, search)
+            limits = _limits(model, sources[1], asked, search).to(device)
             state = model.start(model.encode(ids, is_real))
             problem = problem_of(model, state, limits, _begin(asked, vocabulary, ids), asked, vocabulary, search, step)
             whole = msgspec.structs.replace(search, n_best=search.rows) if penalty else search
@@ -88,8 +89,8 @@ class PyTorchEngine:
                 found = narrow.widen(found)
             if penalty:
                 begins = [special.target_bos if piece.begin is None else piece.begin for piece in pieces]
-                sources = [piece.source for piece in pieces]
-                found = rerank(self.bundle, self.model, sources, found, penalty, begins)
+                texts = [piece.source for piece in pieces]
+                found = rerank(self.bundle, self.model, texts, found, penalty, begins)
         return [hypotheses[: search.n_best] for hypotheses in found]
 
 
@@ -151,7 +152,7 @@ def _limits(model: Writer[Any], is_real: Mask, pieces: Sequence[Piece], search: 
     limits = limits_for(search, is_real.sum(1), model.target_limit)
     if not any(piece.prefix for piece in pieces):
         return limits
-    lengths = torch.tensor([len(piece.prefix) + 1 for piece in pieces], device=is_real.device)
+    lengths = torch.tensor([len(piece.prefix) + 1 for piece in pieces])
     if model.target_limit is not None and int(lengths.max()) > model.target_limit:
         raise InputError(
             f"a prefix of {int(lengths.max()) - 1:,} tokens leaves no room in the {model.target_limit:,} that the "

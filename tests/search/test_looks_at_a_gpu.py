@@ -1,0 +1,59 @@
+"""A beam search on a GPU: the host looks at what has ended every few steps, and finds what it would have found."""
+
+import pytest
+import torch
+
+from fake_cuda import Work, fake_cuda
+from transduce.devices import to_device
+from transduce.models.transformer import TransformerConfig, build_transformer
+from transduce.search.beam import Beam
+from transduce.search.diverse import DiverseBeam
+from transduce.search.loop import LOOK_EVERY, Hypothesis, SearchProblem
+from transduce.search.settings import limits_for
+
+BOS, EOS = 1, 2
+SEARCHES = [
+    Beam(size=1, max_extra=20),
+    Beam(size=3, n_best=3, max_extra=20),
+    DiverseBeam(size=4, groups=2, max_extra=9),
+]
+
+
+def outputs(
+    search: Beam | DiverseBeam, device: torch.device, work: Work | None = None
+) -> tuple[list[list[Hypothesis]], int]:
+    """The outputs of sources of several lengths, and the steps that the longest of them took."""
+    torch.manual_seed(4)
+    config = TransformerConfig(encoder_layers=1, decoder_layers=2, dim=8, heads=2, feed_forward_dim=7, dropout=0.0)
+    model = build_transformer(config, 11, 13).eval()
+    model.decoder.output.weight.data.normal_(0, 1.5)  # so that ends come early for some, late for others
+    is_real = torch.arange(9) < torch.tensor([[9], [1], [4], [6], [2]])
+    source = torch.randint(3, 11, (5, 9))
+    limits = limits_for(search, is_real.sum(1), None)
+    model.to(device)
+    if work is not None:
+        work.clear()
+    with torch.inference_mode():
+        ids, real = to_device([source, is_real], device)
+        state = model.start(model.encode(ids, real))
+        found = search.find(SearchProblem(model.decoder, state, limits.to(device), BOS, EOS))
+    return found, limits.all_must_end
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_the_outputs_are_those_of_looking_at_each_step(search: Beam | DiverseBeam) -> None:
+    expected, _ = outputs(search, torch.device("cpu"))
+    with fake_cuda():
+        found, _ = outputs(search, torch.device("cuda", 0))
+    assert [[h.tokens for h in of] for of in found] == [[h.tokens for h in of] for of in expected]
+    assert [[h.truncated for h in of] for of in found] == [[h.truncated for h in of] for of in expected]
+    assert len({len(of[0].tokens) for of in expected}) > 1
+    for ours, theirs in zip(found, expected, strict=True):
+        assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=1e-4)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_the_gpu_is_waited_for_once_in_eight_steps(search: Beam | DiverseBeam) -> None:
+    with fake_cuda() as work:
+        longest = outputs(search, torch.device("cuda", 0), work)[1]
+    assert 0 < sum(work.waits.values()) <= -(-longest // LOOK_EVERY), work.waits
