@@ -316,6 +316,12 @@ def test_markdown_stays_what_it_was_whatever_signs_a_translation_has() -> None:
     assert [child.type for child in tokens[1].children] == ["link_open", "text", "link_close", "text"]
 
 
+def test_an_ampersand_is_escaped_where_the_source_always_escapes_it() -> None:
+    words = Segment(("Jan & Eva",))
+    assert read_document(b"Tom \\& Ann\n", "a.md").translated([words]) == b"Jan \\& Eva\n"
+    assert read_document(b"Tom & Ann \\& Bob\n", "a.md").translated([words]) == b"Jan & Eva\n"
+
+
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [

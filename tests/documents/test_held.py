@@ -86,6 +86,13 @@ def test_what_is_misspelt_lost_doubled_or_made_up_is_mended_and_reported(output:
     assert found.notes or output == "Hallo%(name)sda"
 
 
+@pytest.mark.parametrize("output", ["Nutze abcde jetzt", "Nutze deabc jetzt"])
+def test_code_within_a_longer_word_is_not_taken_for_it(output: str) -> None:
+    found = restored(output, "Use abc now", "abc")
+    assert found.text.split() == ["Nutze", "abc", output.split()[1], "jetzt"]
+    assert found.notes
+
+
 def test_one_within_another_is_not_taken_for_it() -> None:
     assert restored("{{ x }} und { x }", "{ x } and {{ x }}", "{ x }", "{{ x }}").text == "{{ x }} und { x }"
     assert restored("{{ x }}", "{{ x }} {x}", "{{ x }}", "{x}").text.count("{x}") == 1

@@ -1,6 +1,7 @@
 """Validation loss is a mean over real tokens, and an evaluation tells all a machine wants."""
 
 import math
+import time
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,9 @@ def test_an_evaluation_has_the_promised_fields(tiny_run: Path) -> None:
     texts = ["The dog sleeps.", "I see the old man."]
     translator = transduce.load(tiny_run)
     references = [translation.text for translation in translator.translate(texts, Beam(size=1))]
+    began = time.perf_counter()
     found = evaluate(translator, texts, references, Beam(size=1)).to_dict()
+    assert 0 < found["seconds"] < time.perf_counter() - began
     assert set(found) == {"bleu", "chrf", "ter", "exact_match", "length_ratio", "sentences", "seconds"}
     assert set(found["bleu"]) == {"score", "signature", "interval"}
     assert found["exact_match"] == 1
