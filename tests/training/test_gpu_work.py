@@ -8,6 +8,7 @@ import pytest
 
 import transduce
 from fake_cuda import Work, fake_cuda
+from transduce.nn import losses
 from transduce.training.trainer import Trainer
 
 UPDATES = 2  # the first also pays for what is made once

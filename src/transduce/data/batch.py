@@ -9,7 +9,7 @@ from jaxtyping import Bool, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transduce.data.transfer import OnDevice
+from transduce.devices import OnDevice
 from transduce.nn.ragged import Ragged
 from transduce.shapes import Mask, Tokens
 

@@ -14,7 +14,7 @@ from transduce.data.examples import ExampleData, TextBatchingConfig
 from transduce.data.masking import Masking
 from transduce.data.planned import Epoch, PlannedData, Rows, largest_part
 from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length
-from transduce.data.transfer import OnDevice
+from transduce.devices import OnDevice
 from transduce.errors import DataError
 from transduce.text.tokenizer import Tokenizer
 

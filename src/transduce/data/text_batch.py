@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from transduce.data.batch import SpecialIds
-from transduce.data.transfer import OnDevice
+from transduce.devices import OnDevice
 from transduce.nn.ragged import Ragged
 from transduce.shapes import Mask, Tokens
 

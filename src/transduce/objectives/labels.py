@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from transduce.data.text_batch import TextBatch
-from transduce.data.transfer import OnDevice
+from transduce.devices import OnDevice
 from transduce.objectives.objective import Loss, count_of
 
 

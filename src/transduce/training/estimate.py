@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from transduce.data.planned import Epoch, Plan, Rows
-from transduce.data.transfer import OnDevice
+from transduce.devices import OnDevice
 from transduce.objectives.objective import Objective, most_carried
 from transduce.training.precision import WorkingCopy
 

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 
 from transduce.data.planned import Epoch, Plan, PlannedData, Rows
-from transduce.data.transfer import OnDevice
+from transduce.devices import OnDevice
 from transduce.errors import ConfigError
 from transduce.objectives.objective import Objective, most_carried
 from transduce.training.distributed import Processes
