@@ -24,18 +24,18 @@ MARKS_OF_ORDER = (
 )
 
 NO_CHARSETS = frozenset(["idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"])
-"""Codecs of Python that no file is written in, of which some take very long for texts that are made so."""
+"""Python's codecs that no file is written in; some take very long for texts made to slow them down."""
 
 
 @dataclass(frozen=True)
 class Edit:
-    """Texts and pieces of the original text in place of some characters; other edits are made within pieces."""
+    """A replacement of characters by texts and pieces of the original text; other edits are made within pieces."""
 
     start: int
     end: int
     pieces: tuple[str | Span, ...]
     part: str = ""
-    """The file that is meant, in a document that is an archive."""
+    """Name of the edited file, in a document that is an archive."""
 
 
 Write = Callable[[Segment], Sequence[Edit]]
@@ -49,25 +49,25 @@ class Unit:
     source: Segment
     write: Write
     where: str
-    """Place for a person to find it: `line 7`."""
+    """Line, for a person to find it: `line 7`."""
     is_bilingual: bool = False
-    """True if the document has a place of its own for the translation; else it takes that of the source."""
+    """True if the document holds the translation beside the source; else the translation replaces the source."""
     target: Segment | None = None
     """The translation that the document has; None where it has none."""
     is_draft: bool = False
-    """True if that translation is not finished, and counts as none where only gaps are filled."""
+    """True if that translation is not finished: filling gaps then replaces it."""
     notes: tuple[str, ...] = ()
     """Notes for a person."""
     id: str = ""
-    """The document's own name of the segment, such as an XLIFF unit's id or a message's key; "" where it has none."""
+    """The segment's name in the document, such as an XLIFF unit's id or a message's key; "" where it has none."""
 
 
 @dataclass(frozen=True)
 class Untranslated:
-    """A text that whoever opens the document sees, and that stays in the source language."""
+    """A text that readers of the document see, and that stays in the source language."""
 
     where: str
-    """Place for a person to find it: `line 7`."""
+    """Line, for a person to find it: `line 7`."""
     text: str
     reason: str
     """Reason for leaving the text."""
@@ -84,7 +84,7 @@ class Document:
     """Texts that belong to no unit though they are shown, for the log to name."""
 
     def translated(self, translations: Sequence[Segment | None]) -> bytes:
-        """The document with a translation of each unit; None, or what stands there already, changes nothing."""
+        """Returns the document with a translation of each unit; None or an unchanged text leaves it as it is."""
         edits: list[Edit] = []
         for unit, translation in zip(self.units, translations, strict=True):
             if translation is not None and translation != (unit.target if unit.is_bilingual else unit.source):
@@ -109,13 +109,14 @@ class TextFile:
     encoding: str = "utf-8"
     mark: bytes = b""
     errors: str = "strict"
-    """Name of Python's handler that writes a character which the encoding lacks; by "strict" that is an error."""
+    """Python's error handler for characters that the encoding lacks; "strict" raises an error."""
     part: str = ""
     """Name of the file in its archive, for edits."""
 
     @staticmethod
     def read(data: bytes, name: str, encoding: str | None = None) -> "TextFile":
-        """Decodes a file by its byte order mark, else the encoding given, else as UTF-8; InputError if it is not so."""
+        """Decodes a file by its byte order mark, else by the given encoding, else as UTF-8; InputError if that
+        fails."""
         for mark, marked_encoding in MARKS_OF_ORDER:
             if data.startswith(mark):
                 return TextFile(name, _decode(data[len(mark) :], name, marked_encoding), marked_encoding, mark)
@@ -129,14 +130,14 @@ class TextFile:
                 raise InputError(f"{name}: unknown encoding {encoding[:40]!r}; convert the file to UTF-8") from None
         return TextFile(name, _decode(data, name, encoding or "utf-8"), encoding or "utf-8")
 
-    def where(self, place: int) -> str:
-        """Place of a character for a person to find it: `line 7`, in an archive with the file's name."""
-        line = bisect_left(self._line_ends, place) + 1
+    def where(self, offset: int) -> str:
+        """Returns the line of a character for a person to find it: `line 7`, in an archive with the file's name."""
+        line = bisect_left(self._line_ends, offset) + 1
         return f"line {line} of {self.part}" if self.part else f"line {line}"
 
     @cached_property
     def _line_ends(self) -> list[int]:
-        return [found.end() - 1 for found in re.finditer(r"\r\n|\r|\n", self.text)]
+        return [match.end() - 1 for match in re.finditer(r"\r\n|\r|\n", self.text)]
 
     @cached_property
     def line_end(self) -> str:
@@ -144,7 +145,7 @@ class TextFile:
         return "\r\n" if "\r\n" in self.text and not re.search(r"(?<!\r)\n", self.text) else "\n"
 
     def edit(self, start: int, end: int, *pieces: str | Span) -> Edit:
-        """An edit of this file."""
+        """Makes an edit of this file."""
         return Edit(start, end, pieces, self.part)
 
     def unit(
@@ -157,15 +158,15 @@ class TextFile:
         where: str = "",
         **about: Any,
     ) -> Unit:
-        """A unit whose translation takes the place of some characters.
+        """Makes a unit whose translation replaces some characters.
 
         Args:
             start: the first of the characters.
             end: the one after the last.
             source: the segment that the characters are.
-            encode: writes what a translation says.
+            encode: writes the whole translation for the file.
             escape: writes its texts, beside marks, before the whole is encoded.
-            where: the place for a person (default: the line of the first character).
+            where: the line for a person (default: that of the first character).
             about: other fields of the unit.
         """
 
@@ -175,7 +176,7 @@ class TextFile:
         return Unit(source, write, where or self.where(start), **about)
 
     def save(self, edits: Sequence[Edit]) -> bytes:
-        """The file with edits made. One that lies within another is made if a piece of that holds its characters."""
+        """Returns the file with edits made. An edit within another is made if a piece of that holds its characters."""
         ordered = sorted(edits, key=attrgetter("start", "end"))
         starts = [edit.start for edit in ordered]
 
@@ -197,7 +198,7 @@ class TextFile:
         return self.encode(edited(0, len(self.text) + 1))
 
     def encode(self, text: str) -> bytes:
-        """A text as the file writes it, with its byte order mark; InputError for what its encoding lacks."""
+        """Encodes a text as the file is, with its byte order mark; InputError for what its encoding lacks."""
         try:
             return self.mark + text.encode(self.encoding, self.errors)
         except UnicodeEncodeError as error:
@@ -216,7 +217,7 @@ def bytes_of(path: str | Path) -> bytes:
 
 
 def require(name: str) -> Any:
-    """A library that reads documents, an optional extra, by its module's name; InputError if it is not installed."""
+    """Imports a library that reads documents, an optional extra, by name; InputError if it is not installed."""
     try:
         return import_module(name)
     except ImportError:
@@ -232,10 +233,10 @@ def _decode(data: bytes, name: str, encoding: str) -> str:
         if text.encode(encoding) == data:
             return text
     except UnicodeDecodeError as error:
-        place = error.start
+        offset = error.start
         raise InputError(
-            f"{name}: line {data.count(bytes([10]), 0, place) + 1} is not {encoding.upper()} (byte "
-            f"0x{data[place]:02x}); name its encoding (encoding), or convert the file to UTF-8, for example with iconv"
+            f"{name}: line {data.count(bytes([10]), 0, offset) + 1} is not {encoding.upper()} (byte "
+            f"0x{data[offset]:02x}); name its encoding (encoding), or convert the file to UTF-8, for example with iconv"
         ) from None
     except ValueError:
         pass

@@ -1,4 +1,4 @@
-"""Files that are no documents to translate: what they are, by their endings or first bytes, and what to do instead."""
+"""Files that are no documents to translate, by their endings or first bytes, with advice on what to do instead."""
 
 import codecs
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import PurePath
 
 PACKED = (".gz", ".xz", ".zst", ".bz2")
-"""Endings of single files that are compressed; what is in them has its own ending before that."""
+"""Endings of single compressed files; the ending before it is that of the content."""
 
 
 @dataclass(frozen=True)
@@ -14,11 +14,11 @@ class Refused:
     """Files that are not translated as they are."""
 
     what: str
-    """For messages: `a PDF`."""
+    """Kind of file, for messages: `a PDF`."""
     endings: str
-    """Separated by blanks."""
+    """Endings, separated by blanks."""
     advice: str
-    """Advice: what to do instead."""
+    """Advice on what to do instead."""
     has_lines: bool = False
     """True if files of this ending are text, whose lines can be translated as they are on request."""
 
@@ -34,18 +34,18 @@ class Refused:
 
 _TABLE = files(__package__).joinpath("refused.tsv").read_text("utf-8")
 REFUSED = tuple(map(Refused.read, _TABLE.splitlines()[1:]))
-"""All that people may hand over; files of endings in no table are translated line by line if they are text."""
-_BY_ENDING = {ending: one for one in REFUSED for ending in one.endings.split()}
-ARCHIVE = next(one for one in REFUSED if b"PK\3\4" in one.first_bytes)
+"""All refused kinds of files; text files of other endings are translated line by line."""
+_BY_ENDING = {ending: kind for kind in REFUSED for ending in kind.endings.split()}
+ARCHIVE = next(kind for kind in REFUSED if b"PK\3\4" in kind.first_bytes)
 OTHER = Refused("what is no text", "", "it holds zero bytes")
 _MARKUP = Refused("XML or HTML", "", "give it the ending of its format, such as .html or .xlf", True)
 _BEGINS_MARKUP = ("<?xml", "<!doctype", "<html", "<svg")
 HEAD = 2**16
-"""Bytes of a file that tell whether it is text."""
+"""Bytes at the beginning of a file that decide whether it is text."""
 
 
 def ending_of(name: str) -> str:
-    """The ending of a file's name, in small letters; where it is compressed, that of what is in it."""
+    """Returns the ending of a file's name in small letters; of a compressed file, that of its content."""
     path = PurePath(name)
     if path.suffix.lower() in PACKED:
         path = path.with_suffix("")
@@ -58,21 +58,21 @@ def is_packed(name: str) -> bool:
 
 
 def refused_by_ending(name: str) -> Refused | None:
-    """Reason to refuse a file by its ending; None for any other file."""
+    """Returns the reason to refuse a file by its ending; None for any other file."""
     return _BY_ENDING.get(ending_of(name))
 
 
 def refused_by_content(data: bytes) -> Refused | None:
-    """Reason to refuse data that is no text by its first bytes, or for a zero byte; None for text, UTF-16 too."""
-    found = next((one for one in REFUSED if data.startswith(one.first_bytes)), None)
-    if found is not None or not data:
-        return found
+    """Returns the reason to refuse data that is no text by its first bytes or a zero byte; None for text."""
+    refused = next((kind for kind in REFUSED if data.startswith(kind.first_bytes)), None)
+    if refused is not None or not data:
+        return refused
     is_wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE))
     return OTHER if b"\0" in data[:HEAD] and not is_wide else None
 
 
 def refused_as_lines(data: bytes) -> Refused | None:
-    """Reason to refuse data as lines, such as markup, by its first bytes; None for text."""
+    """Returns the reason to refuse data as lines, such as markup, by its first bytes; None for text."""
     start = data[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
     if start.startswith(tuple(sign.encode() for sign in _BEGINS_MARKUP)):
         return _MARKUP

@@ -1,4 +1,4 @@
-"""The one table of documents: which formats there are, by the endings of files, and what reads each."""
+"""The table of document formats: their names, the endings of their files, and the functions that read them."""
 
 import codecs
 from collections.abc import Callable
@@ -25,7 +25,7 @@ from transduce.errors import InputError
 DEEPEST = 200  # tags within each other in a segment
 
 Read = Callable[..., Document]
-"""Reads bytes, a name and languages; of CSV columns too."""
+"""A reader of documents: takes bytes, a name and languages; for CSV also columns."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Format:
     endings: tuple[str, ...]
     """Endings of its files; none for a format that must be asked for."""
     place: str
-    """Module and name of what reads it."""
+    """Module and name of its reader."""
     is_archive: bool = False
     """True if files of the format are ZIP archives, which no terminal shows."""
 
@@ -73,15 +73,15 @@ FORMATS = {
 
 
 def format_of(name: str) -> str | None:
-    """The format of a file by its name's ending; None for any other file."""
+    """Returns the format of a file by its name's ending; None for any other file."""
     ending = PurePath(name).suffix.lower()
-    return next((kind for kind, one in FORMATS.items() if ending in one.endings), None)
+    return next((kind for kind, format in FORMATS.items() if ending in format.endings), None)
 
 
 def refusal_of(name: str) -> Refused | None:
-    """Reason to refuse a file that is neither a document nor lines, by its ending; None for others."""
+    """Returns the reason to refuse a file that is neither a document nor lines, by its ending; None for others."""
     ending = ending_of(name)
-    if is_packed(name) and (known := next((one for one in FORMATS.values() if ending in one.endings), None)):
+    if is_packed(name) and (known := next((format for format in FORMATS.values() if ending in format.endings), None)):
         return Refused(f"compressed {known.title}", ending, "unpack it first")
     return refused_by_ending(name)
 
@@ -112,7 +112,7 @@ def read_document(
             raise InputError(f"{name}: no format '{kind}'; there are {', '.join(FORMATS)}")
         if (refused := refusal_of(name)) is not None:
             raise InputError(f"{name}: {refused.what} cannot be translated; {refused.advice}")
-        endings = ", ".join(ending for one in FORMATS.values() for ending in one.endings)
+        endings = ", ".join(ending for format in FORMATS.values() for ending in format.endings)
         raise InputError(f"{name}: is of no format that can be translated as a document; there are {endings}")
     if columns is not None and chosen != "csv":
         raise InputError(f"{name}: only CSV has columns; leave them out (columns)")
@@ -130,15 +130,15 @@ def read_document(
 
 
 def _check_content(data: bytes, name: str, format: Format) -> None:
-    """Raises InputError for what is something else than its format, by its first bytes."""
+    """Raises InputError for data whose first bytes are of another format."""
     refused = refused_by_content(data[:HEAD])
     if refused is None or refused is OTHER or (format.is_archive and refused is ARCHIVE):
-        return  # text, or what the format's own reader knows more of
+        return  # text, or a file that the format's own reader checks better
     raise InputError(f"{name}: is no {format.title} but {refused.what}; {refused.advice}")
 
 
 def _in_encoding(encoding: str, read: Read) -> Read:
-    """Reads a file in an encoding that is given, whatever the file says."""
+    """Returns a reader that decodes a file by a given encoding, not by the one that the file names."""
 
     def read_decoded(data: bytes, name: str, languages: Languages) -> Document:
         if data.startswith(b"PK\3\4"):

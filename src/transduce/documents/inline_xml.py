@@ -1,4 +1,4 @@
-"""Segments of XML with elements in their text (XLIFF, TMX): which are tags, held, or about texts of their own."""
+"""Segments of XML with elements in their text (XLIFF, TMX): tags, held elements, and elements with separate texts."""
 
 from collections.abc import Callable, Iterator
 from typing import Literal
@@ -13,17 +13,17 @@ from transduce.documents.xml import CDATA, Element, Token, as_written, character
 InlineKind = Literal["open", "close", "alone", "pair", "apart", "held", "free"]
 """The kind of an element inside a segment.
 
-`open`, `close` and `alone` are codes: one half of a pair, or a tag that stands alone; what is in them is no text, but
-for <sub>. `pair` is a pair of marks about text, `apart` the same about a text of its own. `held` has text that stays,
-`free` text that does not though it is within such.
+`open`, `close` and `alone` are codes: one half of a pair, or a single tag; only <sub> in them is text. `pair` is a pair
+of marks about text, `apart` the same about a text that is translated apart. `held` has text that stays, `free` text
+within such that is translated.
 """
 
 Inline = Callable[[Element], tuple[InlineKind, str]]
-"""The kind of an element, and the name by which both halves of a pair are known."""
+"""The kind of an element, and the name that both halves of a pair share."""
 
 
 def segment_of(element: Element, file: TextFile, inline: Inline) -> Segment:
-    """The text and the marks within an element."""
+    """Returns the text and the marks within an element."""
     parts = hold(mark_tags(_InlineReader(file, inline).parts(element), as_written), as_written)
     return Segment.of(mark_layout(parts, str, ends_sentence))
 
@@ -32,7 +32,7 @@ class _InlineReader:
     def __init__(self, file: TextFile, inline: Inline) -> None:
         self.file, self.inline = file, inline
         self.holding: set[str] = set()
-        """Names of what holds the text that is being read."""
+        """Names of the elements that hold the text being read."""
 
     def parts(self, element: Element) -> Iterator[Part]:
         is_cdata = False
@@ -70,7 +70,7 @@ class _InlineReader:
             yield from self._code(element, kind, pair)
         elif element.inner_end == element.end:  # <g/>
             yield Mark(whole)
-        elif kind == "held" and all(self.inline(one)[0] != "free" for one in element.descendants()):
+        elif kind == "held" and all(self.inline(inner)[0] != "free" for inner in element.descendants()):
             yield Mark(whole, shown=self._plain(element))
         else:
             name, is_apart, before = f"{pair} {element.start}", kind == "apart", set(self.holding)
@@ -86,8 +86,8 @@ class _InlineReader:
                 self.holding = before
 
     def _code(self, element: Element, kind: Literal["open", "close", "alone"], pair: str) -> Iterator[Part]:
-        """A code as one mark; a text within it divides it, and is apart from what is about it."""
-        texts = [one for one in element.outermost(lambda child: child.name == "sub") if self._plain(one).strip()]
+        """Yields a code as one mark, or as several about the texts within it, which are translated apart."""
+        texts = [text for text in element.outermost(lambda child: child.name == "sub") if self._plain(text).strip()]
         if not texts:
             yield Mark(self.file.text[element.start : element.end], kind, pair)
             return
@@ -99,7 +99,7 @@ class _InlineReader:
         yield Mark(self.file.text[done : element.end], shown=" ", breaks=True)
 
     def _plain(self, element: Element) -> str:
-        """The text within an element, that of the elements in it included, without codes."""
+        """Returns the text within an element and the elements in it, without codes."""
         return "".join(
             child.value
             if isinstance(child, Token) and child.kind == "text"

@@ -1,4 +1,4 @@
-"""Languages that documents name, and those that a translation is asked for."""
+"""Codes of languages, in documents and in requests for a translation."""
 
 import re
 from collections.abc import Sequence
@@ -21,33 +21,33 @@ _CODE = re.compile(r"([a-z]{2})(?:[-_][A-Za-z]{4})?(?:[-_](?:[A-Z]{2}|\d{3}))?")
 
 
 def is_same(code: str, other: str) -> bool:
-    """Returns True if two codes are of one language, whatever the region: en-US and en."""
+    """Returns True if two codes are of one language in any region: en-US and en."""
     return primary(code) == primary(other)
 
 
 def primary(code: str) -> str:
-    """The language's own part of a code such as pt_BR."""
+    """Returns the language without script and region of a code such as pt_BR."""
     return code.strip().replace("_", "-").partition("-")[0].casefold()
 
 
 def find(coded: Sequence[tuple[str, T]], wanted: str) -> T | None:
     """Returns the value with a language's code, else the first with another region; None for neither."""
-    exact = [one for code, one in coded if _normal(code) == _normal(wanted)]
-    close = [one for code, one in coded if is_same(code, wanted)]
+    exact = [value for code, value in coded if _normal(code) == _normal(wanted)]
+    close = [value for code, value in coded if is_same(code, wanted)]
     return next(iter([*exact, *close]), None)
 
 
 def is_code(text: str) -> bool:
-    """True if a text is a language's code of two letters, with or without a script and a region: pt, pt-BR, zh_Hant."""
-    found = _CODE.fullmatch(text)
-    return found is not None and found[1] in TWO_LETTERS
+    """Returns True for a two-letter code of a language, with or without script and region: pt, pt-BR, zh_Hant."""
+    match = _CODE.fullmatch(text)
+    return match is not None and match[1] in TWO_LETTERS
 
 
-def check(name: str, what: str, found: str, wanted: str) -> None:
+def check(name: str, label: str, code: str, wanted: str) -> None:
     """Raises InputError for a document in another language than is to be translated; "" is unknown and fits."""
-    both = primary(found), primary(wanted)
+    both = primary(code), primary(wanted)
     if all(both) and len(both[0]) == len(both[1]) and both[0] != both[1]:
-        raise InputError(f"{name}: its {what} is {found!r}, not {wanted!r}")
+        raise InputError(f"{name}: its {label} is {code!r}, not {wanted!r}")
 
 
 def _normal(code: str) -> str:

@@ -1,4 +1,4 @@
-"""Translation memories: translations that exist, taken where a segment is the same, offered where it is like it."""
+"""Translation memories: existing translations, reused for the same segment, offered for a similar one."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
 
 LEAST_LIKE = 0.7
-"""Similarity, 0 to 1, below which a segment is not like another: the share of characters that need not change."""
+"""Least similarity, 0 to 1, of two similar segments: the share of characters that need not change."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """A segment of a memory, and how like it is to the one that was asked for."""
+    """A segment of a memory, and its similarity to the one that was asked for."""
 
     source: str
     target: Segment
     similarity: float
     """0 to 1, where 1 is the same text."""
     marked_source: Segment | None = None
-    """The memory's own segment of the same text, whose marks may be about other words; None for another text."""
+    """The memory's segment of the same text, whose marks may be about other words; None for another text."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,18 @@ class Memory:
     """Segments and their translations."""
 
     pairs: dict[str, tuple[Segment, Segment]]
-    """Segments and their translations by the source's text, blanks between words as one each; the last of several."""
+    """Segments and their translations by the source's text with single blanks; the last of several."""
 
     @staticmethod
     def of(pairs: Iterable[tuple[Segment, Segment]]) -> "Memory":
-        """A memory of pairs, but for those that are blank on a side."""
+        """Makes a memory of pairs, but for those that are blank on a side."""
         return Memory(
             {source.one_line: (source, target) for source, target in pairs if source.one_line and target.one_line}
         )
 
     @staticmethod
     def read(path: str | Path, languages: Languages) -> "Memory":
-        """The translations in a TMX, XLIFF or PO file, or in a .tsv of source, tab and target.
+        """Reads the translations in a TMX, XLIFF or PO file, or in a .tsv of source, tab and target.
 
         Raises InputError for a file that cannot be read, or holds none in these languages.
         """
@@ -61,16 +61,16 @@ class Memory:
         return memory
 
     def find(self, segment: Segment) -> Match | None:
-        """The segment that is the same, or most like, if one is like it enough; `similarity` is 1 for the same."""
+        """Returns the same segment (`similarity` 1), or else the most similar; None if none is similar enough."""
         wanted = segment.one_line
         if wanted in self.pairs:
             source, target = self.pairs[wanted]
             return Match(wanted, target, 1.0, source)
         process, fuzz = require("rapidfuzz.process"), require("rapidfuzz.fuzz")
-        found = process.extractOne(wanted, self._sources, scorer=fuzz.ratio, score_cutoff=100 * LEAST_LIKE)
-        if found is None:
+        match = process.extractOne(wanted, self._sources, scorer=fuzz.ratio, score_cutoff=100 * LEAST_LIKE)
+        if match is None:
             return None
-        source_text, percent, _ = found
+        source_text, percent, _ = match
         return Match(source_text, self.pairs[source_text][1], min(percent / 100, 0.999))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Plain text in paragraphs, which empty lines separate; lines that begin with a bullet are paragraphs of their own."""
+"""Plain text in paragraphs, separated by empty lines; each line that begins with a bullet is a paragraph."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _LINE = re.compile(r"[^\r\n]*+(?:\r\n?|\n)|[^\r\n]++")
 
 
 def read_text(data: bytes, name: str, wanted: Languages) -> Document:
-    """The paragraphs of a text; the lines of each are read as one and come out as one."""
+    """Reads the paragraphs of a text; the lines of each are joined to one."""
     file = TextFile.read(data, name)
     if "\0" in file.text:
         raise InputError(f"{name}: is no text; it holds zero bytes")
@@ -27,9 +27,9 @@ def _unit(file: TextFile, start: int, end: int) -> Unit:
 
 
 def _paragraphs(text: str) -> Iterator[Span]:
-    """Spans of the paragraphs, without bullets and blanks about them."""
+    """Yields spans of the paragraphs, without bullets and blanks about them."""
     start: int | None = None
-    end = place = 0
+    end = offset = 0
     for line in _LINE.findall(text):
         bullet = _BULLET.match(line)
         if start is not None and (bullet or not line.strip()):
@@ -38,8 +38,8 @@ def _paragraphs(text: str) -> Iterator[Span]:
         if line.strip():
             if start is None:
                 blank = bullet.end() if bullet else len(line) - len(line.lstrip())
-                start = place + blank
-            end = place + len(line.rstrip())
-        place += len(line)
+                start = offset + blank
+            end = offset + len(line.rstrip())
+        offset += len(line)
     if start is not None:
         yield start, max(start, end)

@@ -1,4 +1,4 @@
-"""The small type between documents and translators: a segment of text with inline marks."""
+"""The type that documents and translators share: a segment of text with inline marks."""
 
 import re
 from collections import Counter
@@ -18,7 +18,7 @@ class Mark:
     pair: str = ""
     """Name that an opening mark and its closing one share, and no other mark of the segment."""
     shown: str = ""
-    """Text that a translator reads for the mark. Unless it is blank, the translation must hold it (`is_held`)."""
+    """Text that a translator reads for the mark. Unless it is blank, the translation must contain it (`is_held`)."""
     breaks: bool = False
     """True if the text before the mark is translated apart from the text after it."""
 
@@ -37,11 +37,11 @@ class Segment:
 
     parts: tuple[Part, ...]
     families: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    """The rules by which its placeholders were found, see `text/families.py`; none for the general ones."""
+    """Names of the rules that found its placeholders, see `text/families.py`; none for the general ones."""
 
     @staticmethod
     def of(parts: Iterable[Part], families: tuple[str, ...] = ()) -> "Segment":
-        """Makes a segment: adjacent texts are joined, marks without a partner stand alone, and pairs are numbered."""
+        """Makes a segment: adjacent texts are joined, halves without a partner made single marks, pairs numbered."""
         return Segment(tuple(_paired(joined(parts))), families)
 
     @property
@@ -60,15 +60,15 @@ class Segment:
         return [part for part in self.parts if isinstance(part, Mark)]
 
     def placed_marks(self) -> Iterator[tuple[int, Mark]]:
-        """All marks, each with the place in the text where it is shown."""
-        place = 0
+        """Yields all marks, each with the offset in the text where it is shown."""
+        offset = 0
         for part in self.parts:
             if isinstance(part, Mark):
-                yield place, part
-            place += size_of(part)
+                yield offset, part
+            offset += size_of(part)
 
     def written(self, escape: Callable[[str], str] = str) -> str:
-        """The segment as a document writes it: marks as they are, and texts by a function."""
+        """Returns the segment as a document writes it: marks as they are, and texts by a function."""
         return "".join(part.raw if isinstance(part, Mark) else escape(part) for part in self.parts)
 
     @property
@@ -97,11 +97,11 @@ class Segment:
         return tuple(filter(None, before)), replace(self, parts=tuple(core)), tuple(filter(None, after))
 
     def _whole_pairs(self, first: int, last: int) -> tuple[int, int]:
-        """The smallest range about this one with both marks, or neither, of each pair."""
+        """Returns the smallest range about this one that holds both marks, or neither, of each pair."""
         partner = partners(self.parts)
         if first == last:
             return first, last
-        left, right = first, last  # of what has been looked at
+        left, right = first, last  # bounds of the parts looked at
         waiting = list(range(first, last))
         while waiting:
             other = partner.get(waiting.pop())
@@ -112,13 +112,13 @@ class Segment:
 
 
 def divided_by(pattern: re.Pattern[str], text: str) -> Iterator[str | re.Match[str]]:
-    """Matches of a pattern in a text, and the texts between, in order."""
+    """Yields matches of a pattern in a text, and the texts between, in order."""
     done = 0
-    for found in pattern.finditer(text):
-        if done < found.start():
-            yield text[done : found.start()]
-        yield found
-        done = found.end()
+    for match in pattern.finditer(text):
+        if done < match.start():
+            yield text[done : match.start()]
+        yield match
+        done = match.end()
     if done < len(text):
         yield text[done:]
 
@@ -126,44 +126,44 @@ def divided_by(pattern: re.Pattern[str], text: str) -> Iterator[str | re.Match[s
 def partners(parts: Sequence[Part]) -> dict[int, int]:
     """Maps each half of a pair to the other; a closing mark belongs to the last opening one of its name."""
     opened: dict[str, int] = {}
-    found: dict[int, int] = {}
-    for place, part in enumerate(parts):
+    partner: dict[int, int] = {}
+    for index, part in enumerate(parts):
         if isinstance(part, Mark) and part.kind == "open":
-            opened[part.pair] = place
+            opened[part.pair] = index
         elif isinstance(part, Mark) and part.kind == "close" and part.pair in opened:
             other = opened.pop(part.pair)
-            found[other], found[place] = place, other
-    return found
+            partner[other], partner[index] = index, other
+    return partner
 
 
 def size_of(part: Part) -> int:
-    """Length of a part in the segment's text."""
+    """Returns the length of a part in the segment's text."""
     return len(part if isinstance(part, str) else part.shown)
 
 
 def joined(parts: Iterable[Part]) -> list[Part]:
-    """The parts, with texts that stand beside each other as one."""
-    found: list[Part] = []
+    """Joins adjacent texts of the parts."""
+    result: list[Part] = []
     for is_text, group in groupby(parts, lambda part: isinstance(part, str)):
         if not is_text:
-            found += group
+            result += group
         elif text := "".join(cast(Iterable[str], group)):
-            found.append(text)
-    return found
+            result.append(text)
+    return result
 
 
 def problems(source: Segment, target: Segment) -> list[str]:
-    """Marks that a translation has lost, added or doubled, and whether only its pairs do not nest."""
-    wanted, found = (Counter((mark.raw, mark.kind) for mark in one.marks) for one in (source, target))
-    told = [f"{raw!r} is lost" for raw, _ in (wanted - found).elements()]
-    told += [f"{raw!r} is added" for raw, _ in (found - wanted).elements()]
+    """Lists marks that a translation has lost, added or doubled, and whether only its pairs do not nest."""
+    expected, actual = (Counter((mark.raw, mark.kind) for mark in segment.marks) for segment in (source, target))
+    messages = [f"{raw!r} is lost" for raw, _ in (expected - actual).elements()]
+    messages += [f"{raw!r} is added" for raw, _ in (actual - expected).elements()]
     if is_nested(source.marks) and not is_nested(target.marks):
-        told.append("marks are not well nested")
-    return told
+        messages.append("marks are not well nested")
+    return messages
 
 
 def emptied_pairs(source: Segment, target: Segment) -> list[str]:
-    """The opening marks of pairs that hold words in the source, but nothing in its translation."""
+    """Returns the opening marks of pairs that hold words in the source, but nothing in its translation."""
     filled = _filled(target)
     return [mark.raw for pair, mark in _filled(source).items() if mark.raw and pair not in filled]
 
@@ -180,13 +180,13 @@ def is_nested(marks: Sequence[Mark]) -> bool:
 
 
 def depth(marks: Sequence[Mark]) -> int:
-    """Greatest number of pairs within each other."""
+    """Returns the greatest number of pairs within each other."""
     steps = ((mark.kind == "open") - (mark.kind == "close") for mark in marks)
     return max(accumulate(steps), default=0)
 
 
 def _filled(segment: Segment) -> dict[str, Mark]:
-    """The opening marks of pairs with words in them."""
+    """Returns the opening marks of pairs with words in them."""
     opened: dict[str, Mark] = {}
     filled: dict[str, Mark] = {}
     for part in segment.parts:
@@ -200,19 +200,19 @@ def _filled(segment: Segment) -> dict[str, Mark]:
 
 
 def is_text(part: Part) -> bool:
-    """Returns True if there is something to read in a part: words, or what a mark holds."""
+    """Returns True if a part has something to read: words, or the text of a held mark."""
     return bool(part.strip()) if isinstance(part, str) else part.is_held
 
 
 def _paired(parts: Sequence[Part]) -> Iterator[Part]:
-    """The parts, in which halves without the other stand alone, and the pairs are numbered in their order."""
+    """Yields the parts; pairs are numbered in their order, and halves without a partner become single marks."""
     partner = partners(parts)
-    opening = sorted(place for place, other in partner.items() if place < other)
-    names = {place: str(number) for number, first in enumerate(opening, 1) for place in (first, partner[first])}
-    for place, part in enumerate(parts):
+    opening = sorted(index for index, other in partner.items() if index < other)
+    names = {index: str(number) for number, first in enumerate(opening, 1) for index in (first, partner[first])}
+    for index, part in enumerate(parts):
         if isinstance(part, str) or part.kind == "alone":
             yield part
-        elif place in names:
-            yield replace(part, pair=names[place])
+        elif index in names:
+            yield replace(part, pair=names[index])
         else:
             yield Mark(part.raw, shown=part.shown, breaks=part.breaks)

@@ -8,7 +8,7 @@ from importlib.resources import files
 from transduce.orthography.characters import UNSPACED
 
 FINAL = "。！？｡．।॥۔؟։።။၊។៕།"
-"""Signs that end a sentence whatever follows: those of scripts without capital letters."""
+"""Signs that end a sentence before any text: those of scripts without capital letters."""
 
 _UNSPACED = UNSPACED.pattern
 _END = re.compile(
@@ -25,17 +25,17 @@ _END = re.compile(
 _OPENING = re.compile(r"\A[\"'“„‘«¿¡(\[]+")
 _BLANK = re.compile(r"\s")
 _FIRST_WORD = re.compile(r"\w+")
-WINDOW = 64  # characters beside a sign of an end that tell whether it is one
+WINDOW = 64  # characters beside a sign of an end that decide whether it is one
 
 
 def split_sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Begins and end of each sentence, without the blanks between them; abbreviations and initials end none, nor does
-    what goes on with a small letter."""
+    """Yields begin and end of each sentence, without the blanks between them; no sentence ends after an abbreviation or
+    initial, nor before a small letter."""
     begin = len(text) - len(text.lstrip())
-    for found in _END.finditer(text):
-        if found["cased"] is None or _ends_sentence(text, begin, found.end()):
-            yield begin, _without_last_blanks(text, begin, found.end())
-            begin = found.end()
+    for match in _END.finditer(text):
+        if match["cased"] is None or _ends_sentence(text, begin, match.end()):
+            yield begin, _without_last_blanks(text, begin, match.end())
+            begin = match.end()
     if begin < len(text):
         yield begin, _without_last_blanks(text, begin, len(text))
 
@@ -46,7 +46,7 @@ def ends_sentence(text: str) -> bool:
 
 
 def _ends_sentence(text: str, begin: int, after: int) -> bool:
-    """True if what begins at the one place and ends in a sign of an end, and blanks, before the other is a sentence."""
+    """Returns True if the text from `begin` to `after`, which ends in a sign of an end and blanks, is a sentence."""
     end = _without_last_blanks(text, begin, after)
     first = _OPENING.sub("", text[after : after + WINDOW])[:1]
     if first.islower():
@@ -82,7 +82,7 @@ def may_end_before(word: str, following: str) -> bool:
     two digits that another word follows is taken for an ordinal, as many languages write it.
 
     Args:
-        word: what is before the full stop, back to white space or what opens a bracket or quotation.
+        word: the text before the full stop, back to white space or an opening bracket or quotation mark.
         following: the first word after it, from its first letter or digit.
     """
     last = word.rpartition("-")[2] or word

@@ -1,4 +1,4 @@
-"""SRT and WebVTT: cues are found in the text as players find them, and only their texts are changed."""
+"""SRT and WebVTT: finds cues as players do, and changes only their texts."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -31,12 +31,12 @@ _DIALOGUE = re.compile(r"\A[-–—][ \t]*+")
 
 
 def read_srt(data: bytes, name: str, wanted: Languages) -> Document:
-    """The texts of SRT's cues."""
+    """Reads the texts of SRT's cues."""
     return _document(data, name, "srt")
 
 
 def read_vtt(data: bytes, name: str, wanted: Languages) -> Document:
-    """The texts of WebVTT's cues; its head, notes, styles and regions stay."""
+    """Reads the texts of WebVTT's cues; its head, notes, styles and regions stay."""
     return _document(data, name, "vtt")
 
 
@@ -55,7 +55,7 @@ class Cue:
 
 
 def cues_of(data: bytes, name: str, kind: str) -> list[Cue]:
-    """All cues of a file of SRT ("srt") or WebVTT ("vtt") in their order; InputError where there are none."""
+    """Reads all cues of a file of SRT ("srt") or WebVTT ("vtt") in their order; InputError where there are none."""
     return _read(TextFile.read(data, name), kind)[0]
 
 
@@ -66,14 +66,14 @@ def _document(data: bytes, name: str, kind: str) -> Document:
     for cue in cues:
         where = file.where(cue.place[0])
         units.append(Unit(cue.segment, partial(_write, cue, kind), where, id=cue.id))
-        for found in _MARKUP[kind].finditer(file.text, *cue.place):
-            if found["reading"] and any(map(str.isalpha, found["reading"])):
-                left.append(Untranslated(where, found["reading"].strip(), "the reading of a word (<rt>) stays"))
+        for match in _MARKUP[kind].finditer(file.text, *cue.place):
+            if match["reading"] and any(map(str.isalpha, match["reading"])):
+                left.append(Untranslated(where, match["reading"].strip(), "the reading of a word (<rt>) stays"))
     return Document(units, file.save, left)
 
 
 def _write(cue: Cue, kind: str, segment: Segment) -> list[Edit]:
-    """A cue's text, in which no empty line and no other cue's times end it that did not do so before."""
+    """Writes a cue's text, in which no new empty line and no new times would end the cue."""
     escape = escape_text if kind == "vtt" else str
     pieces, line, is_same = [], "", True  # the last line so far, and whether all is as in the source
     for number, part in enumerate(segment.parts):
@@ -96,22 +96,22 @@ class _Line:
     text: str
     start: int
     end: int
-    """Offset after the text, before what ends the line."""
+    """Offset after the text, before the line end."""
 
 
 def _read(file: TextFile, kind: str) -> tuple[list[Cue], list[Untranslated]]:
-    """The cues, and texts that no player shows though they were meant to be cues."""
+    """Returns the cues, and texts that no player shows though they were meant to be cues."""
     if kind == "vtt" and not re.match(r"WEBVTT(?:[ \t\n\r]|\Z)", file.text):
         raise InputError(f"{file.name}: is no WebVTT file; it must begin with WEBVTT")
     left: list[Untranslated] = []
     cues = []
-    lines = [_Line(found[1], found.start(), found.end(1)) for found in _LINE.finditer(file.text)]
+    lines = [_Line(match[1], match.start(), match.end(1)) for match in _LINE.finditer(file.text)]
     for times, texts, id in (_vtt_blocks if kind == "vtt" else _srt_blocks)(lines):
-        place = (texts[0].start, texts[-1].end) if texts else (times.end, times.end)
-        text, found = file.text[slice(*place)], _TIMES.match(times.text)
-        if found is not None:
-            start, end = _milliseconds(found.groups()[:4]), _milliseconds(found.groups()[4:])
-            cues.append(Cue(start, end, place, _segment(text, kind), id))
+        span = (texts[0].start, texts[-1].end) if texts else (times.end, times.end)
+        text, match = file.text[slice(*span)], _TIMES.match(times.text)
+        if match is not None:
+            start, end = _milliseconds(match.groups()[:4]), _milliseconds(match.groups()[4:])
+            cues.append(Cue(start, end, span, _segment(text, kind), id))
         elif any(map(str.isalpha, text)):
             where = file.where(times.start)
             left.append(Untranslated(where, text, f"no times can be read in {times.text[:60]!r}"))
@@ -121,11 +121,11 @@ def _read(file: TextFile, kind: str) -> tuple[list[Cue], list[Untranslated]]:
 
 
 _Blocks = Iterator[tuple[_Line, Sequence[_Line], str]]
-"""Lines with an arrow, lines of the text after each, and what the cue is called."""
+"""For each cue, the line with its times, the lines of its text, and its name."""
 
 
 def _vtt_blocks(lines: Sequence[_Line]) -> _Blocks:
-    """Blocks of WebVTT: an empty line ends one, and so does another arrow."""
+    """Yields blocks of WebVTT: an empty line ends one, and so does another arrow."""
     at = 1
     while at < len(lines) and lines[at].text and "-->" not in lines[at].text:  # of the head
         at += 1
@@ -144,7 +144,7 @@ def _vtt_blocks(lines: Sequence[_Line]) -> _Blocks:
 
 
 def _srt_blocks(lines: Sequence[_Line]) -> _Blocks:
-    """Blocks of SRT as most players read it: a cue's text goes on to the next number or times, through empty lines."""
+    """Yields blocks of SRT as most players read it: a text goes on to the next number or times, across empty lines."""
     begins = [number for number, line in enumerate(lines) if _TIMES.match(line.text)]
     for begin, next_begin in zip(begins, [*begins, len(lines)][1:], strict=True):
         end = next_begin
@@ -163,7 +163,7 @@ def _milliseconds(parts: tuple[str | None, ...]) -> int:
 
 
 def _segment(text: str, kind: str) -> Segment:
-    """A cue: its lines are one text, but where a sentence or another speaker's begins."""
+    """Returns a cue's text, its lines joined unless a sentence or another speaker's text begins."""
     read, escape = (_read_vtt, escape_text) if kind == "vtt" else (str, str)
     pieces = divided_by(_MARKUP[kind], text)
     parts = [read(piece) if isinstance(piece, str) else _mark(piece) for piece in pieces]
@@ -175,7 +175,7 @@ def _read_vtt(text: str) -> str:
 
 
 def _mark(tag: re.Match[str]) -> Mark:
-    """The mark of a tag, to be paired; names of speakers are apart from what they say."""
+    """Returns the mark of a tag, to be paired; names of speakers are apart from what they say."""
     name = (tag["name"] or "").lower()
     if not name or tag[0].endswith("/>"):
         return Mark(tag[0])
@@ -185,7 +185,7 @@ def _mark(tag: re.Match[str]) -> Mark:
 
 
 def _with_speakers(parts: list[Part]) -> Iterator[Part]:
-    """The dash before what one of several speakers says is no text, and what is before it a text of its own."""
+    """Yields parts with marks for the dashes of speakers, before each of which the text is broken."""
     for number, part in enumerate(parts):
         following = parts[number + 1] if number + 1 < len(parts) else ""
         is_line_end = isinstance(part, Mark) and part.shown == " "

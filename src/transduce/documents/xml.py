@@ -1,4 +1,4 @@
-"""XML with the places of all that it holds, read by expat: no entities of a file's own, nothing from elsewhere."""
+"""XML with the offsets of all its pieces, read by expat: no entities that a file declares, nothing from elsewhere."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 LAYOUT = frozenset("\t\n\r\x85\u2028\u2029")
-"""Characters that a reference names so that no program takes them for mere formatting of the file."""
+"""Characters written as references so that no program takes them for formatting of the file."""
 CDATA = "cdata"
 """Value of the token that begins a CDATA section, and of the one that ends it."""
 
@@ -51,7 +51,7 @@ class Token:
 
 @dataclass(slots=True)
 class Element:
-    """An element with its place: from `start` to `end`, its content from `inner_start` to `inner_end`."""
+    """An element from `start` to `end`, its content from `inner_start` to `inner_end`."""
 
     name: str
     """Name without a prefix."""
@@ -67,10 +67,10 @@ class Element:
     @property
     def elements(self) -> list["Element"]:
         """Elements directly within."""
-        return [one for one in self.content if isinstance(one, Element)]
+        return [child for child in self.content if isinstance(child, Element)]
 
     def descendants(self) -> Iterator["Element"]:
-        """All elements within, in the order of their start tags."""
+        """Yields all elements within, in the order of their start tags."""
         waiting = self.elements[::-1]
         while waiting:
             element = waiting.pop()
@@ -78,16 +78,16 @@ class Element:
             waiting += reversed(element.elements)
 
     def find(self, name: str) -> "Element | None":
-        """The first of that name directly within."""
-        return next((one for one in self.elements if one.name == name), None)
+        """Returns the first element of that name directly within."""
+        return next((element for element in self.elements if element.name == name), None)
 
     @property
     def own_text(self) -> str:
         """The text directly within, as it is read."""
-        return "".join(one.value for one in self.content if isinstance(one, Token) and one.kind == "text")
+        return "".join(child.value for child in self.content if isinstance(child, Token) and child.kind == "text")
 
     def outermost(self, is_wanted: Callable[["Element"], bool]) -> Iterator["Element"]:
-        """Elements within, those that are wanted and in no other that is."""
+        """Yields elements within that are wanted, but none within another that is."""
         for element in self.elements:
             if is_wanted(element):
                 yield element
@@ -98,21 +98,21 @@ class Element:
     def text(self) -> str:
         """All text within, that of other elements included."""
         return "".join(
-            one.text if isinstance(one, Element) else one.value * (one.kind == "text") for one in self.content
+            child.text if isinstance(child, Element) else child.value * (child.kind == "text") for child in self.content
         )
 
     @property
     def has_text(self) -> bool:
         """True if there is more within than blanks."""
-        return any(isinstance(one, Element) or one.value.strip() for one in self.content)
+        return any(isinstance(child, Element) or child.value.strip() for child in self.content)
 
     def tags(self, file: TextFile) -> tuple[str, str]:
-        """The start tag and the end tag as the file writes them; the latter is "" for an empty element."""
+        """Returns the start tag and the end tag as the file writes them; the latter is "" for an empty element."""
         return file.text[self.start : self.inner_start], file.text[self.inner_end : self.end]
 
 
 def read_xml(data: bytes, name: str) -> TextFile:
-    """The characters of an XML file; InputError for those that its encoding does not allow."""
+    """Reads the characters of an XML file; InputError for those that its encoding does not allow."""
     declared = _DECLARED.search(data[:1024])
     encoding = declared[1].decode() if declared else None
     if data.startswith(b"<\0?\0"):
@@ -123,9 +123,9 @@ def read_xml(data: bytes, name: str) -> TextFile:
 
 
 def tokens_of(file: TextFile) -> Iterator[Token]:
-    """All pieces of a file; InputError for what is not well-formed, or declares entities or attributes."""
+    """Yields all pieces of a file; InputError for what is not well-formed, or declares entities or attributes."""
     data = file.text.encode()
-    parser = expat.ParserCreate("utf-8")  # whatever the file declares
+    parser = expat.ParserCreate("utf-8")  # not as the file declares
     parser.buffer_text = False
     events: list[_Event] = []
     depth = 0
@@ -151,8 +151,8 @@ def tokens_of(file: TextFile) -> Iterator[Token]:
     def other(value: str) -> None:
         events.append((parser.CurrentByteIndex, "other", value, _NONE))
 
-    def refuse(found: str) -> NoReturn:
-        raise InputError(f"{file.name}: line {parser.CurrentLineNumber}: {found}")
+    def refuse(problem: str) -> NoReturn:
+        raise InputError(f"{file.name}: line {parser.CurrentLineNumber}: {problem}")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
@@ -166,7 +166,7 @@ def tokens_of(file: TextFile) -> Iterator[Token]:
         f"it declares attributes of {name[:40]!r}, which are not read; take the declaration out"
     )
     parser.SkippedEntityHandler = lambda name, *_: refuse(f"unknown entity &{name[:40]};")
-    done = place = begin = 0  # bytes that are tokens, the characters that they are, and bytes that are parsed
+    done = offset = begin = 0  # bytes that are tokens, the characters that they are, and bytes that are parsed
     size = BLOCK
     while True:
         is_last = begin + size >= len(data)
@@ -182,16 +182,16 @@ def tokens_of(file: TextFile) -> Iterator[Token]:
         ends = [event[0] for event in events[1:]] + ([len(data)] if is_last else [])
         for (_, kind, value, attributes), stop in zip(whole, ends, strict=True):
             stop = max(stop, done)
-            until = place + len(data[done:stop].decode())
-            yield Token(kind, place, until, value if isinstance(value, str) else "".join(value), attributes)
-            done, place = stop, until
+            until = offset + len(data[done:stop].decode())
+            yield Token(kind, offset, until, value if isinstance(value, str) else "".join(value), attributes)
+            done, offset = stop, until
         if is_last:
             return
         del events[: len(whole)]
 
 
 def element_of(start: Token, tokens: Iterator[Token]) -> Element:
-    """The element that begins with a token, all of whose others are taken from those that follow."""
+    """Returns the element that begins with a token; takes its other tokens from those that follow."""
     root = Element(start.name, start.value, start.attributes, start.start, start.end)
     opened = [root]
     for token in tokens:
@@ -209,16 +209,16 @@ def element_of(start: Token, tokens: Iterator[Token]) -> Element:
     raise AssertionError("expat lets no element stay open")
 
 
-def checked_root(file: TextFile, what: str, *names: str) -> Token:
-    """The start tag of a file's root; InputError if it has none of some names, for a kind of document."""
+def checked_root(file: TextFile, kind: str, *names: str) -> Token:
+    """Returns the start tag of a file's root; InputError if its name is none of those of a kind of document."""
     root = next(token for token in tokens_of(file) if token.kind == "start")
     if root.name not in names:
-        raise InputError(f"{file.name}: is no {what} but begins with <{root.value[:40]}>")
+        raise InputError(f"{file.name}: is no {kind} but begins with <{root.value[:40]}>")
     return root
 
 
 def elements_in(file: TextFile, *names: str) -> Iterator[Element]:
-    """The outermost elements of some names in a file, in their order."""
+    """Yields the outermost elements of some names in a file, in their order."""
     tokens = tokens_of(file)
     for token in tokens:
         if token.kind == "start" and token.name in names:
@@ -226,33 +226,33 @@ def elements_in(file: TextFile, *names: str) -> Iterator[Element]:
 
 
 def prefixed(attributes: Attributes, name: str) -> str:
-    """The value of an attribute that has a prefix before this name; "" for none."""
+    """Returns the value of an attribute that has a prefix before this name; "" for none."""
     return next((value for key, value in attributes.items() if key.endswith(f":{name}")), "")
 
 
 def escape(text: str) -> str:
-    """A text as XML writes it, without the characters that it cannot."""
+    """Writes a text as XML, without the characters that it cannot hold."""
     return as_written(text).replace("\r", "&#13;")
 
 
 def as_written(text: str) -> str:
-    """Text as XML writes it, with the line ends that the file has."""
+    """Writes a text as XML, with the line ends that the file has."""
     return _escape(_NOT_XML.sub("", text))
 
 
 def characters(raw: str) -> Iterator[Part]:
     """Reads text of a file outside CDATA; references to line ends and tabs are marks, which stay as they are."""
-    for found in divided_by(_REFERENCE, raw):
-        if isinstance(found, str):
-            yield found
+    for piece in divided_by(_REFERENCE, raw):
+        if isinstance(piece, str):
+            yield piece
             continue
-        number = (found["hex"] or found["code"] or "").lstrip("0") or "0"
-        character = _ENTITIES.get(found["name"]) or chr(int(number, 16 if found["hex"] else 10))
-        yield Mark(found[0], shown=character) if character in LAYOUT else character
+        number = (piece["hex"] or piece["code"] or "").lstrip("0") or "0"
+        character = _ENTITIES.get(piece["name"]) or chr(int(number, 16 if piece["hex"] else 10))
+        yield Mark(piece[0], shown=character) if character in LAYOUT else character
 
 
 def content_edit(element: Element, file: TextFile, content: str) -> Edit:
-    """Gives an element other content, whose lines end as the file's do, which a parser makes line feeds."""
+    """Returns the edit that gives an element other content, with the file's line ends, which a parser reads as LF."""
     content = _with_line_ends(content, file)
     if element.inner_end < element.end:
         return file.edit(element.inner_start, element.inner_end, content)
@@ -268,7 +268,7 @@ def text_unit(
     where: str = "",
     **about: Any,
 ) -> Unit:
-    """The unit of an element that is nothing but text and marks, whose content a translation becomes."""
+    """Returns the unit of an element that has only text and marks, whose content a translation becomes."""
     encode, where = partial(_with_line_ends, file=file), where or file.where(element.start)
     return file.unit(element.inner_start, element.inner_end, source, encode, escape_text, where, **about)
 
@@ -278,21 +278,21 @@ def _with_line_ends(content: str, file: TextFile) -> str:
 
 
 def tag_edits(element: Element, file: TextFile, attributes: Mapping[str, str | None]) -> Iterator[Edit]:
-    """Gives some attributes of an element another value, or takes them out; none is added."""
-    for found in _ATTRIBUTE.finditer(element.tags(file)[0]):
-        if found["name"] in attributes:
-            value = attributes[found["name"]]
-            new = "" if value is None else f"{found['before']}{quoted(value)}"
-            yield file.edit(element.start + found.start(), element.start + found.end(), new)
+    """Yields edits that change or remove attributes of an element; none is added."""
+    for match in _ATTRIBUTE.finditer(element.tags(file)[0]):
+        if match["name"] in attributes:
+            value = attributes[match["name"]]
+            new = "" if value is None else f"{match['before']}{quoted(value)}"
+            yield file.edit(element.start + match.start(), element.start + match.end(), new)
 
 
 def quoted(value: str) -> str:
-    """The value of an attribute as XML writes it, in quotation marks."""
+    """Writes the value of an attribute as XML, in quotation marks."""
     return f'"{escape(value).replace(chr(34), "&quot;")}"'
 
 
 def element_after(element: Element, file: TextFile, name: str, content: str, attributes: str = "") -> Edit:
-    """Puts an element of another name after one, with the white space before that, its prefix and its xml:space."""
+    """Returns the edit that puts an element of another name after one, with its indent, prefix and xml:space."""
     tag, space = element.tag.removesuffix(element.name) + name, element.attributes.get("xml:space")
     attributes += "" if space is None else f" xml:space={quoted(space)}"
     start = element.start
@@ -303,5 +303,5 @@ def element_after(element: Element, file: TextFile, name: str, content: str, att
 
 
 def by_language(elements: Iterable[Element]) -> list[tuple[str, Element]]:
-    """Elements by the codes of their languages, "" for one that names none."""
-    return [(one.attributes.get("xml:lang") or one.attributes.get("lang", ""), one) for one in elements]
+    """Returns elements with the codes of their languages, "" for one that names none."""
+    return [(element.attributes.get("xml:lang") or element.attributes.get("lang", ""), element) for element in elements]

@@ -33,11 +33,11 @@ def read_text(page: str, start: int, end: int, is_attribute: bool = False) -> Wr
     pieces: list[str] = []
     offsets: list[int] = []
     done = start
-    for found in _REFERENCE.finditer(page, start, end):
-        decoded, stop = _decode(found, page[found.end() : found.end() + 1], is_attribute)
+    for match in _REFERENCE.finditer(page, start, end):
+        decoded, stop = _decode(match, page[match.end() : match.end() + 1], is_attribute)
         if decoded:
-            pieces += [page[done : found.start()], decoded]
-            offsets += [*range(done, found.start()), *[found.start()] * len(decoded)]
+            pieces += [page[done : match.start()], decoded]
+            offsets += [*range(done, match.start()), *[match.start()] * len(decoded)]
             done = stop
     return Written("".join([*pieces, page[done:end]]), [*offsets, *range(done, end + 1)])
 
@@ -52,22 +52,22 @@ def escape_attribute(text: str, quote: str) -> str:
     return text.translate(_ATTRIBUTE_ESCAPES[quote])
 
 
-def _decode(found: re.Match[str], following: str, is_attribute: bool) -> tuple[str, int]:
-    """The characters of a reference and its end; no characters if it is none."""
-    if (name := found["name"]) is None:
-        digits, base = (found["hex"], 16) if found["hex"] else (found["decimal"], 10)
+def _decode(match: re.Match[str], following: str, is_attribute: bool) -> tuple[str, int]:
+    """Returns the characters of a reference and its end; no characters if it is none."""
+    if (name := match["name"]) is None:
+        digits, base = (match["hex"], 16) if match["hex"] else (match["decimal"], 10)
         digits = digits.lstrip("0")
-        return _character(int(digits or "0", base) if len(digits) <= _LONGEST_NUMBER else 0), found.end()
-    if found["end"] and len(name) < _LONGEST_NAME and f"{name};" in html5:
-        return html5[f"{name};"], found.end()
+        return _character(int(digits or "0", base) if len(digits) <= _LONGEST_NUMBER else 0), match.end()
+    if match["end"] and len(name) < _LONGEST_NAME and f"{name};" in html5:
+        return html5[f"{name};"], match.end()
     for length in range(min(len(name), _LONGEST_NAME), 1, -1):
         if (characters := html5.get(name[:length])) is not None:
             is_whole = length == len(name)
-            next_character = (found["end"] or following) if is_whole else name[length]
+            next_character = (match["end"] or following) if is_whole else name[length]
             if is_attribute and (next_character == "=" or next_character.isalnum()):
-                return "", found.start()
-            return characters, found.start() + 1 + length
-    return "", found.start()
+                return "", match.start()
+            return characters, match.start() + 1 + length
+    return "", match.start()
 
 
 def _character(number: int) -> str:

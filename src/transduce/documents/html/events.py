@@ -1,4 +1,4 @@
-"""Contents of a page in order: texts, tags as they belong together, and attributes that readers see."""
+"""Contents of a page in order: texts, paired tags, and attributes that readers see."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,9 +22,9 @@ _INLINE = (
     "span strike strong sub sup time u"
 )
 INLINE = frozenset(_INLINE.split())
-"""Elements that a sentence goes on through; most others end it."""
+"""Elements within a sentence; most others end it."""
 INLINE_VOID = frozenset(["image", "img", "source", "wbr"])
-"""Elements without content that stand in a sentence."""
+"""Elements without content within a sentence."""
 CODE = frozenset(["code", "kbd", "samp", "tt", "var"])
 """Elements of a sentence whose text is held."""
 HELD = frozenset(["listing", "plaintext", "pre", "textarea", "xmp"])
@@ -52,10 +52,10 @@ _ATTRIBUTES: dict[str, frozenset[str] | None] = {  # by the elements on which re
 _BUTTONS = frozenset(["button", "reset", "submit"])
 _META = frozenset(f"{site}{name}" for site in ("", "og:", "twitter:") for name in ("description", "image:alt", "title"))
 _TEMPLATES = (("{{", "}}"), ("{%", "%}"), ("<%", "%>"), ("<?", "?>"))
-_LONGEST_SHOWN = 200  # characters of a server's code that stand in the sentence that a translator reads
+_LONGEST_SHOWN = 200  # characters of a server's code that a translator reads in the sentence
 
 Role = Literal["text", "cdata", "open", "close", "mark", "break", "end"]
-"""`end` ends a sentence, as do tags that belong to none on the other side."""
+"""Role of an event in a sentence; `end` ends the sentence."""
 
 
 @dataclass(slots=True)
@@ -75,7 +75,7 @@ class Event:
     shown: str = ""
     """Text that a translator reads for the mark."""
     holder: int = -1
-    """The number of the tag by whose nature a text is held, such as `<code>`; -1 for none."""
+    """The number of the tag because of which a text is held, such as `<code>`; -1 for none."""
     holds: bool = False
     """True if text within the tag is held by its nature."""
     is_closed: bool = False
@@ -94,16 +94,16 @@ class Events:
     def __post_init__(self) -> None:
         self._elements = OpenElements(self.is_xml)
         tokenizer = Tokenizer(self.page, self.is_xml)
-        place = 0
-        while place < len(self.page):
-            token = tokenizer.token_at(place, self.is_xml or self._elements.is_foreign)
-            place = token.end
+        offset = 0
+        while offset < len(self.page):
+            token = tokenizer.token_at(offset, self.is_xml or self._elements.is_foreign)
+            offset = token.end
             if token.kind == "start":
                 raw = self._start(token)
                 if raw is not None:
-                    place = tokenizer.end_of_raw_text(raw, token.end)
+                    offset = tokenizer.end_of_raw_text(raw, token.end)
                     if raw in ("title", "textarea"):
-                        self._text(token.end, place)
+                        self._text(token.end, offset)
             elif token.kind == "end":
                 self._end(token)
             elif token.kind == "text":
@@ -129,7 +129,7 @@ class Events:
             self.events.append(Event("end", part.offsets[-1], part.offsets[-1]))
 
     def _other(self, token: HtmlToken) -> None:
-        """A comment, code of a server, or a CDATA section."""
+        """Adds the event of a comment, code of a server, or a CDATA section."""
         start, end, decision = token.start, token.end, self._elements.decision
         if token.kind == "cdata":
             last = end - 3 if self.page.endswith("]]>", start, end) else end
@@ -145,7 +145,7 @@ class Events:
     def _start(self, token: HtmlToken) -> str | None:
         """Takes a start tag; the name of an element that holds no tags, None for others."""
         name = token.name.rpartition(":")[2] if self.is_xml else token.name
-        given = {one.name: one for one in reversed(token.attributes)}
+        given = {attribute.name: attribute for attribute in reversed(token.attributes)}
         namespace = self._elements.start(
             name, name == "font" and not given.keys().isdisjoint(("color", "face", "size"))
         )
@@ -189,19 +189,19 @@ class Events:
             closing.role, closing.partner, opening.partner = "close", element.event, number
             closing.is_whole = opening.is_whole
 
-    def _close_readings(self, place: int) -> None:
+    def _close_readings(self, offset: int) -> None:
         """Adds the ends of ruby's readings that have no end tag."""
         for element in self._elements.left_out:
             opening = self.events[element.event]
             opening.is_closed = True
             if opening.role == "open":
                 opening.partner = len(self.events)
-                closing = Event("close", place, place, element.name, element.event, opening.is_whole)
+                closing = Event("close", offset, offset, element.name, element.event, opening.is_whole)
                 self.events.append(closing)
         self._elements.left_out.clear()
 
     def _wanted(self, given: dict[str, Attribute], before: Decision) -> Decision | None:
-        """Fate of an element's text by its attributes; None if they do not say."""
+        """Returns the fate of an element's text by its attributes; None if they do not say."""
         if before == "hidden":
             return None
         translate = self._value(given, "translate").strip().lower()
@@ -211,7 +211,7 @@ class Events:
 
     @staticmethod
     def _by_nature(name: str, namespace: str, before: Decision) -> Decision | None:
-        """Fate of an element's text unless its attributes say otherwise."""
+        """Returns the fate of an element's text unless its attributes say otherwise."""
         if name in HIDDEN[namespace]:
             return "hidden"
         if before == "translated" and (
@@ -223,7 +223,7 @@ class Events:
     def _role(
         self, name: str, namespace: str, given: dict[str, Attribute], before: Decision, decision: Decision | None
     ) -> tuple[Role, bool]:
-        """Role of a start tag in the sentence, and whether its element is a mark as a whole."""
+        """Returns the role of a start tag in the sentence, and whether its element is a mark as a whole."""
         if before != "translated" and decision == "translated":
             return "end", False
         if name == "br" and namespace == "html":
@@ -257,7 +257,7 @@ class Events:
             return tag == "input" and self._value(given, "type").strip().lower() in _BUTTONS
         if attribute == "content":
             names = (self._value(given, "name"), self._value(given, "property"))
-            return tag == "meta" and any(one.strip().lower() in _META for one in names)
+            return tag == "meta" and any(name.strip().lower() in _META for name in names)
         if attribute not in _ATTRIBUTES or (attribute == "title" and tag in ("link", "style")):  # names of style sheets
             return False
         tags = _ATTRIBUTES[attribute]

@@ -1,7 +1,7 @@
 """HTML and XHTML: every text that a browser shows, and the attributes that readers see; only their characters change.
 
-`tokens` divides a page, `tree` knows which elements are open, `events` says what tags are to a sentence, and `segments`
-makes segments of it. Each takes time linear in the length of the page, whatever is in it.
+`tokens` divides a page, `tree` tracks the open elements, `events` gives tags their roles in sentences, and `segments`
+makes segments of it. Each takes time linear in the length of any page.
 """
 
 import re
@@ -39,25 +39,25 @@ _AS_BROWSERS_READ = {  # https://encoding.spec.whatwg.org: labels of pages that 
 
 
 def read_html(data: bytes, name: str, wanted: Languages) -> Document:
-    """The texts of a page or of a part of one: a segment for each paragraph, heading, cell, attribute and the like."""
+    """Reads the texts of a page or a part of one: a segment for each paragraph, heading, cell and attribute."""
     file = replace(TextFile.read(data, name, _encoding(data)), errors="xmlcharrefreplace")
     if "\0" in file.text:
         raise InputError(f"{name}: is no HTML; it holds zero bytes")
     page = HtmlPage(file.text, is_xml=name.lower().endswith((".xhtml", ".xht")))
-    units = [Unit(one.source, one.write, file.where(one.start) + one.place) for one in page.texts]
+    units = [Unit(text.source, text.write, file.where(text.start) + text.place) for text in page.texts]
     left = [Untranslated(file.where(start), text, reason) for start, text, reason in page.untranslated]
     return Document(units, file.save, left)
 
 
 def _encoding(data: bytes) -> str | None:
-    """The encoding that a page names, as browsers take it."""
+    """Returns the encoding that a page names, as browsers understand it."""
     head = data[:1024]
-    found = _XML.match(head) or _META.search(_COMMENT.sub(b"", head))
-    if found is None:
+    match = _XML.match(head) or _META.search(_COMMENT.sub(b"", head))
+    if match is None:
         return None
-    encoding = found[1].decode().lower()
+    encoding = match[1].decode().lower()
     if encoding.startswith("utf-16"):
-        return None  # as the standard has it: what can be read as ASCII is not
+        return None  # as in the standard: a page that can be read as ASCII is not UTF-16
     return _AS_BROWSERS_READ.get(encoding, encoding)
 
 
@@ -71,13 +71,13 @@ class HtmlText:
     source: Segment
     write: Write
 
-    def within(self, value: Written, escape: Escape, place: str = "") -> "HtmlText":
-        """The same segment of a text that has a page in it: the value of an attribute, a block of Markdown.
+    def within(self, value: Written, escape: Escape, where: str = "") -> "HtmlText":
+        """Returns the same segment in a text that has a page in it: an attribute's value, a block of Markdown.
 
         Args:
             value: the page, and the offset in the text of each of its characters.
             escape: writes characters of the page for the text.
-            place: for a person, where in the text the page is.
+            where: for a person, where in the text the page is.
         """
 
         def moved(piece: str | Span) -> str | Span:
@@ -89,28 +89,28 @@ class HtmlText:
                 for edit in self.write(segment)
             ]
 
-        return HtmlText(value.offsets[self.start], place + self.place, self.source, write)
+        return HtmlText(value.offsets[self.start], where + self.place, self.source, write)
 
 
 class HtmlPage:
-    """The texts of a page, and of the pages in its attributes, in their order; and what is left of it, with reasons."""
+    """The texts of a page, and of the pages in its attributes, in their order; and untranslated texts, with reasons."""
 
     def __init__(self, page: str, is_xml: bool = False, depth: int = 0) -> None:
         self.texts: list[HtmlText] = []
         self._page, self._depth = page, depth
-        found = Events(page, is_xml)
-        settle_pairs(found.events, DEEPEST_MARK)
-        segments, self.untranslated = find_segments(page, found.events)
+        parsed = Events(page, is_xml)
+        settle_pairs(parsed.events, DEEPEST_MARK)
+        segments, self.untranslated = find_segments(page, parsed.events)
         for items in segments:
             self._add(items, "", escape_text)
-        for attribute in found.attributes:
+        for attribute in parsed.attributes:
             self._read_attribute(attribute)
         self.texts.sort(key=attrgetter("start"))
         self.untranslated.sort()
 
-    def _add(self, items: Sequence[HtmlItem], place: str, escape: Escape, quote: str = "") -> None:
-        source = Segment.of(one.part for one in items)
-        self.texts.append(HtmlText(items[0].start, place, source, partial(_write, items, escape, quote)))
+    def _add(self, items: Sequence[HtmlItem], where: str, escape: Escape, quote: str = "") -> None:
+        source = Segment.of(item.part for item in items)
+        self.texts.append(HtmlText(items[0].start, where, source, partial(_write, items, escape, quote)))
 
     def _read_attribute(self, attribute: Attribute) -> None:
         value = read_text(self._page, attribute.start, attribute.end, is_attribute=True)
@@ -127,7 +127,7 @@ class HtmlPage:
             self.untranslated.append((attribute.start, value.text, _PAGE_STAYS))
             return
         inner = HtmlPage(value.text, depth=self._depth + 1)
-        self.texts += [one.within(value, escape, ", srcdoc") for one in inner.texts]
+        self.texts += [text.within(value, escape, ", srcdoc") for text in inner.texts]
         self.untranslated += [(value.offsets[start], text, reason) for start, text, reason in inner.untranslated]
 
 

@@ -16,7 +16,7 @@ READING_STAYS = "a reading of the words before it (<rt>), which are translated w
 
 @dataclass(frozen=True)
 class HtmlItem:
-    """A part of a segment and where it is written."""
+    """A part of a segment and its span in the page."""
 
     part: Part
     start: int
@@ -28,7 +28,7 @@ class HtmlItem:
 
     @property
     def is_edge(self) -> bool:
-        """True for what need not belong to the segment at whose edge it is: white space, an image, a comment."""
+        """True if the item is dispensable at the edge of a segment: white space, an image, a comment."""
         if isinstance(self.part, Mark):
             return self.part.kind == "alone" and not self.part.is_held
         return self.is_exact and not self.part.strip()
@@ -49,14 +49,14 @@ class _Flow:
 
 
 def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[HtmlItem]], list[tuple[int, str, str]]]:
-    """The segments of a page, and offsets and texts that are left as they are, with the reasons."""
-    found: list[Sequence[HtmlItem]] = []
+    """Returns the segments of a page, and the offsets, texts and reasons of what is left as it is."""
+    segments: list[Sequence[HtmlItem]] = []
     left: list[tuple[int, str, str]] = []
     flows = [_Flow(0)]
 
     def end_segment() -> None:
         if (segment := _segment(flows[-1].items)) is not None:
-            found.append(segment)
+            segments.append(segment)
         if flows[-1].readings:
             texts = " ".join(text for _, text in flows[-1].readings)
             left.append((flows[-1].readings[0][0], texts, READING_STAYS))
@@ -96,31 +96,31 @@ def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[Htm
         else:
             add(_mark_item(page, event, number))
     end_segment()
-    return found, left
+    return segments, left
 
 
 def attribute_segment(page: str, written: Written, is_exact: bool, escape: Escape) -> Sequence[HtmlItem] | None:
-    """The segment of an attribute's value; None where nothing in it can be translated."""
+    """Returns the segment of an attribute's value; None where nothing in it can be translated."""
     return _segment([*_text_items(page, written, is_exact, escape)])
 
 
 def _text_items(page: str, written: Written, is_exact: bool, escape: Escape) -> Iterator[HtmlItem]:
-    """A text, with what it holds as marks."""
-    offsets, place = written.offsets, 0
+    """Yields the parts of a text, with marks for what is held."""
+    offsets, position = written.offsets, 0
     for part in hold([written.text], escape):
         size = len(part) if isinstance(part, str) else len(part.shown)
-        start, end = offsets[place], offsets[place + size]
+        start, end = offsets[position], offsets[position + size]
         if isinstance(part, Mark) and is_exact:
             yield HtmlItem(replace(part, raw=page[start:end]), start, end)
         elif isinstance(part, str) and is_exact:
-            words = place + size - len(part.lstrip()), place + len(part.rstrip())
-            bounds = [place, *(words if words[0] < words[1] else ()), place + size]
+            words = position + size - len(part.lstrip()), position + len(part.rstrip())
+            bounds = [position, *(words if words[0] < words[1] else ()), position + size]
             for begin, stop in pairwise(bounds):
                 if begin < stop:
-                    yield HtmlItem(part[begin - place : stop - place], offsets[begin], offsets[stop])
+                    yield HtmlItem(part[begin - position : stop - position], offsets[begin], offsets[stop])
         else:
             yield HtmlItem(part, start, end, is_exact=False)
-        place += size
+        position += size
 
 
 def _mark_item(page: str, event: Event, number: int) -> HtmlItem:
@@ -137,7 +137,7 @@ def _mark_item(page: str, event: Event, number: int) -> HtmlItem:
 
 
 def _whole_item(page: str, flow: _Flow, event: Event, around: _Flow) -> HtmlItem:
-    """An element that is a mark as a whole."""
+    """Returns the item of an element that is a mark as a whole."""
     shown = " ".join("".join(flow.shown).split())
     more = f"</{event.name}>" if event.start == event.end else ""
     if event.name in READINGS:
@@ -150,8 +150,8 @@ def _whole_item(page: str, flow: _Flow, event: Event, around: _Flow) -> HtmlItem
 
 
 def _segment(items: Sequence[HtmlItem]) -> Sequence[HtmlItem] | None:
-    """The segment that parts make, without what may be left out at its edges; None for no words and nothing held."""
-    if not any(is_text(one.part) for one in items):
+    """Returns the items without dispensable ones at the edges; None if no words and nothing held are among them."""
+    if not any(is_text(item.part) for item in items):
         return None
     first, last = 0, len(items)
     while items[first].is_edge:

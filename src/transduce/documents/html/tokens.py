@@ -1,6 +1,6 @@
 """Divides a page into tags, comments and text as the HTML standard does, in time linear in its length.
 
-What a server replaces before a browser reads the page (`<?php ... ?>`, `<% ... %>`) is a token of its own.
+Code that a server replaces before a browser reads the page (`<?php ... ?>`, `<% ... %>`) is one token.
 """
 
 import re
@@ -39,7 +39,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class HtmlToken:
-    """Characters of a page that belong together."""
+    """A span of a page that is one tag, comment or text."""
 
     kind: Kind
     start: int
@@ -62,9 +62,9 @@ class Tokenizer:
     def token_at(self, start: int, takes_cdata: bool = False) -> HtmlToken:
         """Reads the token that begins at an offset, which lies within the page."""
         page, size = self.page, len(self.page)
-        found = self._next_markup(start)
-        if found > start:
-            return HtmlToken("text", start, found)
+        markup = self._next_markup(start)
+        if markup > start:
+            return HtmlToken("text", start, markup)
         following = page[start + 1]
         if following == "%":
             return HtmlToken("server", start, self._find("%>", start) + 2)
@@ -87,18 +87,18 @@ class Tokenizer:
             return len(self.page)
         if name == "script":
             return self._end_of_script(start)
-        found = re.compile(rf"</{name}(?=[{_SPACE}/>])", re.IGNORECASE).search(self.page, start)
-        return found.start() if found else len(self.page)
+        match = re.compile(rf"</{name}(?=[{_SPACE}/>])", re.IGNORECASE).search(self.page, start)
+        return match.start() if match else len(self.page)
 
     def _next_markup(self, start: int) -> int:
-        """The offset of the next markup, or the end of the page."""
-        page, place = self.page, start
-        while found := _MARKUP.search(page, place):
-            begin, following = found.start(), page[found.start() + 1]
+        """Returns the offset of the next markup, or the end of the page."""
+        page, offset = self.page, start
+        while match := _MARKUP.search(page, offset):
+            begin, following = match.start(), page[match.start() + 1]
             is_last = following == "/" and begin + 2 == len(page)
             if not is_last and not (following == "%" and self._find("%>", begin) < 0):
                 return begin
-            place = begin + 1
+            offset = begin + 1
         return len(page)
 
     def _instruction(self, start: int) -> HtmlToken:
@@ -110,115 +110,115 @@ class Tokenizer:
         for abrupt in ("<!-->", "<!--->"):
             if not self.is_xml and self.page.startswith(abrupt, start):
                 return start + len(abrupt)
-        found = _COMMENT_END.search(self.page, start + 4)
-        return found.end() if found else len(self.page)
+        match = _COMMENT_END.search(self.page, start + 4)
+        return match.end() if match else len(self.page)
 
     def _end_of_declaration(self, start: int) -> int:
         if self.is_xml and not self._has_declaration:
             self._has_declaration = True
             subset = _SUBSET.match(self.page, start)
-            if subset and (found := _SUBSET_END.search(self.page, subset.end())):
-                return found.end()
+            if subset and (match := _SUBSET_END.search(self.page, subset.end())):
+                return match.end()
         return self._after(">", start)
 
     def _end_of_script(self, start: int) -> int:
-        """The end of a script, in whose comments a script may hold others (13.2.5.26 of the HTML standard)."""
+        """Returns the end of a script, whose comments may hold scripts (13.2.5.26 of the HTML standard)."""
         in_comment = in_inner = False
-        for found in _SCRIPT.finditer(self.page, start):
-            sign = found[0].lower()
+        for match in _SCRIPT.finditer(self.page, start):
+            sign = match[0].lower()
             if sign == "<!--":
                 in_comment = True
-                if self.page.startswith((">", "->"), found.end()):
+                if self.page.startswith((">", "->"), match.end()):
                     in_comment = False
             elif sign == "-->":
                 in_comment = in_inner = False
             elif sign == "<script":
                 in_inner = in_comment
             elif not in_inner:
-                return found.start()
+                return match.start()
             else:
                 in_inner = False
         return len(self.page)
 
     def _tag(self, start: int) -> HtmlToken:
-        """A tag; one that does not end is as a comment, since no browser shows anything of it."""
+        """Reads a tag; one that does not end is read as a comment, since no browser shows anything of it."""
         page, size = self.page, len(self.page)
         is_end = page[start + 1] == "/"
-        found = _NAME.match(page, start + 1 + is_end)
-        assert found is not None
-        name, place = found[0].lower(), found.end()
+        match = _NAME.match(page, start + 1 + is_end)
+        assert match is not None
+        name, offset = match[0].lower(), match.end()
         attributes: list[Attribute] = []
         while True:
-            begin, place = place, _skip(_BETWEEN_ATTRIBUTES, page, place)
-            if place >= size:
+            begin, offset = offset, _skip(_BETWEEN_ATTRIBUTES, page, offset)
+            if offset >= size:
                 return HtmlToken("comment", start, size)
-            if page[place] == ">":
-                is_self_closing = place > begin and page[place - 1] == "/"
+            if page[offset] == ">":
+                is_self_closing = offset > begin and page[offset - 1] == "/"
                 kind: Kind = "end" if is_end else "start"
-                return HtmlToken(kind, start, place + 1, name, tuple(attributes), is_self_closing)
-            if (after := self._after_server_code(place)) > place:
-                place = after
+                return HtmlToken(kind, start, offset + 1, name, tuple(attributes), is_self_closing)
+            if (after := self._after_server_code(offset)) > offset:
+                offset = after
                 continue
-            attribute, place = self._attribute(place)
+            attribute, offset = self._attribute(offset)
             if attribute is None:
                 return HtmlToken("comment", start, size)
             attributes.append(attribute)
 
     def _attribute(self, start: int) -> tuple[Attribute | None, int]:
-        """An attribute and what comes after it; None for one whose value does not end."""
+        """Reads an attribute; returns it and the offset after it, or None where its value does not end."""
         page, size = self.page, len(self.page)
-        place = _skip(_ATTRIBUTE_NAME, page, start)
-        name = page[start:place].lower()
-        equals = _skip(_BLANKS, page, place)
+        offset = _skip(_ATTRIBUTE_NAME, page, start)
+        name = page[start:offset].lower()
+        equals = _skip(_BLANKS, page, offset)
         if page[equals : equals + 1] != "=":
-            return Attribute(name, place, place, ""), place
-        place = _skip(_BLANKS, page, equals + 1)
-        quote = page[place : place + 1]
+            return Attribute(name, offset, offset, ""), offset
+        offset = _skip(_BLANKS, page, equals + 1)
+        quote = page[offset : offset + 1]
         if quote not in ('"', "'"):
-            end = _skip(_UNQUOTED, page, self._after_server_code(place))
-            return Attribute(name, place, end, ""), end
-        end = self._end_of_value(quote, place + 1)
-        return (None, size) if end < 0 else (Attribute(name, place + 1, end, quote), end + 1)
+            end = _skip(_UNQUOTED, page, self._after_server_code(offset))
+            return Attribute(name, offset, end, ""), end
+        end = self._end_of_value(quote, offset + 1)
+        return (None, size) if end < 0 else (Attribute(name, offset + 1, end, quote), end + 1)
 
     def _end_of_value(self, quote: str, start: int) -> int:
-        """The next quote that is not within code of a server; -1 for none."""
+        """Returns the offset of the next quote that is not within code of a server; -1 for none."""
         end = self.page.find(quote, start)
-        place = start
-        while end >= 0 and (found := _SERVER.search(self.page, place, end)):
-            place = max(self._after_server_code(found.start()), found.start() + 2)
-            if place > end:
-                end = self.page.find(quote, place)
+        offset = start
+        while end >= 0 and (match := _SERVER.search(self.page, offset, end)):
+            offset = max(self._after_server_code(match.start()), match.start() + 2)
+            if offset > end:
+                end = self.page.find(quote, offset)
         return end
 
-    def _after_server_code(self, place: int) -> int:
-        """The end of code of a server that begins at an offset; the offset where none begins."""
+    def _after_server_code(self, offset: int) -> int:
+        """Returns the end of a server's code that begins at an offset; the offset where none begins."""
         page = self.page
-        if page.startswith("<", place):
-            if _PHP.match(page, place):
-                return self._after("?>", place)
-            if page.startswith("<%", place) and (found := self._find("%>", place)) >= 0:
-                return found + 2
-        elif page.startswith("{", place) and (braces := _BRACES.match(page, place)):
+        if page.startswith("<", offset):
+            if _PHP.match(page, offset):
+                return self._after("?>", offset)
+            if page.startswith("<%", offset) and (end := self._find("%>", offset)) >= 0:
+                return end + 2
+        elif page.startswith("{", offset) and (braces := _BRACES.match(page, offset)):
             return braces.end()
-        return place
+        return offset
 
     def _after(self, sign: str, start: int) -> int:
-        """The offset after a sign, or the end of the page where there is none."""
-        found = self._find(sign, start)
-        return len(self.page) if found < 0 else found + len(sign)
+        """Returns the offset after a sign, or the end of the page where there is none."""
+        index = self._find(sign, start)
+        return len(self.page) if index < 0 else index + len(sign)
 
     def _find(self, sign: str, start: int) -> int:
-        """Like `str.find`, and does not look twice for a sign that is missing from the rest of the page."""
+        """Returns what `str.find` does, but never searches again for a sign that the rest of the page lacks."""
         if start >= self._missing.get(sign, len(self.page) + 1):
             return -1
-        found = self.page.find(sign, start)
-        if found < 0:
+        index = self.page.find(sign, start)
+        if index < 0:
             self._missing[sign] = start
-        return found
+        return index
 
 
 def _skip(pattern: re.Pattern[str], page: str, start: int) -> int:
-    """The end of a match that may be empty."""
-    found = pattern.match(page, start)
-    assert found is not None
-    return found.end()
+    """Returns the end of a match that may be empty."""
+    match = pattern.match(page, start)
+    assert match is not None
+    return match.end()

@@ -1,7 +1,7 @@
-"""The elements that are open at a place of a page, by the HTML standard's rules for end tags that are left out.
+"""The elements that are open at an offset of a page, by the HTML standard's rules for omitted end tags.
 
-Only what decides how text is read is followed: which element a tag closes, whether text is held, and where SVG and
-MathML begin and end. Each tag takes constant time, on average, however deep a page is.
+It tracks only how text is read: which element a tag closes, whether text is held, and where SVG and MathML begin and
+end. Each tag takes constant time on average, at any depth.
 """
 
 from collections import defaultdict
@@ -106,14 +106,14 @@ class OpenElements:
 
     @property
     def deciding(self) -> HtmlElement | None:
-        """The innermost element that says what becomes of text here."""
+        """The innermost element that decides the fate of text here."""
         while self._deciding and not self._deciding[-1].is_open:
             self._deciding.pop()
         return self._deciding[-1] if self._deciding else None
 
     @property
     def decision(self) -> Decision:
-        """Fate of text at this place."""
+        """Fate of text here."""
         return (self.deciding is not None and self.deciding.decision) or "translated"
 
     @property
@@ -126,7 +126,7 @@ class OpenElements:
         return bool(self._lists.get(name))
 
     def start(self, name: str, leaves_foreign: bool) -> Literal["html", "svg", "math"]:
-        """Closes what a start tag closes, and tells in which language the tag is."""
+        """Closes what a start tag closes; returns the language of the tag."""
         top = self.top
         if self.is_xml:
             return "html" if top is None or top.holds_html else top.namespace
@@ -142,39 +142,39 @@ class OpenElements:
 
     def push(self, element: HtmlElement) -> None:
         """Opens an element."""
-        place = len(self._stack)
+        index = len(self._stack)
         if element.name in ("html", "body") and self._lists[element.name]:
             return  # a second one adds attributes to the first, no more
         self._stack.append(element)
-        for one in self._groups_of(element):
-            self._lists[one].append(place)
+        for group in self._groups_of(element):
+            self._lists[group].append(index)
         if element.decision is not None:
             self._deciding.append(element)
 
     def end(self, name: str) -> tuple[HtmlElement | None, bool]:
-        """Closes what an end tag closes: its element, None for none, and whether nothing else was closed with it."""
-        place = self._closed_by(name)
-        if place is None:
+        """Closes what an end tag closes; returns its element, None for none, and True if nothing else was closed."""
+        index = self._closed_by(name)
+        if index is None:
             self.disorders += 1
             return None, False
-        element = self._stack[place]
-        if name in FORMATTING and element.namespace == "html" and self._last("#special") > place:
+        element = self._stack[index]
+        if name in FORMATTING and element.namespace == "html" and self._last("#special") > index:
             element.is_open = False
             self.disorders += 1
             self._lists[name].pop()
             return element, False
         is_orderly = self.top is element
-        self._close_through(place, has_end_tag=True)
+        self._close_through(index, has_end_tag=True)
         return element, is_orderly and self.disorders == element.disorders
 
     def _closed_by(self, name: str) -> int | None:
-        """The place of the element that an end tag closes."""
+        """Returns the index of the element that an end tag closes."""
         if self.is_xml:
             return self._open(name, -1)
-        if self.is_foreign and (place := self._open(f"#foreign {name}", self._last("#html"))) is not None:
-            return place
+        if self.is_foreign and (index := self._open(f"#foreign {name}", self._last("#html"))) is not None:
+            return index
         if name in ("html", "body"):
-            return None  # what comes after it belongs to the body all the same
+            return None  # text after it belongs to the body too
         if name in _HEADINGS:
             return self._open("#heading", self._last("#barrier"))
         if name in _SCOPES:
@@ -200,29 +200,29 @@ class OpenElements:
             self._close_through(len(self._stack) - 1)
 
     def _close_first(self, names: frozenset[str] | set[str], after: int) -> None:
-        """Closes the outermost of some elements that is open within another, and what is in it."""
-        places = [place for name in names if (place := self._first(name, after)) is not None]
-        if places:
-            self._close_through(min(places))
+        """Closes the outermost open element of some names within another, and all in it."""
+        indices = [index for name in names if (index := self._first(name, after)) is not None]
+        if indices:
+            self._close_through(min(indices))
 
     def _first(self, name: str, after: int) -> int | None:
-        """The place of the outermost element of a name within another; few are open in each other."""
-        places = list(takewhile(lambda place: place > after, reversed(self._lists[name])))
-        return places[-1] if places else None
+        """Returns the index of the outermost element of a name within another; few of a name are open at once."""
+        indices = list(takewhile(lambda index: index > after, reversed(self._lists[name])))
+        return indices[-1] if indices else None
 
     def _open(self, name: str, after: int) -> int | None:
-        """The place of the innermost element of a name, if it is within another."""
-        place = self._last(name)
-        return place if place > max(after, -1) else None
+        """Returns the index of the innermost element of a name, if it is within another."""
+        index = self._last(name)
+        return index if index > max(after, -1) else None
 
     def _last(self, group: str) -> int:
-        places = self._lists.get(group)
-        return places[-1] if places else -1
+        indices = self._lists.get(group)
+        return indices[-1] if indices else -1
 
-    def _close_through(self, place: int, has_end_tag: bool = False) -> None:
-        while len(self._stack) > place:
+    def _close_through(self, index: int, has_end_tag: bool = False) -> None:
+        while len(self._stack) > index:
             element = self._stack[-1]
-            if element.is_open and not (has_end_tag and len(self._stack) == place + 1):
+            if element.is_open and not (has_end_tag and len(self._stack) == index + 1):
                 if element.name in READINGS and element.disorders == self.disorders:
                     self.left_out.append(element)
                 else:
@@ -231,14 +231,14 @@ class OpenElements:
 
     def _pop(self) -> None:
         element = self._stack.pop()
-        for one in self._groups_of(element):
-            places = self._lists[one]
-            if places and places[-1] == len(self._stack):
-                places.pop()
+        for group in self._groups_of(element):
+            indices = self._lists[group]
+            if indices and indices[-1] == len(self._stack):
+                indices.pop()
         element.is_open = False
 
     def _groups_of(self, element: HtmlElement) -> list[str]:
-        """The lists that an element is in."""
+        """Returns the names of the lists that an element is in."""
         name = element.name
         if self.is_xml:
             return [name]

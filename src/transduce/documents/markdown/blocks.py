@@ -1,7 +1,7 @@
 """Blocks of Markdown's dialects for markdown-it: lines that stay as they are, titles, boxes, formulas, rows of tables.
 
-A text that is to be translated becomes an `inline` token with the places of its characters (`origins`); all else
-becomes a `held` token.
+A text to be translated becomes an `inline` token with the offsets of its characters (`origins`); all else becomes a
+`held` token.
 """
 
 import re
@@ -11,10 +11,10 @@ from typing import Any
 from transduce.documents.markdown.opaque import HIDDEN, MASK, is_tex
 
 Rule = Callable[[Any, int, int, bool], bool]
-"""A rule of markdown-it: state, first line, last line, and whether it is only to tell if the block is one."""
+"""A rule of markdown-it: takes state, first line, line after the last, and True to test only if the block matches."""
 
 Origins = list[tuple[int, int]]
-"""Offsets in a content and in the source from which both go on in step."""
+"""Pairs of offsets, in a content and in the source, from which both advance together."""
 
 INTERRUPTING = {"alt": ["paragraph", "reference", "blockquote", "list"]}
 
@@ -66,27 +66,27 @@ _BOX_INDENT = 4
 
 
 def held_line(state: Any, line: int, end: int, silent: bool) -> bool:
-    """A line that is no text."""
-    found = _matched(state, line, _FIRST_OF_HELD, _HELD_LINE.fullmatch)
-    return found is not None and (silent or _hold(state, line, line + 1))
+    """Holds a line that is no text."""
+    match = _matched(state, line, _FIRST_OF_HELD, _HELD_LINE.fullmatch)
+    return match is not None and (silent or _hold(state, line, line + 1))
 
 
 def titled_line(state: Any, line: int, end: int, silent: bool) -> bool:
-    """A line of its own with a title in it: of a container, an alert, an abbreviation."""
-    found = _matched(state, line, ":/*[", _TITLED_LINE.fullmatch)
-    return found is not None and (silent or _hold(state, line, line + 1, *_group(state, line, found)))
+    """Holds a line with a title in it, such as that of a container, an alert or an abbreviation."""
+    match = _matched(state, line, ":/*[", _TITLED_LINE.fullmatch)
+    return match is not None and (silent or _hold(state, line, line + 1, *_group(state, line, match)))
 
 
 def box(state: Any, line: int, end: int, silent: bool) -> bool:
-    """MkDocs: a note or a tab, whose text is indented by four blanks."""
-    found = _matched(state, line, "!?=", _BOX.fullmatch)
-    if found is None or silent:
-        return found is not None
+    """Reads a note or a tab of MkDocs, whose text is indented by four blanks."""
+    match = _matched(state, line, "!?=", _BOX.fullmatch)
+    if match is None or silent:
+        return match is not None
     stop = line + 1
     while stop < end and (state.isEmpty(stop) or state.sCount[stop] >= state.blkIndent + _BOX_INDENT):
         stop += 1
     state.push("box_open", "div", 1).map = [line, stop]
-    _hold(state, line, line + 1, *_group(state, line, found))
+    _hold(state, line, line + 1, *_group(state, line, match))
     before = state.parentType, state.lineMax
     state.parentType, state.lineMax = "box", stop
     state.blkIndent += _BOX_INDENT
@@ -99,17 +99,17 @@ def box(state: Any, line: int, end: int, silent: bool) -> bool:
 
 
 def markdown_in_html(state: Any, line: int, end: int, silent: bool) -> bool:
-    """The start tag of an element of HTML whose content is Markdown: <div markdown="1">."""
-    found = _matched(state, line, "<", _MARKDOWN_TAG.match)
-    if found is None:
+    """Holds the start tag of an HTML element whose content is Markdown: <div markdown="1">."""
+    match = _matched(state, line, "<", _MARKDOWN_TAG.match)
+    if match is None:
         return False
-    rest = found.string[found.end() :].lstrip()
-    begin = _begin(state, line) + len(found.string) - len(rest)
+    rest = match.string[match.end() :].lstrip()
+    begin = _begin(state, line) + len(match.string) - len(rest)
     return silent or _hold(state, line, line + 1, *([(rest, [(0, begin)])] if rest else []))
 
 
 def script(state: Any, line: int, end: int, silent: bool) -> bool:
-    """MDX: imports and exports, to the next blank line."""
+    """Holds imports and exports of MDX, to the next blank line."""
     if silent or state.blkIndent or _matched(state, line, "ie", _SCRIPT.fullmatch) is None:
         return False
     stop = line + 1
@@ -119,18 +119,18 @@ def script(state: Any, line: int, end: int, silent: bool) -> bool:
 
 
 def formula(state: Any, line: int, end: int, silent: bool) -> bool:
-    """A formula of several lines, or on a line of its own."""
-    found = _matched(state, line, "$\\", _FORMULA.match)
-    if found is None:
+    """Holds a formula of several lines, or on a line of its own."""
+    match = _matched(state, line, "$\\", _FORMULA.match)
+    if match is None:
         return False
-    opening = found[0]
+    opening = match[0]
     closing = (
-        opening.replace("begin", "end") if found["name"] else "$$" if found["dollars"] else opening.replace("[", "]")
+        opening.replace("begin", "end") if match["name"] else "$$" if match["dollars"] else opening.replace("[", "]")
     )
     known = state.env.setdefault("unended", {})
     if closing in known and known[closing][0] <= line < known[closing][1]:
         return False
-    stop, rest = line, found.string[found.end() :]
+    stop, rest = line, match.string[match.end() :]
     inside = []
     while closing not in rest:
         inside.append(rest)
@@ -140,7 +140,7 @@ def formula(state: Any, line: int, end: int, silent: bool) -> bool:
             return False
         rest = _text(state, stop)
     last, _, after = rest.rpartition(closing)
-    if found["dollars"]:
+    if match["dollars"]:
         after = _LABEL.sub("", after)
     if after.strip(" \t.,;") or (opening.endswith("[") and not is_tex("".join([*inside, last]))):
         return False
@@ -148,27 +148,27 @@ def formula(state: Any, line: int, end: int, silent: bool) -> bool:
 
 
 def row(state: Any, line: int, end: int, silent: bool) -> bool:
-    """A line of cells that are no table of GitHub's: kramdown's tables have no need of a head."""
+    """Reads a line of cells that is no table of GitHub's: kramdown's tables need no head."""
     if not _begins_with(state, line, "|"):
         return False
     return silent or _hold(state, line, line + 1, *cells(_text(state, line), _begin(state, line)))
 
 
 def cells(text: str, begin: int) -> list[tuple[str, Origins]]:
-    """The cells of a row, without blanks about them and without the backslashes before their bars."""
-    found: list[tuple[str, Origins]] = []
-    start, bars = 0, [place for place, character in enumerate(text) if character == "|"]
+    """Returns the cells of a row without blanks about them, and without the backslashes before their bars."""
+    row_cells: list[tuple[str, Origins]] = []
+    start, bars = 0, [index for index, character in enumerate(text) if character == "|"]
     for bar in [*bars, len(text)]:
         if bar < len(text) and text[bar - 1 : bar] == "\\":
             continue
-        found.append(_cell(text, start, bar, begin))
+        row_cells.append(_cell(text, start, bar, begin))
         start = bar + 1
-    first, last = 0, len(found)
+    first, last = 0, len(row_cells)
     if text[:1] == "|":
         first = 1
-    if last > first and not found[-1][0]:
+    if last > first and not row_cells[-1][0]:
         last -= 1
-    return found[first:last]
+    return row_cells[first:last]
 
 
 def _cell(text: str, start: int, end: int, begin: int) -> tuple[str, Origins]:
@@ -193,7 +193,7 @@ def _begins_with(state: Any, line: int, signs: str) -> bool:
 
 
 def _matched(state: Any, line: int, signs: str, match: Callable[[str], re.Match[str] | None]) -> re.Match[str] | None:
-    """What a pattern finds in a line that is no code and begins with one of some signs."""
+    """Returns the match of a pattern in a line that is no code and begins with one of some signs."""
     return match(_text(state, line)) if _begins_with(state, line, signs) else None
 
 
@@ -207,10 +207,10 @@ def _begin(state: Any, line: int) -> int:
     return begin
 
 
-def _group(state: Any, line: int, found: re.Match[str]) -> Sequence[tuple[str, Origins]]:
-    """The title that was found in a line."""
-    name = found.lastgroup
-    return [(found[name], [(0, _begin(state, line) + found.start(name))])] if name and found[name].strip() else []
+def _group(state: Any, line: int, match: re.Match[str]) -> Sequence[tuple[str, Origins]]:
+    """Returns the title that a pattern has matched in a line."""
+    name = match.lastgroup
+    return [(match[name], [(0, _begin(state, line) + match.start(name))])] if name and match[name].strip() else []
 
 
 def _hold(state: Any, line: int, stop: int, *texts: tuple[str, Origins]) -> bool:

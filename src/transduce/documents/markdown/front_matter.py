@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 _KEYS = "title description summary subtitle linkTitle sidebar_label nav_title pagination_label excerpt tagline lead"
 KEYS = frozenset(_KEYS.split())
-"""The names of what readers see of a page."""
+"""Keys of values that readers of a page see."""
 
 _LINES = re.compile(
     r"\A(?P<sign>---|\+\+\+)[ \t]*+\n(?P<body>.*?)^(?:(?P=sign)|\.\.\.)[ \t]*+(?:\n|\Z)", re.DOTALL | re.MULTILINE
@@ -34,84 +34,84 @@ class Scalar:
     end: int
     text: str
     escape: Callable[[str], str] = str
-    """Writes another text in its place."""
+    """Escapes a text that replaces the value."""
     reason: str = ""
     """Reason for leaving the value as it is; "" for one that is translated."""
 
 
 def front_matter(text: str) -> tuple[int, list[Scalar]]:
-    """Reads what a text may have before it: where the text itself begins, and values that readers see."""
-    found = _LINES.match(text)
-    if found is None or not _FIRST.match(found["body"]):
+    """Returns where the text after the front matter begins, and the values in it that readers see."""
+    match = _LINES.match(text)
+    if match is None or not _FIRST.match(match["body"]):
         return _header(text)
-    return found.end(), list(_values(text, *found.span("body"), is_toml=found["sign"] == "+++"))
+    return match.end(), list(_values(text, *match.span("body"), is_toml=match["sign"] == "+++"))
 
 
 def _header(text: str) -> tuple[int, list[Scalar]]:
-    """Lines such as `Title: The dog` to the first blank one, as Pelican and MultiMarkdown have them."""
-    found = _HEADER.match(text)
-    if found is None or not _OF_HEADER.search(found[0]):
+    """Reads lines such as `Title: The dog` to the first blank one, as Pelican and MultiMarkdown have them."""
+    match = _HEADER.match(text)
+    if match is None or not _OF_HEADER.search(match[0]):
         return 0, []
-    values = [one for one in _IN_HEADER.finditer(found[0]) if one["key"].lower() in KEYS]
-    return found.end(), [Scalar(one["key"], *one.span("value"), one["value"]) for one in values]
+    values = [line for line in _IN_HEADER.finditer(match[0]) if line["key"].lower() in KEYS]
+    return match.end(), [Scalar(line["key"], *line.span("value"), line["value"]) for line in values]
 
 
 def _values(text: str, start: int, end: int, is_toml: bool) -> Iterator[Scalar]:
-    for found in _KEY.finditer(text, start, end):
-        if found["key"] not in KEYS or (found["sign"] == "=") != is_toml:
+    for match in _KEY.finditer(text, start, end):
+        if match["key"] not in KEYS or (match["sign"] == "=") != is_toml:
             continue
-        value = (found["value"] or "").strip()
-        begin = found.end() - len((found["value"] or "").lstrip())
-        block = _block(text, found.end(), end, len(found["indent"]))
+        value = (match["value"] or "").strip()
+        begin = match.end() - len((match["value"] or "").lstrip())
+        block = _block(text, match.end(), end, len(match["indent"]))
         if value[:1] in ("|", ">") and not is_toml:
-            yield from _lines(text, found["key"], *block, is_folded=value[0] == ">")
+            yield from _lines(text, match["key"], *block, is_folded=value[0] == ">")
         elif quoted := _QUOTED.fullmatch(value):
-            yield _quoted(found["key"], begin, quoted, is_toml)
+            yield _quoted(match["key"], begin, quoted, is_toml)
         elif is_toml or value[:1] in tuple("[{&*!\"'") or block[0] < block[1]:
             whole = text[begin : max(begin + len(value), block[1])].strip()
             is_text = any(map(str.isalpha, whole)) and not value.startswith(tuple("[{&*!"))
             if is_text and not (is_toml and value in ("true", "false")):
-                yield Scalar(found["key"], begin, begin, whole, reason=_SEVERAL_LINES)
+                yield Scalar(match["key"], begin, begin, whole, reason=_SEVERAL_LINES)
         else:
             plain = re.split(r"\s#", value, maxsplit=1)[0].rstrip()
             if plain.lower() not in _CONSTANTS:
-                yield Scalar(found["key"], begin, begin + len(plain), plain, _plain)
+                yield Scalar(match["key"], begin, begin + len(plain), plain, _plain)
 
 
 def _block(text: str, start: int, end: int, indent: int) -> tuple[int, int]:
-    """The lines after a key that are deeper than it."""
+    """Returns the span of the lines after a key that are indented deeper than it."""
     first = stop = start + 1
-    place = start + 1
-    while place < end:
-        line_end = text.find("\n", place, end)
+    offset = start + 1
+    while offset < end:
+        line_end = text.find("\n", offset, end)
         line_end = end if line_end < 0 else line_end
-        line = text[place:line_end]
+        line = text[offset:line_end]
         if line.strip():
             if len(line) - len(line.lstrip(" ")) <= indent:
                 break
             stop = line_end
-        place = line_end + 1
+        offset = line_end + 1
     return first, max(first, stop)
 
 
 def _lines(text: str, key: str, start: int, end: int, is_folded: bool) -> Iterator[Scalar]:
-    """The lines of a value after `|`, or the paragraphs of one after `>`."""
+    """Yields the lines of a value after `|`, or the paragraphs of one after `>`."""
     pattern = r"\S[^\n]*+(?:\n[^\S\n]*+\S[^\n]*+)*+" if is_folded else r"\S[^\n]*+"
-    for found in re.compile(pattern).finditer(text, start, end):
-        begin = found.start()
-        written = found[0].rstrip()
+    for match in re.compile(pattern).finditer(text, start, end):
+        begin = match.start()
+        written = match[0].rstrip()
         yield Scalar(key, begin, begin + len(written), " ".join(written.split()))
 
 
-def _quoted(key: str, begin: int, found: re.Match[str], is_toml: bool) -> Scalar:
-    start, end = begin + found.start("inside"), begin + found.end("inside")
-    if found["quote"] == "'":
-        inside = found["inside"] if is_toml else found["inside"].replace("''", "'")
+def _quoted(key: str, begin: int, match: re.Match[str], is_toml: bool) -> Scalar:
+    start, end = begin + match.start("inside"), begin + match.end("inside")
+    if match["quote"] == "'":
+        inside = match["inside"] if is_toml else match["inside"].replace("''", "'")
         return Scalar(key, start, end, inside, (lambda text: text.replace("'", "\u2019")) if is_toml else _single)
     try:
-        return Scalar(key, start, end, json.loads(f'"{found["inside"]}"'), _double)
+        return Scalar(key, start, end, json.loads(f'"{match["inside"]}"'), _double)
     except ValueError:
-        return Scalar(key, begin, end, found["inside"], reason="its escapes cannot be read")
+        return Scalar(key, begin, end, match["inside"], reason="its escapes cannot be read")
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The inline tokens of Markdown as parts of a segment, with their places in the content."""
+"""The inline tokens of Markdown as parts of a segment, with their spans in the content."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ _DEFINITION = re.compile(r"""\[[^\[\]]++\]:[ \t]++<?\S*[./#]\w\S*(?:[ \t]++(?:"[
 _SIGN = re.compile(
     r"""
       (?P<box>\[[ xX]\](?=\s))                                   # of a task
-    | (?P<own>                                                 # what a dialect may begin a block with
+    | (?P<own>                                                 # signs that begin a block in a dialect
           (?P<first>[!?:;%^~=+/\\|$&])(?:(?P=first)++(?![\w~])|(?=\s))\s*+
         | \#{1,6}(?=[^\W\d])                                   # a heading, but for its blank
         | (?:[|+][\s|:+=-]*+)\Z                                # a line of a table
@@ -37,21 +37,21 @@ _SIGN = re.compile(
 
 @dataclass(frozen=True)
 class RunItem:
-    """A part of a text and its place in the content."""
+    """A part of a text and its span in the content."""
 
     part: Part
     start: int
     end: int
     escapes: str = ""
-    """Escaped form of a text of one character that would else be markup."""
+    """Escaped form of a single character that would otherwise be markup."""
     token: Any = None
     """The parser's token of an image or a link."""
     is_text: bool = False
-    """True if the parser takes a mark for text: the sign of a dialect, or the end of a line."""
+    """True if the parser reads a mark as text: the sign of a dialect, or the end of a line."""
 
 
 def items_of(run: Run, as_lines: bool = True) -> list[RunItem] | None:
-    """Parts of a text, with line ends as marks if asked; None if the parser's tokens are not all of its characters."""
+    """Returns the parts of a text, line ends as marks if asked; None if the parser's tokens leave characters out."""
     items = _Reader(run).items()
     if items is None:
         return None
@@ -71,46 +71,46 @@ class _Reader:
 
     def items(self) -> list[RunItem] | None:
         items: list[RunItem] = []
-        place = 0
+        offset = 0
         tokens = iter(self._run.tokens)
         for token in tokens:
             if token.type == "link_open" and token.info == "auto":
                 shown = next(tokens).content
                 end = next(tokens).meta["end"]
-                items.append(RunItem(Mark(self._content[place:end], shown=shown), place, end))
-                place = end
+                items.append(RunItem(Mark(self._content[offset:end], shown=shown), offset, end))
+                offset = end
                 continue
-            stop = self._end_of(token, place)
+            stop = self._end_of(token, offset)
             if stop is None:
                 return None
             if token.type == "text":
-                items += self._texts(place, stop)
+                items += self._texts(offset, stop)
             else:
-                items.append(self._item(token, place, stop))
-            place = stop
-        return items if place == len(self._content) else None
+                items.append(self._item(token, offset, stop))
+            offset = stop
+        return items if offset == len(self._content) else None
 
-    def _end_of(self, token: Any, place: int) -> int | None:
-        """End of a token that begins at a place; None if something else is there."""
+    def _end_of(self, token: Any, offset: int) -> int | None:
+        """Returns the end of a token that begins at an offset; None if something else is there."""
         if token.type in ("text", "link_open", "bracketed_open") or token.type.split("_")[0] in ("em", "strong", "s"):
-            end = place + len(token.content if token.type == "text" else token.markup or "[")
+            end = offset + len(token.content if token.type == "text" else token.markup or "[")
         else:
             end = token.meta.get("end", -1)
-        return end if place <= end <= len(self._content) else None
+        return end if offset <= end <= len(self._content) else None
 
-    def _texts(self, place: int, end: int) -> Iterator[RunItem]:
-        """Text, with marks for the pieces that the parser did not look into."""
-        while place < end:
-            while self._opaque[self._next].end <= place and self._next < len(self._opaque) - 1:
+    def _texts(self, offset: int, end: int) -> Iterator[RunItem]:
+        """Yields texts, with marks for the pieces that the parser did not look into."""
+        while offset < end:
+            while self._opaque[self._next].end <= offset and self._next < len(self._opaque) - 1:
                 self._next += 1
             piece = self._opaque[self._next]
-            if piece.start <= place < piece.end:
+            if piece.start <= offset < piece.end:
                 stop = min(piece.end, end)
-                yield RunItem(self._mark(piece), place, stop)
+                yield RunItem(self._mark(piece), offset, stop)
             else:
-                stop = min(piece.start, end) if piece.start > place else end
-                yield RunItem(self._content[place:stop], place, stop)
-            place = stop
+                stop = min(piece.start, end) if piece.start > offset else end
+                yield RunItem(self._content[offset:stop], offset, stop)
+            offset = stop
 
     def _mark(self, piece: Opaque) -> Mark:
         raw = self._content[piece.start : piece.end]
@@ -147,18 +147,18 @@ class _Reader:
             pair, label = self._opened.pop()
             name = self._content[label:start]
             if token.type == "link_close" and raw in ("]", "][]") and not _CODE_ALONE.fullmatch(name):
-                raw = f"][{' '.join(name.split())}]"  # its text is the name of what it links to
+                raw = f"][{' '.join(name.split())}]"  # its text is the name of its definition
             return RunItem(Mark(raw, "close", pair), start, end, token=token)
         return RunItem(Mark(raw), start, end, token=token)
 
 
-def _is_line_end(content: str, place: int) -> bool:
-    rest = content[place : place + 200].lstrip(" \t")
+def _is_line_end(content: str, offset: int) -> bool:
+    rest = content[offset : offset + 200].lstrip(" \t")
     return not rest or rest[0] in "\n#"
 
 
 def _tag_mark(raw: str) -> Mark:
-    """The mark of a tag, or of a comment, to be paired by `pair_tags`."""
+    """Returns the mark of a tag, or of a comment, to be paired by `pair_tags`."""
     tag = _TAG.match(raw)
     if tag is None:
         return Mark(raw)
@@ -173,37 +173,37 @@ def _tag_mark(raw: str) -> Mark:
 
 
 def _with_attributes(items: Sequence[RunItem]) -> list[RunItem]:
-    """The items, in which a list of attributes belongs to the mark that it follows at once."""
-    found: list[RunItem] = []
+    """Joins each list of attributes to the mark that it directly follows."""
+    merged: list[RunItem] = []
     for item in items:
-        before = found[-1] if found else None
+        before = merged[-1] if merged else None
         mark = before.part if before is not None else None
         if before is None or not isinstance(mark, Mark) or not isinstance(item.part, Mark):
-            found.append(item)
+            merged.append(item)
             continue
         is_list = item.part.raw.startswith("{") and not item.part.shown and before.end == item.start
         if is_list and mark.kind != "open" and not mark.breaks and mark.pair != SOFT:
-            found[-1] = replace(before, part=replace(mark, raw=mark.raw + item.part.raw), end=item.end)
+            merged[-1] = replace(before, part=replace(mark, raw=mark.raw + item.part.raw), end=item.end)
         else:
-            found.append(item)
-    return found
+            merged.append(item)
+    return merged
 
 
 def _with_held_elements(run: Run, items: Sequence[RunItem]) -> list[RunItem]:
-    """The items, with one mark for each element whose text is held."""
+    """Returns the items, with one mark for each element whose text is held."""
     partner = partners([item.part for item in items])
-    found: list[RunItem] = []
+    merged: list[RunItem] = []
     number = 0
     while number < len(items):
         item, last = items[number], partner.get(number, -1)
         if last > number and isinstance(item.part, Mark) and _is_held(item.part.raw):
-            inside = Segment(tuple(one.part for one in items[number + 1 : last])).text
+            inside = Segment(tuple(inner.part for inner in items[number + 1 : last])).text
             start, end = item.start, items[last].end
             item = RunItem(Mark(run.content[start:end], shown=" ".join(inside.split())), start, end)
             number = last
-        found.append(item)
+        merged.append(item)
         number += 1
-    return found
+    return merged
 
 
 def _is_held(raw: str) -> bool:
@@ -212,7 +212,7 @@ def _is_held(raw: str) -> bool:
 
 
 def _with_lines(content: str, items: Sequence[RunItem]) -> list[RunItem]:
-    """The items, in which the lines of a paragraph are one text, but for lines that may be something of a dialect."""
+    """Joins the lines of a paragraph to one text, except for lines that may be markup of a dialect."""
     lines: list[list[RunItem]] = [[]]
     for item in items:
         if isinstance(item.part, Mark) and (
@@ -230,37 +230,37 @@ def _with_lines(content: str, items: Sequence[RunItem]) -> list[RunItem]:
     signs = [_sign(line, number) for number, line in enumerate(lines)]
     is_list = any(sign is not None and sign["own"] is not None and sign["own"][0] in ":|+" for sign in signs)
     is_own = [is_list or _is_own(line, sign) for line, sign in zip(lines, signs, strict=True)]
-    found: list[RunItem] = []
+    merged: list[RunItem] = []
     for number, (line, sign) in enumerate(zip(lines, signs, strict=True)):
         if number:
             soft, *line = line
             is_apart = is_own[number] or is_own[number - 1]
             assert isinstance(soft.part, Mark)
             if soft.part.pair != SOFT:
-                found.append(soft)
+                merged.append(soft)
             else:
                 part = Mark(soft.part.raw, shown=" ", breaks=True) if is_apart else " "
-                found.append(RunItem(part, soft.start, soft.end, is_text=True))
+                merged.append(RunItem(part, soft.start, soft.end, is_text=True))
         if sign is not None:
             first = line[0]
             stop = first.start + sign.end()
             assert isinstance(first.part, str)
-            found.append(RunItem(Mark(sign[0]), first.start, stop, is_text=True))
+            merged.append(RunItem(Mark(sign[0]), first.start, stop, is_text=True))
             line = [RunItem(first.part[sign.end() :], stop, first.end), *line[1:]]
-        found += line
-    return [item for item in found if item.part != ""]
+        merged += line
+    return [item for item in merged if item.part != ""]
 
 
 def _sign(line: Sequence[RunItem], number: int) -> re.Match[str] | None:
     first = line[1 if number else 0] if len(line) > (1 if number else 0) else None
     if first is None or not isinstance(first.part, str) or first.escapes:
         return None
-    found = _SIGN.match(first.part)
-    return None if found is None or (number and found["box"]) else found
+    match = _SIGN.match(first.part)
+    return None if match is None or (number and match["box"]) else match
 
 
 def _is_own(line: Sequence[RunItem], sign: re.Match[str] | None) -> bool:
-    """Returns True if a line is no part of the sentence about it: it begins as no text does, or has no text."""
+    """Returns True if a line is no part of the sentence about it: it begins with a dialect's sign, or has no text."""
     if any(item.is_text for item in line):
         return True
     return (sign is not None and sign["own"] is not None) or not any(is_text(item.part) for item in line)

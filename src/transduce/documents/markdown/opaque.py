@@ -1,7 +1,7 @@
 """Pieces of Markdown that its parser must not look into: template tags, formulas, addresses and signs of dialects.
 
-The parser reads the text with a letter in place of each of their characters, so that all offsets stay true and nothing
-in a piece is taken for markup. Each search takes time linear in the length of the text.
+The parser reads a stand-in for each of their characters, so that all offsets stay true and nothing in a piece is read
+as markup. Each search takes time linear in the length of the text.
 """
 
 import re
@@ -14,7 +14,7 @@ Kind = Literal["held", "hidden", "tag", "open", "close"]
 """Role of a piece in a sentence: held, a mark without text, a tag, or a half of a pair."""
 
 MASK, HIDDEN = "\ufdd0", "\ufdd1"
-"""Stand-ins for pieces that the parser must not look into; no text has them, since they are no characters."""
+"""Noncharacters, which no text has, in place of the characters of pieces."""
 
 _PUNCTUATION = r"""[!-/:-@\[-`{-~]"""
 _FENCE = re.compile(r"^[ \t>]*+(?:(?:[-*+]|\d{1,9}[.)])[ \t]++)*+(?P<fence>`{3,}+(?=[^`\n]*+$)|~{3,}+)", re.MULTILINE)
@@ -71,17 +71,17 @@ class Opaque:
 
 
 def find_templates(text: str, is_mdx: bool = False) -> list[Opaque]:
-    """Template tags and components of a file outside its code; in MDX all tags, and expressions in braces."""
+    """Finds template tags and components of a file outside its code; in MDX all tags, and {expressions}."""
     return list(_templates(_Text(text), is_mdx))
 
 
 def find_inline(content: str, is_mdx: bool = False) -> list[Opaque]:
-    """The pieces of a paragraph without template tags, in their order."""
+    """Finds the pieces of a paragraph that has no template tags, in their order."""
     return list(_InlinePieces(content, is_mdx).pieces())
 
 
 def masked(text: str, pieces: Sequence[Opaque]) -> str:
-    """The text with `MASK` or `HIDDEN` in place of each character of the pieces. Halves of a pair stay."""
+    """Returns the text with `MASK` or `HIDDEN` for each character of the pieces. Halves of a pair stay."""
     done, written = 0, []
     for piece in pieces:
         if piece.kind in ("open", "close"):
@@ -102,103 +102,103 @@ class _Text:
     _braces: dict[int, int] | None = None
 
     def find(self, sought: str, start: int, end: int) -> int:
-        """Start of the next occurrence before the end, or -1."""
+        """Returns the start of the next occurrence before the end, or -1."""
         from_here, until = self._missing.get(sought, (-1, -1))
         if from_here <= start and end <= until:
             return -1
-        found = self.text.find(sought, start, end)
-        if found < 0:
+        index = self.text.find(sought, start, end)
+        if index < 0:
             self._missing[sought] = (start, end)
-        return found
+        return index
 
     def end_of_paragraph(self, start: int) -> int:
-        """Start of the next blank line, or the end of the text."""
+        """Returns the start of the next blank line, or the end of the text."""
         if self._ends is None:
-            self._ends = [found.start() for found in re.finditer(r"\n(?=[ \t>]*+\n)", self.text)]
+            self._ends = [match.start() for match in re.finditer(r"\n(?=[ \t>]*+\n)", self.text)]
         number = bisect_right(self._ends, start)
         return self._ends[number] if number < len(self._ends) else len(self.text)
 
     def end_of_code(self, start: int, length: int) -> int:
-        """End of the code that begins with that many backticks; the same place if they begin none."""
+        """Returns the end of the code that begins with that many backticks; `start` if they begin none."""
         if self._runs is None:
             self._runs = {}
-            for found in re.finditer("`++", self.text):
-                self._runs.setdefault(len(found[0]), []).append(found.start())
-        places = self._runs.get(length, [])
-        number = bisect_right(places, start - 1)
-        if number < len(places) and places[number] < self.end_of_paragraph(start):
-            return places[number] + length
+            for match in re.finditer("`++", self.text):
+                self._runs.setdefault(len(match[0]), []).append(match.start())
+        starts = self._runs.get(length, [])
+        number = bisect_right(starts, start - 1)
+        if number < len(starts) and starts[number] < self.end_of_paragraph(start):
+            return starts[number] + length
         return start
 
     def end_of_braces(self, start: int) -> int:
-        """End of the brace that begins at a place, or -1."""
+        """Returns the end of the brace that begins at an offset, or -1."""
         if self._braces is None:
             self._braces, opened = {}, []
-            for found in re.finditer("[{}]", self.text):
-                if found[0] == "{":
-                    opened.append(found.start())
+            for match in re.finditer("[{}]", self.text):
+                if match[0] == "{":
+                    opened.append(match.start())
                 elif opened:
-                    self._braces[opened.pop()] = found.end()
+                    self._braces[opened.pop()] = match.end()
         return self._braces.get(start, -1)
 
     def end_of_tag(self, start: int) -> int:
-        """End of a tag that begins at a place and may have braces in it, as in JSX; -1 for none."""
-        place = start + 1 + self.text.startswith("/", start + 1)
-        name = _TAG_NAME.match(self.text, place)
-        place = name.end() if name else place
-        while place < len(self.text):
-            character = self.text[place]
+        """Returns the end of a tag that begins at an offset and may have braces in it, as in JSX; -1 for none."""
+        offset = start + 1 + self.text.startswith("/", start + 1)
+        name = _TAG_NAME.match(self.text, offset)
+        offset = name.end() if name else offset
+        while offset < len(self.text):
+            character = self.text[offset]
             if character == ">":
-                return place + 1
+                return offset + 1
             if character == "{":
-                place = self.end_of_braces(place)
-                if place < 0:
+                offset = self.end_of_braces(offset)
+                if offset < 0:
                     return -1
                 continue
-            found = _IN_TAG.match(self.text, place)
-            if found is None or "\n\n" in found[0]:
+            match = _IN_TAG.match(self.text, offset)
+            if match is None or "\n\n" in match[0]:
                 return -1
-            place = found.end()
+            offset = match.end()
         return -1
 
 
 def _templates(searched: _Text, is_mdx: bool) -> Iterator[Opaque]:
-    text, place = searched.text, 0
+    text, offset = searched.text, 0
     fence = _FENCE.search(text)
-    while found := _TEMPLATE.search(text, place):
-        if fence and fence.start() < found.end():
-            place = max(place, _end_of_fence(fence))
-            fence = _FENCE.search(text, place)
+    while match := _TEMPLATE.search(text, offset):
+        if fence and fence.start() < match.end():
+            offset = max(offset, _end_of_fence(fence))
+            fence = _FENCE.search(text, offset)
             continue
-        place = found.end()
-        if found["code"]:
-            place = searched.end_of_code(place, len(found["code"]))
-        elif found["tag"]:
-            start, end = _template_tag(searched, found.start(), found["tag"])
+        offset = match.end()
+        if match["code"]:
+            offset = searched.end_of_code(offset, len(match["code"]))
+        elif match["tag"]:
+            start, end = _template_tag(searched, match.start(), match["tag"])
             if end > 0:
                 yield Opaque(start, end, shown=text[start:end])
-                place = end
-        elif is_mdx and found["brace"]:
-            if (end := searched.end_of_braces(found.start())) > 0:
-                is_comment = text.startswith("/*", found.end())
-                shown = "" if is_comment or "\n" in text[found.start() : end] else text[found.start() : end]
-                yield Opaque(found.start(), end, "held" if shown else "hidden", shown)
-                place = end
-        elif found["jsx"] and (is_mdx or text[place].isupper()):
-            if (end := searched.end_of_tag(found.start())) < 0:
+                offset = end
+        elif is_mdx and match["brace"]:
+            if (end := searched.end_of_braces(match.start())) > 0:
+                is_comment = text.startswith("/*", match.end())
+                shown = "" if is_comment or "\n" in text[match.start() : end] else text[match.start() : end]
+                yield Opaque(match.start(), end, "held" if shown else "hidden", shown)
+                offset = end
+        elif match["jsx"] and (is_mdx or text[offset].isupper()):
+            if (end := searched.end_of_tag(match.start())) < 0:
                 continue
-            yield Opaque(found.start(), end, "tag")
-            place = end
+            yield Opaque(match.start(), end, "tag")
+            offset = end
 
 
 def _end_of_fence(fence: re.Match[str]) -> int:
     sign, text = fence["fence"], fence.string
-    found = re.compile(rf"^[ \t>]*+{sign[0]}{{{len(sign)},}}+[ \t]*+$", re.MULTILINE).search(text, fence.end())
-    return found.end() if found else len(text)
+    match = re.compile(rf"^[ \t>]*+{sign[0]}{{{len(sign)},}}+[ \t]*+$", re.MULTILINE).search(text, fence.end())
+    return match.end() if match else len(text)
 
 
 def _template_tag(searched: _Text, start: int, opening: str) -> tuple[int, int]:
-    """The tag that begins there, or one in it; an end of 0 for none."""
+    """Returns the span of the template tag that begins there, or of one in it; an end of 0 for none."""
     text = searched.text
     sign = opening[-2:] if opening[-1] != ":" else "{:"
     limit = searched.end_of_paragraph(start)
@@ -217,7 +217,7 @@ def _template_tag(searched: _Text, start: int, opening: str) -> tuple[int, int]:
     code = _CODE_TAG.match(text, start)
     if code is not None:
         sought = [f"{begin}{code['name']}" for begin in ("{% end", "{%- end", "{{< /", "{{% /")]
-        if ends := [one for one in (searched.find(a, end, len(text)) for a in sought) if one > 0]:
+        if ends := [index for index in (searched.find(a, end, len(text)) for a in sought) if index > 0]:
             stop = searched.find("}", min(ends), len(text)) + 1
             end = stop + text.startswith("}", stop)
     return start, end
@@ -229,35 +229,35 @@ class _InlinePieces:
         self._closing: dict[int, str] = {}  # where halves of pairs are that close them
 
     def pieces(self) -> Iterator[Opaque]:
-        text, place = self._text.text, 0
-        while found := _INLINE.search(text, place):
-            start, place = found.start(), found.end()
-            kind = found.lastgroup
+        text, offset = self._text.text, 0
+        while match := _INLINE.search(text, offset):
+            start, offset = match.start(), match.end()
+            kind = match.lastgroup
             if kind == "code":
-                place = self._text.end_of_code(place, len(found[0]))
+                offset = self._text.end_of_code(offset, len(match[0]))
                 continue
-            for piece in self._piece(kind or "", start, place):
+            for piece in self._piece(kind or "", start, offset):
                 yield piece
-                place = piece.end
+                offset = piece.end
 
     def _piece(self, kind: str, start: int, end: int) -> Iterator[Opaque]:
         if kind in ("formula", "dollar"):
             stop = self._formula(start, end)
             if stop > 0:
                 yield self._held(start, stop)
-        elif kind == "colon" and (found := _EMOJI.match(self._text.text, start)):
+        elif kind == "colon" and (match := _EMOJI.match(self._text.text, start)):
             if start == 0 or not self._text.text[start - 1].isalnum():
-                yield self._held(start, found.end())
+                yield self._held(start, match.end())
         elif kind == "url":
             stop = self._end_of_url(start, end)
             if stop > end and not self._text.text.startswith("](", max(start - 2, 0), start):
                 yield self._held(start, stop)
-        elif kind == "brace" and (found := _ATTRIBUTES.match(self._text.text, start)):
-            yield Opaque(start, found.end(), "hidden")
+        elif kind == "brace" and (match := _ATTRIBUTES.match(self._text.text, start)):
+            yield Opaque(start, match.end(), "hidden")
         elif kind == "bracket":
             yield from self._bracket(start)
-        elif kind == "keys" and (found := _KEYS.match(self._text.text, start)):
-            yield self._held(start, found.end())
+        elif kind == "keys" and (match := _KEYS.match(self._text.text, start)):
+            yield self._held(start, match.end())
         elif kind in ("pair", "keys"):
             yield from self._pair(start, end)
         elif kind == "jsx":
@@ -269,36 +269,36 @@ class _InlinePieces:
         return Opaque(start, end, shown=" ".join(self._text.text[start:end].split()))
 
     def _formula(self, start: int, end: int) -> int:
-        """End of a formula that begins at a place, or -1."""
+        """Returns the end of a formula that begins at an offset, or -1."""
         text, sign = self._text.text, self._text.text[start:end]
         limit = self._text.end_of_paragraph(start)
         if sign[0] == "\\":
             closing = sign.replace("(", ")").replace("[", "]")
-            found = self._text.find(closing, end, limit)
-            inside = text[end:found]
-            is_formula = found > 0 and (is_tex(inside) or (sign[-1] == "(" and _SHORT.search(inside)))
-            return found + len(closing) if is_formula else -1
+            stop = self._text.find(closing, end, limit)
+            inside = text[end:stop]
+            is_formula = stop > 0 and (is_tex(inside) or (sign[-1] == "(" and _SHORT.search(inside)))
+            return stop + len(closing) if is_formula else -1
         if sign == "$$":
-            found = self._text.find("$$", end, limit)
-            return found + 2 if found > end else -1
+            stop = self._text.find("$$", end, limit)
+            return stop + 2 if stop > end else -1
         before = text[start - 1 : start]
-        found = self._text.find("$", end, limit)
-        while found > 0 and text[found - 1] == "\\":
-            found = self._text.find("$", found + 1, limit)
-        if found <= end or before.isalnum() or text[end].isspace() or text[found - 1].isspace():
+        stop = self._text.find("$", end, limit)
+        while stop > 0 and text[stop - 1] == "\\":
+            stop = self._text.find("$", stop + 1, limit)
+        if stop <= end or before.isalnum() or text[end].isspace() or text[stop - 1].isspace():
             return -1
-        if text[found + 1 : found + 2].isalnum() or not _is_formula(text[end:found]):
+        if text[stop + 1 : stop + 2].isalnum() or not _is_formula(text[end:stop]):
             return -1
-        return found + 1
+        return stop + 1
 
     def _end_of_url(self, start: int, end: int) -> int:
-        found = _URL.match(self._text.text, end)
-        if found is None:
+        match = _URL.match(self._text.text, end)
+        if match is None:
             return end
         text, stop = self._text.text, end
         opened: list[str] = []
-        for stop in range(end, found.end() + 1):
-            character = text[stop : stop + 1] if stop < found.end() else ""
+        for stop in range(end, match.end() + 1):
+            character = text[stop : stop + 1] if stop < match.end() else ""
             if character in ("(", "["):
                 opened.append(")" if character == "(" else "]")
             elif character in (")", "]") and (not opened or opened.pop() != character):
@@ -309,19 +309,19 @@ class _InlinePieces:
 
     def _bracket(self, start: int) -> Iterator[Opaque]:
         text = self._text.text
-        if (found := _FOOTNOTE.match(text, start)) is not None:
-            yield Opaque(start, found.end(), "hidden")
-        elif (found := _CITATION.match(text, start)) is not None:
-            yield Opaque(start, found.end(), shown=found[0])
-        elif (found := _WIKI.match(text, start)) is not None:
-            if found["open"].endswith("|"):
-                yield Opaque(*found.span("open"), "open", pair=f"sign {start}")
-                yield Opaque(*found.span("close"), "close", pair=f"sign {start}")
+        if (match := _FOOTNOTE.match(text, start)) is not None:
+            yield Opaque(start, match.end(), "hidden")
+        elif (match := _CITATION.match(text, start)) is not None:
+            yield Opaque(start, match.end(), shown=match[0])
+        elif (match := _WIKI.match(text, start)) is not None:
+            if match["open"].endswith("|"):
+                yield Opaque(*match.span("open"), "open", pair=f"sign {start}")
+                yield Opaque(*match.span("close"), "close", pair=f"sign {start}")
             else:
-                yield Opaque(start, found.end(), shown=found["label"])
+                yield Opaque(start, match.end(), shown=match["label"])
 
     def _pair(self, start: int, end: int) -> Iterator[Opaque]:
-        """Signs about a text: ==marked==, ^^inserted^^, ++inserted++."""
+        """Yields the halves of signs about a text: ==marked==, ^^inserted^^, ++inserted++."""
         if start in self._closing:
             yield Opaque(start, end, "close", pair=self._closing[start])
             return
@@ -329,19 +329,19 @@ class _InlinePieces:
         before, after = text[start - 1 : start], text[end : end + 1]
         if not after or after.isspace() or after == sign[0] or before.isalnum() or before == sign[0]:
             return
-        found = self._text.find(sign, end, self._text.end_of_paragraph(start))
-        if found > end and not text[found - 1].isspace() and not text[found + 2 : found + 3].isalnum():
-            self._closing[found] = f"sign {start}"
+        closing = self._text.find(sign, end, self._text.end_of_paragraph(start))
+        if closing > end and not text[closing - 1].isspace() and not text[closing + 2 : closing + 3].isalnum():
+            self._closing[closing] = f"sign {start}"
             yield Opaque(start, end, "open", pair=f"sign {start}")
 
 
 def is_tex(inside: str) -> bool:
-    """Returns True if what stands between `\\[` and `\\]` is a formula, and no text in brackets."""
+    """Returns True if the text between `\\[` and `\\]` is a formula, and no text in brackets."""
     return _TEX.search(inside) is not None and "](" not in inside
 
 
 def _is_formula(inside: str) -> bool:
-    """Returns True if what stands between two dollars is none of prices and words."""
+    """Returns True if the text between two dollars is a formula, not prices and words."""
     if inside[0] == "{" or (_WORDS.search(inside) and "\\" not in inside):
         return False
     if _MATH_SIGN.search(inside) or not any(map(str.isspace, inside)):

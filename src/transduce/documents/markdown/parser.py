@@ -1,4 +1,4 @@
-"""Reads the blocks of Markdown with markdown-it, and where in the file each character of their texts is."""
+"""Reads the blocks of Markdown with markdown-it, and the offset in the file of each character of their texts."""
 
 import re
 from bisect import bisect_right
@@ -38,31 +38,31 @@ class Run:
     kind: str
     """The rule of the parser that found it."""
     content: str
-    """The characters of the text, without what begins the lines of a quotation or a list."""
+    """The text, without the signs that begin the lines of a quotation or a list."""
     origins: Origins
-    """Offsets in the content and in the source from which both go on in step."""
+    """Pairs of offsets, in the content and in the source, from which both advance together."""
     opaque: Sequence[Opaque]
     """Pieces of the content that the parser did not look into."""
     tokens: Sequence[Any]
     """The inline tokens of the content."""
 
-    def offset(self, place: int) -> int:
+    def offset(self, index: int) -> int:
         """Returns the offset in the source of a character of the content."""
-        number = bisect_right(self.origins, place, key=itemgetter(0)) - 1
+        number = bisect_right(self.origins, index, key=itemgetter(0)) - 1
         in_content, in_source = self.origins[number]
-        return in_source + place - in_content
+        return in_source + index - in_content
 
 
 @dataclass(frozen=True)
 class HtmlBlock:
-    """Lines that are HTML, by the first and last offset of each, without what begins the lines of a quotation."""
+    """Lines of HTML, by the first and last offset of each, without the signs that begin the lines of a quotation."""
 
     lines: Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
 class Title:
-    """The title of what a name stands for: `[name]: address "title"`."""
+    """The title of a link definition: `[name]: address "title"`."""
 
     start: int
     end: int
@@ -82,7 +82,7 @@ class MarkdownParser:
         """Definitions that links refer to."""
 
     def blocks(self, text: str) -> Iterator[Block]:
-        """All texts, in their order; before them the tags of template languages and of components.
+        """Yields all texts in their order; before them the tags of template languages and of components.
 
         Raises InputError for blocks that lie too deep in each other.
         """
@@ -107,13 +107,13 @@ class MarkdownParser:
                 yield HtmlBlock(token.meta["lines"])
             elif token.type == "title":
                 yield Title(*token.meta["title"])
-            elif token.type == "fence" and (found := _TITLE_OF_CODE.search(text, *token.meta["lines"][0])):
-                yield Title(*found.span("title"))
+            elif token.type == "fence" and (match := _TITLE_OF_CODE.search(text, *token.meta["lines"][0])):
+                yield Title(*match.span("title"))
             elif token.type == "inline" and token.content.strip():
                 yield self._run(text, token, templates, starts)
 
     def run(self, content: str, kind: str) -> Run:
-        """A text that stands alone, as this document has it."""
+        """Parses a text that stands alone, as this document would."""
         return self._parsed(kind, content, [(0, 0)], find_templates(content, self.is_mdx))
 
     def is_paragraph(self, content: str) -> bool:
@@ -130,12 +130,12 @@ class MarkdownParser:
     def _run(self, text: str, token: Any, templates: Sequence[Opaque], starts: Sequence[int]) -> Run:
         run = Run(token.meta["kind"], token.content, token.meta["origins"], (), ())
         opaque, written, done = [], [], 0
-        while found := _MASKED.search(token.content, done):
-            place = found.start()
-            piece = templates[bisect_right(starts, run.offset(place)) - 1]
-            end = place + piece.end - piece.start
-            opaque.append(Opaque(place, end, piece.kind, piece.shown))
-            written += [token.content[done:place], text[piece.start : piece.end]]
+        while match := _MASKED.search(token.content, done):
+            start = match.start()
+            piece = templates[bisect_right(starts, run.offset(start)) - 1]
+            end = start + piece.end - piece.start
+            opaque.append(Opaque(start, end, piece.kind, piece.shown))
+            written += [token.content[done:start], text[piece.start : piece.end]]
             done = end
         return self._parsed(run.kind, "".join([*written, token.content[done:]]), run.origins, opaque)
 
@@ -150,7 +150,7 @@ class MarkdownParser:
 
 
 def _parser(is_mdx: bool) -> Any:
-    """markdown-it with rules of dialects, which notes where texts are and keeps escaped characters apart from them."""
+    """Returns markdown-it with rules of dialects; it notes offsets of texts and keeps escaped characters apart."""
     parser = require("markdown_it").MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
     block, inline = parser.block.ruler, parser.inline.ruler
     for name in ("held_line", "titled_line", "box", "formula", "markdown_in_html"):
@@ -164,14 +164,14 @@ def _parser(is_mdx: bool) -> Any:
         parser.disable(["code", "html_block", "autolink"])
     inline.after("link", "bracketed", _bracketed)
     for rule in list(block.__rules__):
-        block.at(rule.name, _noting_places(rule.name, rule.fn), {"alt": rule.alt})
+        block.at(rule.name, _noting_origins(rule.name, rule.fn), {"alt": rule.alt})
     for rule in list(inline.__rules__):
         inline.at(rule.name, rule.fn if rule.name == "text" else _noting_end(rule.fn), {"alt": rule.alt})
     return parser
 
 
-def _noting_places(name: str, rule: Rule) -> Rule:
-    """The rule of a block, which notes of each text where in the source it is."""
+def _noting_origins(name: str, rule: Rule) -> Rule:
+    """Wraps the rule of a block so that it notes where in the source each text is."""
 
     def noted(state: Any, line: int, end: int, silent: bool) -> bool:
         count = len(state.tokens)
@@ -197,7 +197,7 @@ def _noting_places(name: str, rule: Rule) -> Rule:
 
 
 def _origins(state: Any, token: Any, name: str) -> Origins:
-    """Where the lines of a text are, each of which ends where the file's does, but for blanks."""
+    """Returns where the lines of a text are, each of which ends where the file's does, but for blanks."""
     origins, size = [], 0
     for number, content in enumerate(token.content.split("\n"), token.map[0]):
         begin = state.bMarks[number] + state.tShift[number]
@@ -205,15 +205,15 @@ def _origins(state: Any, token: Any, name: str) -> Origins:
             while begin < state.eMarks[number] and state.src[begin] in "# \t":
                 begin += 1
         stripped = content.lstrip(" \t")
-        found = state.src.find(stripped, begin, state.eMarks[number])
+        index = state.src.find(stripped, begin, state.eMarks[number])
         blanks = len(content) - len(stripped)
-        origins.append((size + blanks if number > token.map[0] else size, max(found, begin)))
+        origins.append((size + blanks if number > token.map[0] else size, max(index, begin)))
         size += len(content) + 1
     return origins
 
 
 def _note_cells(state: Any, tokens: Sequence[Any]) -> None:
-    """Note of the cells of a table where they are: the parser takes away the backslashes before their bars."""
+    """Notes where the cells of a table are: the parser takes away the backslashes before their bars."""
     row: list[tuple[str, Origins]] = []
     for token in tokens:
         if token.type == "tr_open":
@@ -228,16 +228,16 @@ def _note_cells(state: Any, tokens: Sequence[Any]) -> None:
 
 
 def _note_title(state: Any, line: int) -> None:
-    """Adds a token for the title of what a name stands for."""
+    """Adds a token for the title of a link definition."""
     start = state.bMarks[line] + state.tShift[line]
-    found = _DEFINITION.match(state.src, start, state.eMarks[state.line - 1])
-    if found is not None and found["title"] is not None:
+    match = _DEFINITION.match(state.src, start, state.eMarks[state.line - 1])
+    if match is not None and match["title"] is not None:
         token = state.push("title", "", 0)
-        token.map, token.meta["title"] = [line, state.line], found.span("title")
+        token.map, token.meta["title"] = [line, state.line], match.span("title")
 
 
 def _noting_end(rule: Callable[[Any, bool], bool]) -> Callable[[Any, bool], bool]:
-    """The rule of a token, which notes where it ends."""
+    """Wraps the rule of a token so that it notes where the token ends."""
 
     def noted(state: Any, silent: bool) -> bool:
         count = len(state.tokens)
@@ -250,8 +250,8 @@ def _noting_end(rule: Callable[[Any, bool], bool]) -> Callable[[Any, bool], bool
 
 
 def _bracketed(state: Any, silent: bool) -> bool:
-    """Text in brackets with something of a dialect about it: `^[note]`, `[text]{.class}`, `[text][a.name]` that no line
-    explains, `[text](an address.html)` with blanks."""
+    """Reads text in brackets with markup of a dialect: `^[note]`, `[text]{.class}`, `[text][a.name]` without a
+    definition, `[text](an address.html)` with blanks."""
     is_note = state.src.startswith("^[", state.pos)
     start = state.pos + is_note
     if silent or state.src[start] != "[":
@@ -271,7 +271,7 @@ def _bracketed(state: Any, silent: bool) -> bool:
 
 
 def _is_of_dialect(after: re.Match[str] | None, last: str) -> bool:
-    """Returns True if what follows brackets, the last character in which is given, belongs to them."""
+    """Returns True if the text after brackets, whose last character is given, belongs to them."""
     if after is None:
         return False
     if after["address"] is not None:

@@ -1,6 +1,6 @@
 """Markdown of all dialects: every text that a reader sees; only characters of texts are ever changed.
 
-`parser` finds the texts with markdown-it, `inline` makes parts of a segment of each, and `writing` writes translations.
+`parser` finds the texts with markdown-it, `inline` makes them parts of segments, and `writing` writes translations.
 HTML within is read as HTML is.
 """
 
@@ -37,13 +37,13 @@ _HTML_TAG = re.compile(r"<[a-z]")
 def read_markdown(data: bytes, name: str, wanted: Languages) -> Document:
     """Reads all texts of a Markdown file, such as paragraphs, headings, cells and titles; code stays."""
     file = TextFile.read(data, name)
-    for character, what in (
+    for character, description in (
         ("\0", "zero bytes"),
         (MASK, "U+FDD0, which is no character"),
         (HIDDEN, "U+FDD1, which is no character"),
     ):
         if character in file.text:
-            raise InputError(f"{name}: is no Markdown; it holds {what}")
+            raise InputError(f"{name}: is no Markdown; it holds {description}")
     reader = _MarkdownReader(file, name.lower().endswith(".mdx"))
     return Document(reader.units, file.save, reader.untranslated)
 
@@ -54,14 +54,14 @@ class _MarkdownReader:
         self.untranslated: list[Untranslated] = []
         self._file = file
         self._text = file.text.replace("\r\n", "\n").replace("\r", "\n")
-        self._returns = [found.start() - n for n, found in enumerate(re.finditer("\r\n", file.text))]
+        self._returns = [match.start() - n for n, match in enumerate(re.finditer("\r\n", file.text))]
         begin, scalars = front_matter(self._text)
-        for one in scalars:
-            if one.reason:
-                where = self._where(one.start, f", {one.key}")
-                self.untranslated.append(Untranslated(where, one.text, one.reason))
+        for scalar in scalars:
+            if scalar.reason:
+                where = self._where(scalar.start, f", {scalar.key}")
+                self.untranslated.append(Untranslated(where, scalar.text, scalar.reason))
             else:
-                self._add_plain(one.start, one.end, one.text, one.escape, f", {one.key}")
+                self._add_plain(scalar.start, scalar.end, scalar.text, scalar.escape, f", {scalar.key}")
         blanks = re.sub(r"[^\n]", " ", self._text[:begin])
         self._parser = MarkdownParser(file.name, is_mdx)
         for block in self._parser.blocks(blanks + self._text[begin:]):
@@ -74,16 +74,16 @@ class _MarkdownReader:
             else:
                 self._add_html_block(block)
 
-    def _offset(self, place: int) -> int:
+    def _offset(self, index: int) -> int:
         """Returns the offset in the file of a character of the text, whose lines all end in one character."""
-        return place + bisect_left(self._returns, place)
+        return index + bisect_left(self._returns, index)
 
-    def _where(self, place: int, what: str) -> str:
-        return self._file.where(self._offset(place)) + what
+    def _where(self, index: int, detail: str) -> str:
+        return self._file.where(self._offset(index)) + detail
 
-    def _add_run(self, run: Run, what: str = "") -> None:
+    def _add_run(self, run: Run, detail: str = "") -> None:
         items = items_of(run)
-        where = self._where(run.offset(0), what)
+        where = self._where(run.offset(0), detail)
         if items is None:
             self.untranslated.append(Untranslated(where, run.content, "its markup could not be read"))
             return
@@ -112,20 +112,20 @@ class _MarkdownReader:
 
     def _add_arguments(self, start: int, end: int) -> None:
         """Adds the visible arguments of a template tag or of a component."""
-        for found in _ARGUMENT.finditer(self._text, start, end):
-            value, place = found["value"], found.start("value")
+        for match in _ARGUMENT.finditer(self._text, start, end):
+            value, begin = match["value"], match.start("value")
             if self._text[start] == "<":
                 escape = partial(escape_attribute, quote=value[0])
-                self._add_plain(place + 1, place + len(value) - 1, unescape(value[1:-1]), escape, f", {found['name']}")
+                self._add_plain(begin + 1, begin + len(value) - 1, unescape(value[1:-1]), escape, f", {match['name']}")
             else:
-                where = self._where(place, f", {found['name']}")
+                where = self._where(begin, f", {match['name']}")
                 self.untranslated.append(Untranslated(where, value[1:-1], "an argument of a template tag"))
 
     def _add_title_after(self, run: Run, start: int, end: int) -> None:
-        """The title of a link or an image whose text ends there."""
-        found = _TITLE.match(masked(run.content, run.opaque), start, end)
-        if found is not None:
-            self._add_title(run.offset(found.start("title")), run.offset(found.end("title")))
+        """Adds the title of a link or an image whose text ends there."""
+        match = _TITLE.match(masked(run.content, run.opaque), start, end)
+        if match is not None:
+            self._add_title(run.offset(match.start("title")), run.offset(match.end("title")))
 
     def _add_title(self, start: int, end: int) -> None:
         written = self._text[start + 1 : end - 1]
@@ -136,28 +136,28 @@ class _MarkdownReader:
         text = unescape(_BACKSLASH.sub(r"\1", written))
         self._add_plain(start + 1, end - 1, text, partial(_title, quote=self._text[start]), ", title")
 
-    def _add_plain(self, start: int, end: int, text: str, escape: Callable[[str], str], what: str) -> None:
-        """A text without marks, which is written as `escape` says."""
+    def _add_plain(self, start: int, end: int, text: str, escape: Callable[[str], str], detail: str) -> None:
+        """Adds a text without marks, which `escape` writes."""
         written = self._text[start:end]
         source = Segment.of(hold([text], lambda held: held if held in written else escape(held)))
-        place, after, where = self._offset(start), self._offset(end), self._where(start, what)
-        self.units.append(self._file.unit(place, after, source, escape=escape, where=where))
+        begin, stop, where = self._offset(start), self._offset(end), self._where(start, detail)
+        self.units.append(self._file.unit(begin, stop, source, escape=escape, where=where))
 
     def _add_html_block(self, block: HtmlBlock) -> None:
-        """Lines of HTML, of which each may have the signs of a quotation before it."""
+        """Adds the texts of lines of HTML, before which may be the signs of a quotation."""
         text = "\n".join(self._text[begin:stop] for begin, stop in block.lines)
-        offsets = [place for begin, stop in block.lines for place in range(begin, stop + 1)]
+        offsets = [offset for begin, stop in block.lines for offset in range(begin, stop + 1)]
         second = block.lines[1][0] if len(block.lines) > 1 else 0
         self._add_html(text, offsets, self._text[self._text.rfind("\n", 0, second) + 1 : second])
 
     def _add_html(self, text: str, offsets: Sequence[int], line_begin: str) -> None:
-        """Adds the texts of HTML, given the offset of each character and what begins each line but the first."""
+        """Adds the texts of HTML, given the offset of each character and the beginning of each line but the first."""
         value = Written(text, list(map(self._offset, offsets)))
         line_end = ("\r\n" if self._returns else "\n") + line_begin
         page = HtmlPage(text)
-        for one in page.texts:
-            moved = one.within(value, lambda written: written.replace("\n", line_end))
-            self.units.append(Unit(one.source, moved.write, self._file.where(moved.start) + one.place))
+        for html_text in page.texts:
+            moved = html_text.within(value, lambda written: written.replace("\n", line_end))
+            self.units.append(Unit(html_text.source, moved.write, self._file.where(moved.start) + html_text.place))
         self.untranslated += [
             Untranslated(self._file.where(value.offsets[start]), shown, reason)
             for start, shown, reason in page.untranslated
@@ -165,12 +165,12 @@ class _MarkdownReader:
 
 
 def _part_of(run: Run, start: int, end: int, tokens: Sequence[object]) -> Run:
-    """The text of an image in another text."""
-    inside = [(place - start, source) for place, source in run.origins if start < place < end]
+    """Returns the text of an image in another text."""
+    inside = [(offset - start, source) for offset, source in run.origins if start < offset < end]
     opaque = [
-        Opaque(one.start - start, one.end - start, one.kind, one.shown, one.pair)
-        for one in run.opaque
-        if start <= one.start and one.end <= end
+        Opaque(piece.start - start, piece.end - start, piece.kind, piece.shown, piece.pair)
+        for piece in run.opaque
+        if start <= piece.start and piece.end <= end
     ]
     return Run("text of an image", run.content[start:end], [(0, run.offset(start)), *inside], opaque, tokens)
 

@@ -1,4 +1,4 @@
-"""Writes translations as Markdown, and reads what is written again: it must have the same marks and words."""
+"""Writes translations as Markdown, and reads them again to check that they have the same marks and words."""
 
 import re
 from collections import defaultdict
@@ -43,11 +43,11 @@ class _Known:
     """A mark of the source."""
 
     view: str
-    """The mark as the parser sees it, without what begins the lines of a quotation."""
+    """The mark as the parser sees it, without the signs that begin the lines of a quotation."""
     span: Span | None
-    """Place in the file, if the mark is written in the same way there."""
+    """Span in the file, if the mark is written in the same way there."""
     is_text: bool = False
-    """True if the parser takes the mark for text: signs of dialects and ends of lines."""
+    """True if the parser reads the mark as text: signs of dialects and ends of lines."""
 
 
 class MarkdownWriter:
@@ -85,23 +85,23 @@ class MarkdownWriter:
         return text if text in self._run.content else self._escape(text, "as the source")
 
     def write(self, segment: Segment) -> list[Edit]:
-        """The edits that put a translation into the file."""
+        """Returns the edit that puts a translation into the file."""
         parts = _tidied(segment.parts)
         tried: list[tuple[Care, list[Part]]] = [("as the source", parts), ("usual", parts), ("all", parts)]
         if any(isinstance(part, Mark) and part.kind != "alone" and part.raw in _EMPHASIS for part in parts):
             tried += [("usual", list(_with_stars(parts))), ("usual", list(_with_tags(parts)))]
         if self._run.kind in LINED:
             tried.append(("usual", ["\0", *parts]))
-        for care, some in tried:
-            pieces, view = self._written(some, care)
-            if self._is_right(some, view):
+        for care, candidate in tried:
+            pieces, view = self._written(candidate, care)
+            if self._is_right(candidate, view):
                 break
         else:
             pieces, _ = self._written(parts, "usual")
         return [self._file.edit(self._start, self._end, *pieces)]
 
     def _written(self, parts: Sequence[Part], care: Care) -> tuple[list[str | Span], str]:
-        """The pieces of the file, and the content that the parser will see."""
+        """Returns the pieces of the file, and the content that the parser will see."""
         pieces: list[str | Span] = []
         view: list[str] = []
         is_begin = self._run.kind in LINED
@@ -127,7 +127,7 @@ class MarkdownWriter:
         return pieces, "".join(view)
 
     def _with_known(self, parts: Sequence[Part]) -> Iterator[tuple[Part, _Known | None]]:
-        """The parts, each mark with that of the source which is written so and has not been taken yet."""
+        """Yields the parts, each mark with the source's mark of the same text that is not used yet."""
         waiting = {raw: list(reversed(known)) for raw, known in self._known.items()}
         for part in parts:
             same = waiting.get(part.raw) if isinstance(part, Mark) else None
@@ -138,33 +138,33 @@ class MarkdownWriter:
         is_cell = self._run.kind in _IN_CELL
         bare = self._bare if care == "as the source" else frozenset()
 
-        def written(found: re.Match[str]) -> str:
-            sign = found[0]
+        def written(match: re.Match[str]) -> str:
+            sign = match[0]
             if sign in self._escaped:
                 return self._escaped[sign]
             if sign == "|":
                 return "&#124;" if care == "all" else "\\|" if is_cell else "|"
-            if sign in bare and not (sign == "<" and _MARKUP_AFTER.match(text, found.start())):
+            if sign in bare and not (sign == "<" and _MARKUP_AFTER.match(text, match.start())):
                 return sign
-            if care == "usual" and sign == "<" and not _MARKUP_AFTER.match(text, found.start()):
+            if care == "usual" and sign == "<" and not _MARKUP_AFTER.match(text, match.start()):
                 return sign
-            return "".join(f"&#{ord(one)};" if care == "all" else _reference(one) for one in sign)
+            return "".join(f"&#{ord(character)};" if care == "all" else _reference(character) for character in sign)
 
         pattern = _ALL if care == "all" else _USUAL_IN_MDX if self._parser.is_mdx else _USUAL
         if not self._escaped:
             return pattern.sub(written, text)
-        own = "|".join(map(re.escape, self._escaped))
-        return re.sub(f"{own}|{pattern.pattern}", written, text)
+        escaped = "|".join(map(re.escape, self._escaped))
+        return re.sub(f"{escaped}|{pattern.pattern}", written, text)
 
     def _without_block(self, written: str, is_first: bool) -> str:
-        """A text at the beginning of a line so that it begins no block of another kind."""
+        """Escapes a text at the beginning of a line so that it begins no block of another kind."""
         if is_first and self._parser.is_mdx and _SCRIPT.match(written):
             return f"&#{ord(written[0])};{written[1:]}"
-        found = _BLOCK.match(written)
-        if found is None:
+        match = _BLOCK.match(written)
+        if match is None:
             return written
-        place = found.start("number") if found["number"] else 0
-        return f"{written[:place]}{_reference(written[place])}{written[place + 1 :]}"
+        index = match.start("number") if match["number"] else 0
+        return f"{written[:index]}{_reference(written[index])}{written[index + 1 :]}"
 
     def _is_right(self, parts: Sequence[Part], view: str) -> bool:
         """Returns True if the parser finds the marks and the words again."""
@@ -184,7 +184,7 @@ class MarkdownWriter:
         return self._is_paragraph and not self._parser.is_paragraph(view)
 
     def _flat(self, parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
-        found: list[RunItem] = []
+        items: list[RunItem] = []
         for part, known in self._with_known(parts):
             if part == "\0":
                 continue
@@ -193,12 +193,12 @@ class MarkdownWriter:
                     part = known.view if known.is_text else replace(part, raw=known.view)
                 elif part.is_held:
                     part = part.shown
-            found.append(RunItem(part, 0, 0))
-        return _flat(found)
+            items.append(RunItem(part, 0, 0))
+        return _flat(items)
 
 
 def _flat(items: Sequence[RunItem]) -> Iterator[tuple[str, str]]:
-    """Words and marks, without white space."""
+    """Yields words and marks, without white space."""
     text = ""
     for item in items:
         part = item.part
@@ -216,7 +216,7 @@ def _flat(items: Sequence[RunItem]) -> Iterator[tuple[str, str]]:
 
 
 def _reference(sign: str) -> str:
-    """A character so that it is no markup."""
+    """Writes a character so that it is no markup."""
     if sign == "<":
         return "&lt;"
     if sign == "&":
@@ -225,17 +225,17 @@ def _reference(sign: str) -> str:
 
 
 def _tidied(parts: Sequence[Part]) -> list[Part]:
-    """The parts, in which emphasis has no blanks at its ends, and there is none about nothing."""
+    """Moves blanks at the ends of emphasis out of it, and removes emphasis about nothing."""
     tidy: list[Part] = []
     for part in parts:
         before = tidy[-1] if tidy else ""
         if isinstance(part, str):
             blanks = part[: len(part) - len(part.lstrip())]
             if blanks and _is_emphasis(before, "open"):
-                place = len(tidy)
-                while place and _is_emphasis(tidy[place - 1], "open"):
-                    place -= 1
-                tidy.insert(place, blanks)
+                index = len(tidy)
+                while index and _is_emphasis(tidy[index - 1], "open"):
+                    index -= 1
+                tidy.insert(index, blanks)
                 part = part.lstrip()
             tidy += [part] if part else []
         elif not _is_emphasis(part, "close"):
@@ -243,7 +243,7 @@ def _tidied(parts: Sequence[Part]) -> list[Part]:
         elif isinstance(before, Mark) and _is_emphasis(before, "open") and before.pair == part.pair:
             tidy.pop()
         elif isinstance(before, str):
-            tidy[-1:] = [one for one in (before.rstrip(), part, before[len(before.rstrip()) :]) if one]
+            tidy[-1:] = [piece for piece in (before.rstrip(), part, before[len(before.rstrip()) :]) if piece]
         else:
             tidy.append(part)
     return joined(tidy)
@@ -254,14 +254,14 @@ def _is_emphasis(part: Part, kind: str) -> bool:
 
 
 def _with_stars(parts: Sequence[Part]) -> Iterator[Part]:
-    """The parts with * in place of _, which is no markup within words."""
+    """Yields the parts with * in place of _, which is no markup within words."""
     for part in parts:
         is_line = isinstance(part, Mark) and part.kind != "alone" and part.raw in ("_", "__")
         yield replace(part, raw="*" * len(part.raw)) if is_line and isinstance(part, Mark) else part
 
 
 def _with_tags(parts: Sequence[Part]) -> Iterator[Part]:
-    """The parts with HTML tags for emphasis, which hold whatever is about them."""
+    """Yields the parts with HTML tags for emphasis, which may stand beside any character."""
     for part in parts:
         if isinstance(part, Mark) and part.kind != "alone" and part.raw in _EMPHASIS:
             yield replace(part, raw=f"<{'/' * (part.kind == 'close')}{_EMPHASIS[part.raw]}>")

@@ -20,7 +20,7 @@ _UNSEEN = re.compile("[\u00a0\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff\ud800-
 
 
 def read_android(data: bytes, name: str, wanted: Languages) -> Document:
-    """The texts of all strings, but for those that are not translatable or refer to others.
+    """Reads the texts of all strings, but for those that are not translatable or refer to others.
 
     Raises InputError for XML that is something else.
     """
@@ -69,7 +69,7 @@ def _unit(file: TextFile, element: Element, id: str, notes: tuple[str, ...] = ()
 
 
 class _AndroidText:
-    """A string as Android reads it: escapes mean characters, and unquoted white space is one blank."""
+    """A string as Android reads it: escapes are characters, and unquoted white space is one blank."""
 
     def __init__(self, file: TextFile, element: Element) -> None:
         self.file = file
@@ -77,11 +77,11 @@ class _AndroidText:
         self.is_quoted: str | None = None
         """The name of the pair of quotation marks that is open."""
         self.is_cdata = _is_cdata(element.content)
-        """True if the whole string is in a CDATA section, in which nothing but escapes is needed."""
+        """True if the whole string is in a CDATA section, which needs escapes only."""
         self.parts = list(self._parts(element))
 
     def segment(self) -> Segment:
-        """The string with marks for its tags, placeholders and lines."""
+        """Returns the string with marks for its tags, placeholders and lines."""
         return Segment.of(mark_layout(hold(mark_tags(self.parts, self._escape), self._escape), self._escape))
 
     def written(self, segment: Segment) -> str:
@@ -90,7 +90,7 @@ class _AndroidText:
 
     def _escape(self, text: str) -> str:
         text = "".join(_WRITTEN.get(character, character) for character in text)
-        text = _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        text = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
         return text.replace("]]>", "]]]]><![CDATA[>") if self.is_cdata else as_written(text)
 
     def _parts(self, element: Element) -> Iterator[Part]:
@@ -112,21 +112,21 @@ class _AndroidText:
                 yield Mark(closing, "close", f"{child.name} {child.start}")
 
     def _text(self, text: str) -> Iterator[Part]:
-        for found in divided_by(_PIECE, text):
-            if isinstance(found, str):
-                yield found
-            elif found["quote"]:
+        for piece in divided_by(_PIECE, text):
+            if isinstance(piece, str):
+                yield piece
+            elif piece["quote"]:
                 yield self._quote()
-            elif found[0] == " ":
+            elif piece[0] == " ":
                 yield " "
-            elif found["blanks"]:  # outside quotation marks one blank, wherever lines end
-                raw = found[0] if self.is_cdata else found[0].replace("\r", "&#13;")  # one that the file spells so
-                yield Mark(raw, shown=" ", breaks=self.is_quoted is not None and "\n" in found[0])
-            elif found["code"]:
-                character = chr(int(found["code"], 16))
-                yield character if character.isprintable() and character != " " else Mark(found[0], shown=character)
+            elif piece["blanks"]:  # outside quotation marks one blank, even at line ends
+                raw = piece[0] if self.is_cdata else piece[0].replace("\r", "&#13;")  # which the file spells so
+                yield Mark(raw, shown=" ", breaks=self.is_quoted is not None and "\n" in piece[0])
+            elif piece["code"]:
+                character = chr(int(piece["code"], 16))
+                yield character if character.isprintable() and character != " " else Mark(piece[0], shown=character)
             else:
-                yield _ESCAPES.get(found["other"], found["other"])
+                yield _ESCAPES.get(piece["other"], piece["other"])
 
     def _quote(self) -> Mark:
         if self.is_quoted is None:
@@ -139,5 +139,5 @@ class _AndroidText:
 
 def _is_cdata(content: Sequence[Element | Token]) -> bool:
     inner = [child for child in content if isinstance(child, Element) or child.kind != "text" or child.value.strip()]
-    signs = [n for n, one in enumerate(inner) if isinstance(one, Token) and one.kind == "other" and one.value == CDATA]
-    return signs == [0, len(inner) - 1]
+    signs = [isinstance(child, Token) and child.kind == "other" and child.value == CDATA for child in inner]
+    return signs.count(True) == 2 and signs[0] and signs[-1]

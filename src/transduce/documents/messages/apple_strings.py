@@ -1,4 +1,4 @@
-"""Apple's .strings files: keys and values as openstep_plist reads them, each found again in the text."""
+"""Apple's .strings files: keys and values as openstep_plist reads them, each with its span in the text."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _WRITTEN = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
 
 def read_strings(data: bytes, name: str, wanted: Languages) -> Document:
-    """The values of all keys, and the keys that have none and are texts themselves; InputError for a compiled file."""
+    """Reads the values of all keys, and keys without a value, which are texts; InputError for a compiled file."""
     if data.startswith((b"bplist", b"<?xml", b"<plist")):
         raise InputError(f"{name}: is a property list, which is compiled or XML; translate the .strings it was made of")
     file = _read(data, name)
@@ -43,27 +43,27 @@ def _read(data: bytes, name: str) -> TextFile:
 
 
 def _entries(file: TextFile) -> Iterator[Message]:
-    place = _after_gap(file, 0)
-    while place < len(file.text):
-        found = _ENTRY.match(file.text, place)
-        if found is None:
-            what = file.text[place : place + 30].splitlines()[0]
-            raise InputError(f'{file.name}: {file.where(place)}: expected "key" = "value"; and found {what!r}')
-        key, value = _decoded(file, found["key"], place), found["value"]
+    offset = _after_gap(file, 0)
+    while offset < len(file.text):
+        match = _ENTRY.match(file.text, offset)
+        if match is None:
+            excerpt = file.text[offset : offset + 30].splitlines()[0]
+            raise InputError(f'{file.name}: {file.where(offset)}: expected "key" = "value"; and found {excerpt!r}')
+        key, value = _decoded(file, match["key"], offset), match["value"]
         if value is None:
-            yield Message(key, key, found.end("key"), found.end("key"))
+            yield Message(key, key, match.end("key"), match.end("key"))
         else:
-            yield Message(key, _decoded(file, value, found.start("value")), *found.span("value"))
-        place = _after_gap(file, found.end())
+            yield Message(key, _decoded(file, value, match.start("value")), *match.span("value"))
+        offset = _after_gap(file, match.end())
 
 
-def _after_gap(file: TextFile, place: int) -> int:
-    found = _GAP.match(file.text, place)
-    return place if found is None else found.end()
+def _after_gap(file: TextFile, offset: int) -> int:
+    match = _GAP.match(file.text, offset)
+    return offset if match is None else match.end()
 
 
 def _decoded(file: TextFile, raw: str, start: int) -> str:
-    """Text of a string; InputError for an escape that is none."""
+    """Returns the text of a string; InputError for an invalid escape."""
     if raw[0] not in "\"'":
         return raw
     if "\\" not in raw:
@@ -72,8 +72,8 @@ def _decoded(file: TextFile, raw: str, start: int) -> str:
         text: str = require("openstep_plist").loads(raw)
         return joined_halves(text)
     except Exception as error:  # its ParseError, and half of a character
-        what = " ".join(str(error).split())[:100]
-        raise InputError(f"{file.name}: {file.where(start)}: {raw[:40]} cannot be read ({what})") from None
+        reason = " ".join(str(error).split())[:100]
+        raise InputError(f"{file.name}: {file.where(start)}: {raw[:40]} cannot be read ({reason})") from None
 
 
 def _unit(file: TextFile, entry: Message) -> Unit:

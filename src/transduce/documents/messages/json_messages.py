@@ -22,7 +22,7 @@ _MESSAGES = {
     "message": {"message", "description", "placeholders", "hash"},
     "defaultMessage": {"defaultMessage", "description", "id", "file", "start", "end"},
 }
-"""Names of messages in formats where each is an object, and all names that such an object may have."""
+"""Names of the texts in formats where each message is an object, with all names that such an object may have."""
 _OTHER_LANGUAGE = "it is in another language than is translated"
 _TOKEN = re.compile(r'[ \t\n\r]*+([\[\]{},:"]|[^\[\]{},:"\s]++)')
 _ESCAPE = re.compile(r"\\(?:u[0-9A-Fa-f]{4}|.)")
@@ -39,12 +39,12 @@ class Json:
     text: str | None = None
     """Content of a string."""
     members: list[tuple[str, "Json", "Json"]] | None = None
-    """Names of an object, each as the string that it is, and their values."""
+    """Members of an object: each name as text and as string, and its value."""
     items: list["Json"] | None = None
     """Values of a list."""
 
     def get(self, name: str) -> "Json | None":
-        """The value of a name of an object; the last, as programs read it, where there are several."""
+        """Returns the value of a name of an object; the last, as programs read it, where there are several."""
         return next((value for key, _, value in reversed(self.members or []) if key == name), None)
 
     @property
@@ -54,7 +54,7 @@ class Json:
 
 
 def read_json(data: bytes, name: str, wanted: Languages) -> Document:
-    """Reads messages, of several languages those of the source, which is renamed; InputError for what is no JSON."""
+    """Reads messages; of several languages the source's, whose key is renamed; InputError for what is no JSON."""
     file = TextFile.read(data, name)
     root = parse_json(file)
     if root.get("@@locale") is not None:
@@ -64,13 +64,13 @@ def read_json(data: bytes, name: str, wanted: Languages) -> Document:
     if (translations := root.get("translations")) is not None and (locale := root.get("locale")) is not None:
         added = _renamed_value(file, locale, wanted)
         return _document(file, strings_of(translations, ("translations",)), added, wanted)
-    by_language = [(key, place, value) for key, place, value in root.members or [] if value.members is not None]
+    by_language = [(key, label, value) for key, label, value in root.members or [] if value.members is not None]
     is_by_language = len(by_language) == len(root.names)
-    if is_by_language and (found := language_among([key for key, *_ in by_language], wanted, name)):
-        left = _in_other_languages(file, root, found)
-        place = next(place for key, place, _ in by_language if key == found)
-        value = next(value for key, _, value in reversed(by_language) if key == found)
-        return _document(file, strings_of(value, (found,)), _renamed(file, place, found, wanted), wanted, left)
+    if is_by_language and (language := language_among([key for key, *_ in by_language], wanted, name)):
+        left = _in_other_languages(file, root, language)
+        label = next(label for key, label, _ in by_language if key == language)
+        value = next(value for key, _, value in reversed(by_language) if key == language)
+        return _document(file, strings_of(value, (language,)), _renamed(file, label, language, wanted), wanted, left)
     return _document(file, _messages(root), (), wanted)
 
 
@@ -83,12 +83,12 @@ def read_arb(data: bytes, name: str, wanted: Languages) -> Document:
 def _read_arb(file: TextFile, root: Json, wanted: Languages) -> Document:
     if root.members is None:
         raise InputError(f"{file.name}: is no ARB file; it must be one object")
-    messages = (found for key, _, value in root.members if key[:1] != "@" for found in strings_of(value, (key,)))
+    messages = (message for key, _, value in root.members if key[:1] != "@" for message in strings_of(value, (key,)))
     return _document(file, messages, _renamed_value(file, root.get("@@locale"), wanted), wanted)
 
 
 def _messages(root: Json) -> Iterator[tuple[Path, Json]]:
-    """The strings that are messages: all, but for those beside a message in formats where each is an object."""
+    """Yields the strings that are messages: all, but only the texts in formats where each message is an object."""
     members: list[tuple[str | int, Json]] = [(name, value) for name, _, value in root.members or []]
     entries = members or list(enumerate(root.items or []))
     for name, others in _MESSAGES.items():
@@ -105,12 +105,12 @@ def _document(
     wanted: Languages,
     left: Sequence[Untranslated] = (),
 ) -> Document:
-    found = list(strings)
+    messages = list(strings)
     units: list[Unit] = []
     untranslated = list(left)
     is_ascii = is_ascii_by_escapes(file)
-    forms = PluralForms((path for path, _ in found), wanted.target)
-    for path, value in found:
+    forms = PluralForms((path for path, _ in messages), wanted.target)
+    for path, value in messages:
         text = value.text or ""
         if not is_encodable(text):
             shown = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -131,16 +131,16 @@ def _in_other_languages(file: TextFile, root: Json, language: str) -> list[Untra
     ]
 
 
-def _renamed(file: TextFile, name: Json, found: str, wanted: Languages) -> list[Edit]:
-    """The edit that gives a string, which is a language's code, the target language; none where that is not known."""
+def _renamed(file: TextFile, name: Json, language: str, wanted: Languages) -> list[Edit]:
+    """Returns the edit that replaces a code of the source language by the target's; none where that is not known."""
     if not wanted.target:
         return []
-    code = wanted.target.replace("-", "_") if "_" in found else wanted.target
+    code = wanted.target.replace("-", "_") if "_" in language else wanted.target
     return [file.edit(name.start, name.end, string_like(file, name, is_ascii_by_escapes(file), code))]
 
 
 def _renamed_value(file: TextFile, value: Json | None, wanted: Languages) -> list[Edit]:
-    """The edit that renames the language that a file is in; InputError if it is not the source language."""
+    """Returns the edit that renames a file's language; InputError if it is not the source language."""
     if value is None or value.text is None:
         return []
     languages.check(file.name, "language", value.text, wanted.source)
@@ -148,7 +148,7 @@ def _renamed_value(file: TextFile, value: Json | None, wanted: Languages) -> lis
 
 
 def parse_json(file: TextFile) -> Json:
-    """The value that a file is; InputError for what is no JSON, or nests too deep."""
+    """Returns the value that a file is; InputError for what is no JSON, or nests too deep."""
     try:
         json.loads(file.text, parse_int=len, parse_float=len, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
@@ -160,11 +160,11 @@ def parse_json(file: TextFile) -> Json:
         raise InputError(f"{file.name}: more than {DEEPEST} lists and objects in each other") from None
     except ValueError as error:
         raise InputError(f"{file.name}: is not JSON ({error})") from None
-    return _placed(file)
+    return _parsed(file)
 
 
 def strings_of(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
-    """All strings in a value, in their order, but for names."""
+    """Yields all strings in a value, in their order, but for names."""
     waiting = [(path, value)]
     while waiting:
         path, value = waiting.pop()
@@ -177,12 +177,12 @@ def strings_of(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
 
 
 def string_like(file: TextFile, value: Json, is_ascii: bool, text: str) -> str:
-    """A text as a string with the escapes that a string of the file has, and in ASCII where the whole file is so."""
+    """Writes a text as a string with the escapes of another string of the file, in ASCII if the file is."""
     escapes: dict[int, str] = {}  # of characters that need none
-    for found in _ESCAPE.finditer(file.text, value.start + 1, value.end - 1):
-        character = json.loads(f'"{found[0]}"')
+    for match in _ESCAPE.finditer(file.text, value.start + 1, value.end - 1):
+        character = json.loads(f'"{match[0]}"')
         if character.isprintable() and character.isascii() and character not in '"\\':
-            escapes[ord(character)] = found[0]
+            escapes[ord(character)] = match[0]
     return json.dumps(text, ensure_ascii=is_ascii).translate(escapes)
 
 
@@ -192,7 +192,7 @@ def is_ascii_by_escapes(file: TextFile) -> bool:
 
 
 def is_encodable(text: str) -> bool:
-    """Returns True if a string has no half of a character that is written as two (surrogates)."""
+    """Returns True if a string has no half of a surrogate pair."""
     return _NOT_ENCODABLE.search(text) is None
 
 
@@ -200,26 +200,26 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _placed(file: TextFile) -> Json:
-    """The value of a text that is known to be JSON, with its place and those of all values in it."""
+def _parsed(file: TextFile) -> Json:
+    """Returns the value of a text that is known to be JSON, with the spans of all values in it."""
     root = Json(0)
     opened: list[Json] = []
     name: tuple[str, Json] | None = None  # of the member whose value comes next
     expects_name = False
-    place = 0
-    while (token := _TOKEN.match(file.text, place)) is not None:
-        sign, start, place = token[1], token.start(1), token.end()
+    offset = 0
+    while (token := _TOKEN.match(file.text, offset)) is not None:
+        sign, start, offset = token[1], token.start(1), token.end()
         if sign in ",:":
             expects_name = sign == "," and opened[-1].members is not None
             continue
         if sign in "]}":
-            opened.pop().end = place
+            opened.pop().end = offset
             expects_name = False
             continue
-        value = Json(start, place)
+        value = Json(start, offset)
         if sign == '"':
             value.text, value.end = _DECODER.raw_decode(file.text, start)
-            place = value.end
+            offset = value.end
         if expects_name:
             name = (value.text or "", value)
             expects_name = False

@@ -15,7 +15,7 @@ Path = tuple[str | int, ...]
 """Names and numbers that lead to a message."""
 
 DEEPEST = 200
-"""Lists and mappings that may be in each other."""
+"""Greatest depth of lists and mappings."""
 
 _MORE_FORMS = {
     "few many": "be cs lt mt pl ru sk uk",
@@ -26,17 +26,17 @@ _MORE_FORMS = {
     "two few many": "br ga gv",
     "zero two few many": "ar cy",
 }
-"""Plural forms that languages have beside `one` and `other` (CLDR), but for those of fractions and millions."""
+"""Languages by their plural forms beside `one` and `other` (CLDR), but for those of fractions and millions."""
 PLURAL_FORMS = frozenset(["zero", "one", "two", "few", "many", "other"])
 """Categories of plurals in CLDR."""
 
 
 def message_segment(text: str, breaks: Callable[[str], bool] | None = None) -> Segment:
-    """A message with its tags, placeholders and lines; one that is no text is held as a whole.
+    """Returns a message with its tags, placeholders and lines; one that is no text is held as a whole.
 
     Args:
-        text: what the message says, without the escapes of its file.
-        breaks: whether a line ends the text that it is part of (default: every line does).
+        text: the message without the escapes of its file.
+        breaks: returns True if a line ends the text that it is part of (default: every line does).
     """
     if kind_of_no_text(text):
         return Segment((Mark(text, shown=text),))
@@ -44,7 +44,7 @@ def message_segment(text: str, breaks: Callable[[str], bool] | None = None) -> S
 
 
 def in_ascii(text: str, sign: str = "\\u") -> str:
-    """A text in which each character beyond ASCII is an escape such as `\\u00e4`, or two of them."""
+    """Writes each character beyond ASCII as an escape such as `\\u00e4`, or as two of them."""
 
     def escaped(character: str) -> str:
         units = character.encode("utf-16-be")
@@ -54,7 +54,7 @@ def in_ascii(text: str, sign: str = "\\u") -> str:
 
 
 def joined_halves(text: str) -> str:
-    """A text in which two halves of a character (surrogates) are that character; UnicodeDecodeError for only one."""
+    """Joins two halves of a character (surrogates) to that character; UnicodeDecodeError for only one."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
@@ -70,16 +70,16 @@ class Message:
 
 
 def plural_notes(form: str, forms: Collection[str], language: str) -> tuple[str, ...]:
-    """Notes for a person on a plural form of a message that has these forms."""
+    """Returns notes for a person on a plural form of a message that has these forms."""
     if form != "other" or "one" not in forms:
         return ()
-    wanted = next((more for more, some in _MORE_FORMS.items() if languages.primary(language) in some.split()), "")
-    lacking = [one for one in wanted.split() if one not in forms]
+    wanted = next((more for more, codes in _MORE_FORMS.items() if languages.primary(language) in codes.split()), "")
+    lacking = [category for category in wanted.split() if category not in forms]
     return (f"{language} has further plural forms, which the file lacks: {', '.join(lacking)}",) if lacking else ()
 
 
 def key_of(path: Path) -> str:
-    """A path as programs name it: `home.items[0]`."""
+    """Writes a path as programs name it: `home.items[0]`."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
@@ -87,7 +87,7 @@ class PluralForms:
     """Plural forms beside each other: `dogs_one` and `dogs_other` of i18next, or names in a message's own mapping."""
 
     def __init__(self, paths: Iterable[Path], language: str) -> None:
-        """Know all messages of a file that is translated into a language."""
+        """Collects all messages of a file that is translated into a language."""
         self.language = language
         self.forms: dict[Path, set[str]] = {}
         for path in paths:
@@ -96,26 +96,26 @@ class PluralForms:
                 self.forms.setdefault(message, set()).add(form)
 
     def notes(self, path: Path) -> tuple[str, ...]:
-        """Notes for a person on a message, which may be a plural form."""
+        """Returns notes for a person on a message, which may be a plural form."""
         message, form = _split_form(path)
         return plural_notes(form, self.forms[message], self.language) if form else ()
 
 
 def language_among(keys: Sequence[str], wanted: Languages, name: str) -> str | None:
-    """Which of a file's first keys is the language that it is translated from; None where they are no languages.
+    """Returns which of a file's first keys is the source language; None where they are no languages.
 
-    Raises InputError where they are languages, but not the one that is wanted, or the target language is there already.
+    Raises InputError where the source language is not among them, or the target language is.
     """
     if not keys or not all(map(languages.is_code, keys)):
         return None
-    found = languages.find([(key, key) for key in keys], wanted.source) if wanted.source else keys[0]
-    if found is None:
+    language = languages.find([(key, key) for key in keys], wanted.source) if wanted.source else keys[0]
+    if language is None:
         languages.check(name, "language (its first key)", keys[0], wanted.source)
         return None
-    others = [(key, key) for key in keys if key != found]
+    others = [(key, key) for key in keys if key != language]
     if wanted.target and (other := languages.find(others, wanted.target)) is not None:
-        raise InputError(f"{name}: has messages in {found!r} and in {other!r}; keep one language in a file")
-    return found
+        raise InputError(f"{name}: has messages in {language!r} and in {other!r}; keep one language in a file")
+    return language
 
 
 def _split_form(path: Path) -> tuple[Path, str]:
@@ -151,22 +151,22 @@ _RULES = {
     "a code of a language": r"[a-z]{2,3}[-_](?:[A-Z]{2}|[A-Z][a-z]{3}|419)",
     "a value": r"true|false|null|v?\d++(?:\.\d++)++(?:[-+][\w.]++)?",
 }
-_PATTERNS = {what: re.compile(rule, re.VERBOSE) for what, rule in _RULES.items()}
+_PATTERNS = {kind: re.compile(rule, re.VERBOSE) for kind, rule in _RULES.items()}
 _DATE = re.compile(r"(?:[GyYuMLdDEecahHKkmsSzZXxvVQqw]|'[^'\s]*+'|[\s.,:/()-]|T(?=HH))++")
 _TWO_FIELDS = "|".join(rf"(?<!{sign}){sign}{{2,}}+\W*+(?!{sign})" for sign in "MdDHhmyY")
 _FIELDS = re.compile(rf"yyyy|YYYY|MMM|LLL|EEE|ddd|[hH]:mm|(?:{_TWO_FIELDS})(?=MM|dd|DD|HH|hh|mm|yy|YY|ss)")
 LONGEST = 1000
-"""Characters of a value that may be no text: identifiers, paths, colours, formats of dates and the like."""
+"""Most characters of a value that is no text, such as an identifier, a path, a colour or a format of dates."""
 
 
 def kind_of_no_text(value: str) -> str | None:
-    """Kind of a value that people do not read, such as "an identifier"; None for a text."""
+    """Returns the kind of a value that people do not read, such as "an identifier"; None for a text."""
     value = value.strip()
     if len(value) > LONGEST and not value.startswith("data:"):
         return None
-    for what, pattern in _PATTERNS.items():
+    for kind, pattern in _PATTERNS.items():
         if pattern.fullmatch(value):
-            return what
+            return kind
     if _DATE.fullmatch(value) and _FIELDS.search(value):
         return "a format of dates"
     return None

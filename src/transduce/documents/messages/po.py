@@ -1,4 +1,4 @@
-"""gettext PO: polib reads the messages, and each is found again in the text, so that nothing else changes."""
+"""gettext PO: polib reads the messages, and each is located in the text, so that nothing else changes."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +16,8 @@ from transduce.documents.text.placeholders import hold, mark_tags
 from transduce.errors import InputError
 
 MOST_LINES = 10_000
-"""Lines of a string: polib's time grows with their square."""
-WIDTH = 77  # of a line, within quotation marks, as gettext's own tools fold them
+"""Most lines of a string: polib's time grows with their square."""
+WIDTH = 77  # of a folded line within quotation marks, as in gettext's own tools
 _CHARSET = re.compile(rb"charset=([\w.:-]+)")
 _STATEMENT = re.compile(
     r"[ \t]*+(?P<word>msgctxt|msgid_plural|msgid|msgstr)(?:\[(?P<number>\d{1,3})\])?[ \t]*+(?:\r?\n[ \t]*+)?(?=\")"
@@ -34,15 +34,15 @@ def read_po(data: bytes, name: str, wanted: Languages) -> Document:
     language = header.get("Language", "")
     if not languages.is_same(language, wanted.source):
         languages.check(name, "language (in its header)", language, wanted.target)
-    one = _FormOfOne.read(header.get("Plural-Forms", ""))
-    units = [unit for entry, message in entries for unit in _units(file, entry.flags, message, one)]
+    form_of_one = _FormOfOne.read(header.get("Plural-Forms", ""))
+    units = [unit for entry, message in entries for unit in _units(file, entry.flags, message, form_of_one)]
     if not units:
         raise InputError(f"{name}: no messages")
     return Document(units, file.save)
 
 
 def language_of_po(data: bytes, name: str) -> str:
-    """The language that the header names; "" if none."""
+    """Returns the language that the header names; "" if none."""
     return _read(_decoded(data, name))[1].get("Language", "")
 
 
@@ -52,8 +52,8 @@ def _decoded(data: bytes, name: str) -> TextFile:
 
 
 @dataclass(frozen=True)
-class _Place:
-    """A `msgstr` in the text: its strings from the first quotation mark to after the last."""
+class _Literal:
+    """A text as the file writes it: one or several strings, from the first quotation mark to after the last."""
 
     start: int
     end: int
@@ -70,14 +70,14 @@ class _Place:
 class _Message:
     """A message that is not obsolete."""
 
-    texts: dict[str, _Place] = field(default_factory=dict)
-    """`msgctxt`, `msgid` and `msgid_plural`, as far as it has them."""
-    translations: dict[int, _Place] = field(default_factory=dict)
+    texts: dict[str, _Literal] = field(default_factory=dict)
+    """Texts by keyword: `msgctxt`, `msgid` and `msgid_plural`, as far as it has them."""
+    translations: dict[int, _Literal] = field(default_factory=dict)
     """Translations by plural form; 0 where there are none."""
 
 
 def _read(file: TextFile) -> tuple[list[tuple[Any, _Message]], dict[str, str]]:
-    """Each message as polib has it and as it stands in the text; and the header.
+    """Returns each message as polib and as our own reading have it, and the header.
 
     InputError where polib and our own reading differ.
     """
@@ -86,26 +86,26 @@ def _read(file: TextFile) -> tuple[list[tuple[Any, _Message]], dict[str, str]]:
         raise InputError(f"{file.name}: is no PO catalogue; it has no msgid")
     _check_length(file)
     try:
-        # polib opens a text that is the name of a file, which one that begins with a line of comment is not.
+        # polib would open a text that is the name of a file; one that begins with a comment is none.
         catalogue = polib.pofile("#\n" + file.text)
     except (OSError, ValueError, IndexError, UnicodeError) as error:
-        told = str(error).rpartition("(line ")[2]  # before which polib repeats the file
-        line = re.match(r"(\d{1,9})\)", told)
-        reason = told[line.end() :].strip(": \n") if line else ""
+        details = str(error).rpartition("(line ")[2]  # before which polib repeats the file
+        line = re.match(r"(\d{1,9})\)", details)
+        reason = details[line.end() :].strip(": \n") if line else ""
         where = f"line {int(line[1]) - 1}: " if line else ""
         raise InputError(f"{file.name}: {where}not a PO catalogue ({reason or 'syntax error'})") from None
 
-    def value(place: _Place | None) -> str:
-        return "".join(map(polib.unescape, place.strings)) if place else ""
+    def value(literal: _Literal | None) -> str:
+        return "".join(map(polib.unescape, literal.strings)) if literal else ""
 
     ours, messages = list(_messages(file)), [entry for entry in catalogue if not entry.obsolete]
     if ours and not value(ours[0].texts.get("msgid")) and "" not in (entry.msgid for entry in messages):
         ours = ours[1:]
-    if [entry.msgid for entry in messages] != [value(one.texts.get("msgid")) for one in ours]:
+    if [entry.msgid for entry in messages] != [value(message.texts.get("msgid")) for message in ours]:
         raise InputError(f"{file.name}: its messages cannot be told apart; check it with msgfmt -c")
-    for entry, one in zip(messages, ours, strict=True):
+    for entry, message in zip(messages, ours, strict=True):
         values = dict(entry.msgstr_plural) if entry.msgid_plural else {0: entry.msgstr}
-        if values != {number: value(place) for number, place in one.translations.items()}:
+        if values != {number: value(literal) for number, literal in message.translations.items()}:
             raise InputError(
                 f"{file.name}: the translation of {entry.msgid[:40]!r} cannot be read; check it with msgfmt"
             )
@@ -113,33 +113,33 @@ def _read(file: TextFile) -> tuple[list[tuple[Any, _Message]], dict[str, str]]:
 
 
 def _messages(file: TextFile) -> Iterator[_Message]:
-    found = _Message()
-    place = 0
-    while place < len(file.text):
-        statement = _STATEMENT.match(file.text, place)
+    message = _Message()
+    offset = 0
+    while offset < len(file.text):
+        statement = _STATEMENT.match(file.text, offset)
         if statement is None:
-            place = (file.text.find("\n", place) + 1) or len(file.text)
+            offset = (file.text.find("\n", offset) + 1) or len(file.text)
             continue
         strings = []
-        place = end = start = statement.end()
-        while string := _STRING.match(file.text, place):
+        offset = end = start = statement.end()
+        while string := _STRING.match(file.text, offset):
             strings.append(string[1])
             end = string.end(1) + 1
-            place = string.end()
+            offset = string.end()
         if not strings:
             raise InputError(f"{file.name}: {file.where(start)}: a string does not end on its line")
-        beyond = [found[0] for string in strings for found in _ESCAPED.finditer(string) if _code(found) > 127]
+        beyond = [match[0] for string in strings for match in _ESCAPED.finditer(string) if _code(match) > 127]
         if beyond:
             raise InputError(f"{file.name}: {file.where(start)}: write the character itself for {beyond[0]}")
-        if statement["word"] in ("msgctxt", "msgid") and found.translations:
-            yield found
-            found = _Message()
+        if statement["word"] in ("msgctxt", "msgid") and message.translations:
+            yield message
+            message = _Message()
         if statement["word"] == "msgstr":
-            found.translations[int(statement["number"] or 0)] = _Place(start, end, strings)
+            message.translations[int(statement["number"] or 0)] = _Literal(start, end, strings)
         else:
-            found.texts[statement["word"]] = _Place(start, end, strings)
-    if found.translations:
-        yield found
+            message.texts[statement["word"]] = _Literal(start, end, strings)
+    if message.translations:
+        yield message
 
 
 def _check_length(file: TextFile) -> None:
@@ -150,23 +150,23 @@ def _check_length(file: TextFile) -> None:
             raise InputError(f"{file.name}: line {number}: a string of more than {MOST_LINES:,} lines; divide it")
 
 
-def _units(file: TextFile, flags: Sequence[str], message: _Message, one: "_FormOfOne") -> Iterator[Unit]:
-    """Units of a message's forms: the form of the number 1 is translated from the singular, others from the plural."""
-    singular, plural, places = message.texts["msgid"], message.texts.get("msgid_plural"), message.translations
+def _units(file: TextFile, flags: Sequence[str], message: _Message, form_of_one: "_FormOfOne") -> Iterator[Unit]:
+    """Yields units of a message's forms: that of the number 1 translates the singular, others the plural."""
+    singular, plural, translations = message.texts["msgid"], message.texts.get("msgid_plural"), message.translations
     rules, line_end = _Rules(families_for(flags)), "\r\n" if "\r\n" in file.text else "\n"
     context = message.texts.get("msgctxt")
     name = singular.value if context is None else f"{context.value}|{singular.value}"
-    for number, place in sorted(places.items()):
-        is_plural = plural is not None and (number != one.number or len(places) == 1)
-        if plural is not None and not is_plural and not one.is_alone:
+    for number, translation in sorted(translations.items()):
+        is_plural = plural is not None and (number != form_of_one.number or len(translations) == 1)
+        if plural is not None and not is_plural and not form_of_one.is_alone:
             is_plural = rules.held(singular.value) != rules.held(plural.value)  # such as "one file" for 1, 21 and 31
         source = (plural if is_plural and plural else singular).value
-        notes = ("plural form: see whether it fits all its numbers",) if is_plural and len(places) > 2 else ()
-        target = rules.segment(place.value) if any(place.strings) else None
-        indent = place.start - file.text.rfind("\n", 0, place.start) - 1
+        notes = ("plural form: see whether it fits all its numbers",) if is_plural and len(translations) > 2 else ()
+        target = rules.segment(translation.value) if any(translation.strings) else None
+        indent = translation.start - file.text.rfind("\n", 0, translation.start) - 1
         yield file.unit(
-            place.start,
-            place.end,
+            translation.start,
+            translation.end,
             rules.segment(source),
             partial(_fold, indent=indent, line_end=line_end),
             rules.writer(source),
@@ -185,7 +185,7 @@ class _Rules:
     families: tuple[str, ...]
 
     def segment(self, text: str) -> Segment:
-        """A text with marks for what is held."""
+        """Returns a text with marks for what is held."""
         parts = self._parts(text)
         if "java-format" in self.families:
             parts = _with_apostrophes_apart(parts) if _has_lone_apostrophe(parts) else _unescaped(parts)
@@ -200,7 +200,7 @@ class _Rules:
         return lambda text: with_literals(text, self.families, free)
 
     def held(self, text: str) -> list[str]:
-        """Held texts, in alphabetical order."""
+        """Returns the held texts, in alphabetical order."""
         return sorted(mark.shown for mark in self.segment(text).marks if mark.is_held)
 
     def _parts(self, text: str) -> list[Part]:
@@ -208,27 +208,26 @@ class _Rules:
 
 
 def _free(parts: Sequence[Part]) -> str:
-    """The text beside marks."""
+    """Returns the text beside marks."""
     return "".join(part for part in parts if isinstance(part, str))
 
 
 def _has_lone_apostrophe(parts: Sequence[Part]) -> bool:
-    """Returns True if an apostrophe is not written as two, so that Java takes what follows for text."""
+    """Returns True if an apostrophe is not doubled, so that Java reads the characters after it as text."""
     return "'" in _free(parts).replace("''", "")
 
 
 def _unescaped(parts: Sequence[Part]) -> list[Part]:
-    """The parts, with each apostrophe as one, as people read it."""
+    """Returns the parts with each doubled apostrophe as one, as people read it."""
     return [part if isinstance(part, Mark) else part.replace("''", "'") for part in parts]
 
 
 def _with_apostrophes_apart(parts: Sequence[Part]) -> list[Part]:
-    """The parts, with marks for apostrophes, which what is before and after must not pass."""
-    marked: list[Part] = []
+    """Returns the parts with marks for apostrophes, so that nothing is moved across them."""
+    pieces: list[Part] = []
     for part in parts:
-        pieces = [part] if isinstance(part, Mark) else re.split("('+)", part)
-        marked += [Mark(one, shown=" ", breaks=True) if isinstance(one, str) and "'" in one else one for one in pieces]
-    return [part for part in marked if part != ""]
+        pieces += [part] if isinstance(part, Mark) else filter(None, re.split("('+)", part))
+    return [p if isinstance(p, Mark) or "'" not in p else Mark(p, shown=" ", breaks=True) for p in pieces]
 
 
 @dataclass(frozen=True)
@@ -254,7 +253,7 @@ class _FormOfOne:
 
 
 def _fold(text: str, indent: int, line_end: str) -> str:
-    """A string as gettext's tools write it: in one line if it fits and holds no other, else each line by itself."""
+    """Writes a string as gettext's tools do: on one line if it fits and holds no other line, else line by line."""
     lines = re.findall(r"[^\n]*\n|[^\n]+", text)
     alone = f'"{_escape(text)}"'
     if len(lines) <= 1 and indent + len(alone) <= WIDTH + 3:
@@ -273,13 +272,13 @@ def _fold(text: str, indent: int, line_end: str) -> str:
 
 def _escape(text: str) -> str:
     written = {character: f"\\{letter}" for letter, character in _ESCAPES.items()}
-    return re.sub(r'[\x00-\x1f\x7f"\\]', lambda found: written.get(found[0], f"\\{ord(found[0]):03o}"), text)
+    return re.sub(r'[\x00-\x1f\x7f"\\]', lambda match: written.get(match[0], f"\\{ord(match[0]):03o}"), text)
 
 
 def _unescape(text: str) -> str:
-    return _ESCAPED.sub(lambda found: _ESCAPES.get(found[3], found[0]) if found[3] else chr(_code(found)), text)
+    return _ESCAPED.sub(lambda match: _ESCAPES.get(match[3], match[0]) if match[3] else chr(_code(match)), text)
 
 
 def _code(escaped: re.Match[str]) -> int:
-    """The number of the character that an escape names by it; 0 for others."""
+    """Returns the number of the character that an escape names by it; 0 for others."""
     return int(escaped[1], 8) if escaped[1] else int(escaped[2] or "0", 16)

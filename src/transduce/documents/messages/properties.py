@@ -1,4 +1,4 @@
-"""Java's .properties files of messages: keys and values on lines that may go on with a backslash."""
+"""Java's .properties files of messages: keys and values on lines that a backslash continues."""
 
 import codecs
 import re
@@ -32,8 +32,8 @@ _QUOTED = re.compile(r"'(?P<text>'|[{}#|]++'|\{[^'{}]*+\}')?+")
 
 
 def read_properties(data: bytes, name: str, wanted: Languages) -> Document:
-    """The values of all keys. A file that is not UTF-8 is ISO 8859-1; in one of ASCII alone, as in that, characters
-    beyond it are written as `\\uXXXX`, which every Java reads."""
+    """Reads the values of all keys. A file that is not UTF-8 is ISO 8859-1; in that, and in ASCII, other characters are
+    written as `\\uXXXX`, which every Java reads."""
     file = _read(data, name)
     entries = list(_entries(file))
     forms = PluralForms((tuple(entry.key.split(".")) for entry in entries), wanted.target)
@@ -60,11 +60,11 @@ codecs.register_error("java", _as_escapes)
 
 
 def _entries(file: TextFile) -> Iterator[Message]:
-    place = 0
-    while place < len(file.text):
-        line = _LINE.match(file.text, place)
+    offset = 0
+    while offset < len(file.text):
+        line = _LINE.match(file.text, offset)
         assert line is not None  # every text is such lines
-        place = max(line.end(), place + 1)
+        offset = max(line.end(), offset + 1)
         if line["key"] or line["value"]:
             start, end = line.span("value")
             key = _decoded(file, line["key"], line.start("key"))
@@ -72,15 +72,15 @@ def _entries(file: TextFile) -> Iterator[Message]:
 
 
 def _decoded(file: TextFile, raw: str, start: int) -> str:
-    """Text of a key or a value; InputError for an escape that is none."""
+    """Returns the text of a key or a value; InputError for an invalid escape."""
 
-    def character(found: re.Match[str]) -> str:
-        if found["code"]:
-            return chr(int(found["code"], 16))
-        if found["other"] == "u":
-            where = file.where(start + found.start())
+    def character(match: re.Match[str]) -> str:
+        if match["code"]:
+            return chr(int(match["code"], 16))
+        if match["other"] == "u":
+            where = file.where(start + match.start())
             raise InputError(f"{file.name}: {where}: \\u needs four digits of a character's number, such as \\u00e4")
-        other = found["other"] or ""
+        other = match["other"] or ""
         return _ESCAPES.get(other, other.strip("\r\n"))
 
     text = _ESCAPE.sub(character, raw)
@@ -92,7 +92,7 @@ def _decoded(file: TextFile, raw: str, start: int) -> str:
 
 def _unit(file: TextFile, entry: Message, forms: PluralForms) -> Unit:
     raw = file.text[entry.start : entry.end]
-    kept = {found["other"] for found in _ESCAPE.finditer(raw) if found["other"] and found["other"] in ":=#!'\""}
+    kept = {match["other"] for match in _ESCAPE.finditer(raw) if match["other"] and match["other"] in ":=#!'\""}
     is_ascii = raw.isascii() and not entry.value.isascii()
 
     def encode(text: str) -> str:
@@ -107,7 +107,7 @@ def _unit(file: TextFile, entry: Message, forms: PluralForms) -> Unit:
 
 
 def _format_segment(text: str) -> Segment | None:
-    """A message of Java's MessageFormat, in which an apostrophe is written twice and quotes braces; None for others."""
+    """Returns a message of Java's MessageFormat, in which apostrophes are doubled and quote braces; else None."""
     if _ARGUMENT.search(text) is None:
         return None
     parts: list[Part] = []
@@ -115,7 +115,7 @@ def _format_segment(text: str) -> Segment | None:
         if isinstance(piece, str):
             parts.append(piece)
         elif (quoted := piece["text"]) is None:
-            return None  # a text in which an apostrophe is only that
+            return None  # a text with a plain apostrophe
         else:
             parts.append("'" if quoted == "'" else Mark(piece[0], shown=quoted[:-1]))
     return Segment.of(mark_layout(hold(mark_tags(parts, _doubled), _doubled)))

@@ -1,4 +1,4 @@
-"""Tables (CSV, TSV): rows and columns; as documents, texts of one column are translated in place or into another."""
+"""Tables (CSV, TSV): rows and columns; as documents, the texts of one column are translated there or into another."""
 
 import csv
 import io
@@ -17,9 +17,9 @@ from transduce.errors import InputError
 DELIMITERS = ",;\t|"
 SOURCE_NAMES = frozenset(["source", "source text", "source string", "src", "original", "text", "string", "message"])
 TARGET_NAMES = frozenset(["target", "target text", "target string", "tgt", "translation", "translated"])
-LONGEST_CELL = 2**24  # characters; a quotation mark that is never closed takes in the rest of a file
+LONGEST_CELL = 2**24  # characters; a quotation mark that is never closed would include the rest of a file
 FUZZY = "fuzzy"
-"""The name of a column that says, in files of Weblate, that a translation is not finished."""
+"""The name of the column that marks unfinished translations in files of Weblate."""
 _QUOTED = 'a quotation mark in a cell is written twice, in a cell in quotation marks ("a ""b"" c")'
 _PLAIN_CELLS = {"\t": re.compile(r"[^\t\r\n]*+")}
 _CELLS = {sign: re.compile(rf'"(?:[^"]++|"")*+"(?=[{sign}\r\n]|\Z)|[^{sign}\r\n]*+') for sign in DELIMITERS}
@@ -28,7 +28,7 @@ _CELLS = {sign: re.compile(rf'"(?:[^"]++|"")*+"(?=[{sign}\r\n]|\Z)|[^{sign}\r\n]
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns to translate, by names in the first row, or by numbers from 1 where no name is so."""
+    """Columns to translate, by names in the first row, or else by numbers from 1."""
 
     source: str = ""
     """Column of the texts (default: the source language's, `source` or `text`)."""
@@ -37,7 +37,7 @@ class Columns:
 
 
 def read_csv(data: bytes, name: str, wanted: Languages, columns: Columns | None = None) -> Document:
-    """The texts of a column; InputError where it is not known which, or for what is no CSV."""
+    """Reads the texts of a column; InputError where it is not known which, or for what is no CSV."""
     file = TextFile.read(data, name)
     if "\0" in file.text:
         raise InputError(f"{name}: is no CSV; it holds zero bytes")
@@ -65,13 +65,13 @@ class _Chosen:
 
 
 class _Table:
-    """Cells with their places, as the standard library reads them too."""
+    """Cells with their spans, checked against those that the standard library reads."""
 
     def __init__(self, file: TextFile) -> None:
         self.file = file
         self.delimiter = delimiter_of(file.text, file.name)
         self.is_quoted = True
-        """True if quotation marks about a cell are no part of it."""
+        """True if quotation marks about a cell do not belong to its text."""
         self.rows = self._read(_CELLS)
         line = self._line_read_otherwise()
         if line is not None and self.delimiter == "\t":
@@ -82,27 +82,27 @@ class _Table:
             raise InputError(f"{file.name}: line {line}: its cells cannot be told apart; {_QUOTED}")
 
     def _read(self, cells: Mapping[str, re.Pattern[str]]) -> list[list[tuple[int, int]]]:
-        """The places of all cells."""
+        """Returns the spans of all cells."""
         file = self.file
         cell = cells[self.delimiter]
         end = re.compile(rf"{re.escape(self.delimiter)}|\r\n|\n|\r|\Z")
         rows: list[list[tuple[int, int]]] = []
         row: list[tuple[int, int]] = []
-        place = 0
-        while place < len(file.text) or row:
-            found = cell.match(file.text, place)
-            assert found is not None  # it may be empty
-            after = end.match(file.text, found.end())
-            assert after is not None  # a cell goes on to there
-            row.append(found.span())
-            place = after.end()
+        offset = 0
+        while offset < len(file.text) or row:
+            match = cell.match(file.text, offset)
+            assert match is not None  # it may be empty
+            after = end.match(file.text, match.end())
+            assert after is not None  # a cell extends to it
+            row.append(match.span())
+            offset = after.end()
             if after[0] != self.delimiter:
-                rows.append([] if len(row) == 1 and not found[0] else row)
+                rows.append([] if len(row) == 1 and not match[0] else row)
                 row = []
         return rows
 
     def value(self, row: int, column: int) -> str:
-        """Text of a cell."""
+        """Returns the text of a cell."""
         start, end = self.rows[row][column]
         raw = self.file.text[start:end]
         if not self.is_quoted:
@@ -110,18 +110,18 @@ class _Table:
         return raw[1:-1].replace('""', '"') if raw[:1] == '"' and raw[-1:] == '"' and len(raw) > 1 else raw
 
     def values(self, row: int) -> list[str]:
-        """Texts of a row's cells."""
+        """Returns the texts of a row's cells."""
         return [self.value(row, column) for column in range(len(self.rows[row]))]
 
     def written(self, text: str, raw: str) -> str:
-        """A text as a cell, in quotation marks where it needs them or where another cell has them."""
+        """Writes a text as a cell, in quotation marks where it needs them or another cell has them."""
         if not self.is_quoted:
             return " ".join(text.split("\t"))
         needs = raw[:1] == '"' or not {self.delimiter, *'"\n\r'}.isdisjoint(text) or text != text.strip()
         return '"' + text.replace('"', '""') + '"' if needs else text
 
     def _line_read_otherwise(self) -> int | None:
-        """The line in which the standard library reads other cells; None if it reads the same."""
+        """Returns the line in which the standard library reads other cells; None if it reads the same."""
         csv.field_size_limit(max(csv.field_size_limit(), len(self.file.text) + 1))
         quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if self.is_quoted else csv.QUOTE_NONE
         reader = csv.reader(io.StringIO(self.file.text, newline=""), delimiter=self.delimiter, quoting=quoting)
@@ -149,25 +149,25 @@ def _choose(table: _Table, columns: Columns, wanted: Languages) -> _Chosen:
 
 
 def _asked(table: _Table, asked: str, names: Sequence[str]) -> tuple[int, bool]:
-    """A column that is asked for, and whether by its number."""
-    if (found := find_column(names, asked)) is None:
+    """Returns the column that is asked for, and whether by its number."""
+    if (column := find_column(names, asked)) is None:
         raise InputError(f"{table.file.name}: no column {asked!r}; its first row is {shown_names(names)}")
-    return found
+    return column
 
 
 def _unit(table: _Table, row: int, chosen: _Chosen) -> Unit:
     cells = table.rows[row]
     source = cells[chosen.source]
     is_lacking = chosen.target >= len(cells)
-    place = (cells[-1][1], cells[-1][1]) if is_lacking else cells[chosen.target]
+    span = (cells[-1][1], cells[-1][1]) if is_lacking else cells[chosen.target]
     before = table.delimiter * (chosen.target - len(cells) + 1)
-    raw = table.file.text[slice(*place)] or table.file.text[slice(*source)]
+    raw = table.file.text[slice(*span)] or table.file.text[slice(*source)]
     target = table.value(row, chosen.target) if chosen.is_bilingual and not is_lacking else ""
     fuzzy = table.value(row, chosen.fuzzy) if chosen.fuzzy is not None and chosen.fuzzy < len(cells) else ""
     has_id = 0 not in (chosen.source, chosen.target) and chosen.first_row
 
     return table.file.unit(
-        *place,
+        *span,
         message_segment(table.value(row, chosen.source)),
         lambda text: before + table.written(text, raw),
         where=table.file.where(source[0]),
@@ -179,26 +179,26 @@ def _unit(table: _Table, row: int, chosen: _Chosen) -> Unit:
 
 
 def _renamed(table: _Table, chosen: _Chosen, wanted: Languages) -> list[Edit]:
-    """The edit that renames a translated column from the source language to the target language."""
+    """Returns the edit that renames a translated column from the source language to the target language."""
     if chosen.is_bilingual or not chosen.first_row or not wanted.target or not wanted.source:
         return []
     name = table.value(0, chosen.source)
     if not languages.is_code(name.strip()) or not languages.is_same(name, wanted.source):
         return []
-    place = table.rows[0][chosen.source]
-    return [table.file.edit(*place, table.written(wanted.target, table.file.text[slice(*place)]))]
+    span = table.rows[0][chosen.source]
+    return [table.file.edit(*span, table.written(wanted.target, table.file.text[slice(*span)]))]
 
 
 def rows_of(lines: Iterable[str], name: str, delimiter: str = "") -> Iterator[tuple[int, list[str]]]:
-    """The cells of each row of a table, with the number of its last line, from 1.
+    """Yields the cells of each row of a table, with the number of its last line, from 1.
 
-    Between tabs cells are taken as they are; with other signs, those in quotation marks may hold the sign, line ends
-    and, written twice, quotation marks.
+    Cells between tabs are read as they are; with other signs, cells in quotation marks may hold the sign, line ends and
+    doubled quotation marks.
 
     Args:
-        lines: of the file, without their ends.
-        name: of the file, which tells the sign if its first line does not, for messages too.
-        delimiter: the sign, if it is known.
+        lines: the lines of the file, without their ends.
+        name: the file's name, for messages, and for the sign that separates cells if the first line does not show it.
+        delimiter: that sign, if it is known.
 
     Raises InputError where cells cannot be told apart.
     """
@@ -221,7 +221,7 @@ def rows_of(lines: Iterable[str], name: str, delimiter: str = "") -> Iterator[tu
 
 
 def delimiter_of(text: str, name: str) -> str:
-    """Sign that separates cells: the one that the first row has most often, outside quotation marks."""
+    """Returns the sign that separates cells: the most frequent one in the first row outside quotation marks."""
     if ending_of(name) in (".tsv", ".tab"):
         return "\t"
     first = re.match(r'(?:"(?:[^"]++|"")*+"|[^"\r\n]++|")*+', text)
@@ -230,7 +230,7 @@ def delimiter_of(text: str, name: str) -> str:
 
 
 def find_column(names: Sequence[str], asked: str) -> tuple[int, bool] | None:
-    """Index of the column that a name in the first row, or else a number from 1, means; True if it was the number."""
+    """Returns the column of a name in the first row, or else of a number from 1; True if it was the number."""
     folded = [name.strip().casefold() for name in names]
     if asked in names or asked.strip().casefold() in folded:
         return (names.index(asked) if asked in names else folded.index(asked.strip().casefold())), False
@@ -240,17 +240,17 @@ def find_column(names: Sequence[str], asked: str) -> tuple[int, bool] | None:
 
 
 def known_column(names: Sequence[str], language: str, known: frozenset[str]) -> int | None:
-    """The column called by a language, or by a name that is known."""
-    if language and (found := languages.find([(name, n) for n, name in enumerate(names)], language)) is not None:
-        return found
+    """Returns the column called by a language, or by a name that is known."""
+    if language and (index := languages.find([(name, n) for n, name in enumerate(names)], language)) is not None:
+        return index
     return next((n for n, name in enumerate(names) if plain_name(name) in known), None)
 
 
 def plain_name(name: str) -> str:
-    """A column's name in small letters, whatever separates its words."""
+    """Returns a column's name in small letters, its words separated by blanks."""
     return " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
 
 
 def shown_names(names: Sequence[str]) -> str:
-    """A first row, for messages."""
+    """Returns a first row, for messages."""
     return ", ".join(repr(name[:40]) for name in names[:12])

@@ -23,7 +23,7 @@ class Term:
 
 
 def concepts_of_tbx(data: bytes, name: str, source: str, target: str) -> Iterator[tuple[list[Term], list[Term]]]:
-    """The terms of each concept in two languages, which xml:lang names; concepts that lack one are left out.
+    """Yields the terms of each concept in two languages, named by xml:lang; skips concepts that lack one.
 
     Raises InputError for what is no TBX, or has no term in a language.
     """
@@ -32,10 +32,10 @@ def concepts_of_tbx(data: bytes, name: str, source: str, target: str) -> Iterato
     file = read_xml(data, name)
     checked_root(file, "TBX", *ROOTS)
     for concept in elements_in(file, *CONCEPTS):
-        sections = by_language(one for one in concept.elements if one.name in SECTIONS)
+        sections = by_language(section for section in concept.elements if section.name in SECTIONS)
         seen |= {code for code, _ in sections}
-        found = [languages.find(sections, code) for code in (source, target)]
-        terms = [[] if section is None else _terms(section) for section in found]
+        chosen = [languages.find(sections, code) for code in (source, target)]
+        terms = [[] if section is None else _terms(section) for section in chosen]
         if all(terms):
             count += 1
             yield terms[0], terms[1]
@@ -47,12 +47,12 @@ def concepts_of_tbx(data: bytes, name: str, source: str, target: str) -> Iterato
 
 def _terms(section: Element) -> list[Term]:
     terms = []
-    for entry in (one for one in section.elements if one.name in TERMS):
+    for entry in (child for child in section.elements if child.name in TERMS):
         term = entry.find("term") or ((group := entry.find("termGrp")) and group.find("term"))
         if not term or not (text := " ".join(term.text.split())):
             continue
         # given by an attribute (DCA) or an element's name (DCT)
-        found = (one for one in entry.descendants() if STATUS in (one.name, one.attributes.get("type")))
-        status = " ".join(one.text for one in found)
+        statuses = (child for child in entry.descendants() if STATUS in (child.name, child.attributes.get("type")))
+        status = " ".join(child.text for child in statuses)
         terms.append(Term(text, "preferred" in status, "deprecated" in status or "superseded" in status))
     return terms

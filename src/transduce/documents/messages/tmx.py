@@ -22,7 +22,7 @@ from transduce.errors import InputError
 
 
 def read_tmx(data: bytes, name: str, wanted: Languages) -> Document:
-    """The units that have a text in the source language; InputError where there are none, or for unknown languages."""
+    """Reads the units with a text in the source language; InputError where there are none, or for unknown languages."""
     file = read_xml(data, name)
     units: list[Unit] = []
     left: list[Untranslated] = []
@@ -38,13 +38,13 @@ def read_tmx(data: bytes, name: str, wanted: Languages) -> Document:
         target = languages.find(others, target_language)
         units.append(_unit(file, unit.id, source, target, target_language))
     if not units:
-        what = f"no text in {wanted.source!r}; it has {', '.join(sorted(seen))}" if seen else "no units"
-        raise InputError(f"{name}: {what}")
+        reason = f"no text in {wanted.source!r}; it has {', '.join(sorted(seen))}" if seen else "no units"
+        raise InputError(f"{name}: {reason}")
     return Document(units, file.save, left)
 
 
 def languages_of_tmx(data: bytes, name: str) -> list[str]:
-    """The codes of all languages, the header's source language first."""
+    """Returns the codes of all languages, the header's source language first."""
     codes: dict[str, None] = {}
     for unit in _units(read_xml(data, name)):
         if unit.source_language and _variant(unit, unit.source_language) is not None:
@@ -70,7 +70,7 @@ def _units(file: TextFile) -> Iterator[_TranslationUnit]:
         if unit.name == "header":
             source_language = _language(unit.attributes.get("srclang", ""))
             continue
-        variants = by_language(one for one in unit.elements if one.name == "tuv" and one.find("seg") is not None)
+        variants = by_language(tuv for tuv in unit.elements if tuv.name == "tuv" and tuv.find("seg") is not None)
         number = unit.attributes.get("tuid", "")
         yield _TranslationUnit(number, _language(unit.attributes.get("srclang", source_language)), variants)
 
@@ -87,13 +87,13 @@ def _variant(unit: _TranslationUnit, language: str) -> tuple[str, Element] | Non
 def _other(unit: _TranslationUnit, source: str, name: str) -> str:
     codes = sorted({code.casefold() for code, _ in unit.variants if code != source})
     if len(codes) != 1:
-        found = f"has {', '.join(codes)}" if codes else "has no other"
-        raise InputError(f"{name}: the target language is not known, and a unit {found}; name the languages")
+        description = f"has {', '.join(codes)}" if codes else "has no other"
+        raise InputError(f"{name}: the target language is not known, and a unit {description}; name the languages")
     return codes[0]
 
 
 def _left(file: TextFile, unit: _TranslationUnit, language: str) -> Iterator[Untranslated]:
-    """Text of a unit that has none in the language that is translated."""
+    """Yields the text of a unit that has none in the language that is translated."""
     for code, variant in unit.variants[:1]:
         text = segment_of(_seg(variant), file, _inline)
         if text.is_translatable:
@@ -104,9 +104,9 @@ def _left(file: TextFile, unit: _TranslationUnit, language: str) -> Iterator[Unt
 def _unit(file: TextFile, id: str, source: tuple[str, Element], target: Element | None, language: str) -> Unit:
     variant = source[1]
     source_text, target_text = _seg(variant), None if target is None else _seg(target)
-    segment, found = segment_of(source_text, file, _inline), None
+    segment, translation = segment_of(source_text, file, _inline), None
     if target_text is not None and target_text.has_text:
-        found = segment_of(target_text, file, _inline)
+        translation = segment_of(target_text, file, _inline)
 
     def write(segment: Segment) -> list[Edit]:
         content = segment.written(escape)
@@ -115,7 +115,7 @@ def _unit(file: TextFile, id: str, source: tuple[str, Element], target: Element 
         seg = variant.tag.removesuffix(variant.name) + "seg"
         return [element_after(variant, file, "tuv", f"<{seg}>{content}</{seg}>", f" xml:lang={quoted(language)}")]
 
-    return Unit(segment, write, file.where(variant.start), True, found, id=id)
+    return Unit(segment, write, file.where(variant.start), True, translation, id=id)
 
 
 def _seg(variant: Element) -> Element:

@@ -14,7 +14,7 @@ from transduce.documents.segment import Segment
 from transduce.errors import InputError
 
 STATE = "needs_review"
-"""State of a translation that nobody has seen yet."""
+"""State of a translation that nobody has reviewed."""
 DRAFT = "new"
 """The state of a text that is still to be translated."""
 
@@ -48,25 +48,25 @@ class _Style:
     """Style in which a file writes values."""
 
     step: str | None
-    """Indent of a line relative to the one that it belongs to; None for a file in one line."""
+    """Indent of a line relative to its parent's; None for a file in one line."""
     colon: str
     line_end: str
     is_ascii: bool
 
     @staticmethod
     def of(file: TextFile) -> "_Style":
-        """The style at the beginning of a file."""
+        """Returns the style at the beginning of a file."""
         head = file.text[:2000]
         second = head.strip().partition("\n")[2]
         step = second[: len(second) - len(second.lstrip(" \t"))] or "  " if second else None
         colon = " : " if second and '" : ' in head else ": "
         return _Style(step, colon, "\r\n" if "\r\n" in head else "\n", is_ascii_by_escapes(file))
 
-    def written(self, value: Any, file: TextFile, place: int) -> str:
-        """A value, with the indent of the line that it begins on."""
+    def written(self, value: Any, file: TextFile, offset: int) -> str:
+        """Writes a value with the indent of the line that it begins on."""
         if self.step is None:
             return json.dumps(value, ensure_ascii=self.is_ascii)
-        line = file.text[file.text.rfind("\n", 0, place) + 1 : place]
+        line = file.text[file.text.rfind("\n", 0, offset) + 1 : offset]
         indent = line[: len(line) - len(line.lstrip())]
         separators = (",", self.colon)
         text = json.dumps(value, ensure_ascii=self.is_ascii, indent=self.step, separators=separators)
@@ -75,13 +75,13 @@ class _Style:
 
 @dataclass(frozen=True)
 class _Text:
-    """A text of a language: a `stringUnit`, by the names that lead to it."""
+    """A text of a language: a `stringUnit` and the names that lead to it."""
 
     path: tuple[str, ...]
     value: str
     state: str = ""
-    place: Json | None = None
-    """The object of the text; None for one that is only a key."""
+    unit: Json | None = None
+    """The object of the text; None for a text that is only a key."""
 
 
 @dataclass
@@ -105,7 +105,7 @@ class _Entry:
         self.of_target = languages.find(others, self.target)
 
     def units(self) -> Iterator[Unit]:
-        """Units of the source language's texts."""
+        """Yields units of the source language's texts."""
         texts = list(_texts(self.of_source, ())) if self.of_source is not None else []
         if not any(text.path == ("stringUnit",) or text.path[:1] == ("variations",) for text in texts):
             texts.insert(0, _Text(("stringUnit",), self.key))
@@ -117,31 +117,31 @@ class _Entry:
             if not text.value.strip() or not is_encodable(text.value):
                 continue
             target = targets.get(text.path)
-            found = message_segment(target.value) if target is not None and target.value.strip() else None
+            translation = message_segment(target.value) if target is not None and target.value.strip() else None
             yield Unit(
                 message_segment(text.value),
                 partial(self._changes, text, target),
-                self.file.where((text.place or self.value).start),
+                self.file.where((text.unit or self.value).start),
                 is_bilingual=True,
-                target=found,
+                target=translation,
                 is_draft=target is not None and target.state == DRAFT,
                 notes=plural_notes("".join(text.path[-2:-1]), forms[text.path[:-2]], self.target),
                 id="/".join([self.key, *(step for step in text.path if step not in _WRAPPERS)]),
             )
 
     def _changes(self, text: _Text, target: _Text | None, segment: Segment) -> list[Edit]:
-        place = self.value if target is None or target.place is None else target.place
-        is_new, value = place is self.value, segment.written()
-        return [_Change(place.start, place.end, (value,), entry=self, path=text.path, value=value, is_new=is_new)]
+        edited = self.value if target is None or target.unit is None else target.unit
+        is_new, value = edited is self.value, segment.written()
+        return [_Change(edited.start, edited.end, (value,), entry=self, path=text.path, value=value, is_new=is_new)]
 
     def edit(self, changes: "Sequence[_Change]") -> Iterator[Edit]:
-        """The edits that give the string all its new translations."""
+        """Yields the edits that give the string all its new translations."""
         if not any(change.is_new for change in changes):
             for change in changes:
                 yield self._replaced(change.start, change.end, {"state": STATE, "value": change.value})
             return
-        place = self.of_target or self.of_source
-        value = json.loads(self.file.text[place.start : place.end]) if place is not None else {}
+        base = self.of_target or self.of_source
+        value = json.loads(self.file.text[base.start : base.end]) if base is not None else {}
         if self.of_target is not None:
             _fill(value, changes)
             yield self._replaced(self.of_target.start, self.of_target.end, value)
@@ -157,13 +157,13 @@ class _Entry:
     def _replaced(self, start: int, end: int, value: Any) -> Edit:
         return self.file.edit(start, end, self.style.written(value, self.file, start))
 
-    def _member(self, place: Json, name: str, value: Any) -> Edit:
-        """The edit that puts another member into an object, by the order of its names."""
-        members = place.members or []
+    def _member(self, parent: Json, name: str, value: Any) -> Edit:
+        """Returns the edit that puts another member into an object, by the order of its names."""
+        members = parent.members or []
         if not members:
-            return self._replaced(place.start, place.end, {name: value})
+            return self._replaced(parent.start, parent.end, {name: value})
         first = members[0][1].start
-        blanks = self.file.text[place.start + 1 : first]
+        blanks = self.file.text[parent.start + 1 : first]
         key = json.dumps(name, ensure_ascii=self.style.is_ascii)
         body = f"{key}{self.style.colon}{self.style.written(value, self.file, first)}"
         following = next((key for other, key, _ in members if other > name), None)
@@ -176,7 +176,7 @@ _WRAPPERS = frozenset(["stringUnit", "variations"])
 
 
 def _texts(value: Json, path: tuple[str, ...]) -> Iterator[_Text]:
-    """All `stringUnit` of a language, those of plural forms, devices and substitutions included."""
+    """Yields each `stringUnit` of a language, those of plural forms, devices and substitutions included."""
     for name, _, inner in value.members or []:
         if name == "stringUnit" and (text := inner.get("value")) is not None and text.text is not None:
             state = inner.get("state")
@@ -187,7 +187,7 @@ def _texts(value: Json, path: tuple[str, ...]) -> Iterator[_Text]:
 
 @dataclass(frozen=True, kw_only=True)
 class _Change(Edit):
-    """A translation of a text, for which the string may have no place yet."""
+    """A translation of a text, for which the string may have no `stringUnit` yet."""
 
     entry: _Entry = field(hash=False)
     path: tuple[str, ...]
@@ -196,7 +196,7 @@ class _Change(Edit):
 
 
 def _whole(edits: Sequence[Edit]) -> list[Edit]:
-    """Edits of which those that make up a string's new translation are one."""
+    """Joins the edits that make up a string's new translation to one."""
     of_entry: dict[int, list[_Change]] = {}
     for edit in edits:
         if isinstance(edit, _Change):

@@ -24,20 +24,20 @@ from transduce.documents.xml import (
 from transduce.errors import InputError
 
 DRAFTS = frozenset(["new", "needs-translation", "needs-l10n", "initial"])
-"""States in which the text of a <target> is still to be translated. The other `needs-` of XLIFF 1.2 are about what is
-no text, or ask a person to review a translation that is there."""
+"""States in which the text of a <target> is still to be translated. The other `needs-` of XLIFF 1.2 are not about text,
+or ask a person to review an existing translation."""
 FINISHED = {
     "translated": "needs-review-translation",
     "signed-off": "needs-review-translation",
     "final": "needs-review-translation",
 }
-"""States of XLIFF 1.2 that a translation which nobody has reviewed must not have, and what it has instead."""
+"""States of XLIFF 1.2 that an unreviewed translation must not have, and those that it gets instead."""
 REVIEWED = {"reviewed": "translated", "final": "translated"}
-"""Such states of XLIFF 2."""
+"""States of XLIFF 2 that an unreviewed translation must not have, and those that it gets instead."""
 
 
 def read_xliff(data: bytes, name: str, wanted: Languages) -> Document:
-    """The texts that are to be translated; InputError for languages that are not those wanted."""
+    """Reads the texts that are to be translated; InputError for languages that are not those wanted."""
     file = read_xml(data, name)
     units: list[Unit] = []
     left: list[Untranslated] = []
@@ -51,16 +51,16 @@ def read_xliff(data: bytes, name: str, wanted: Languages) -> Document:
     root = checked_root(file, "XLIFF", "xliff")
     added: list[Edit] = []
     if not root.attributes["version"].startswith("1") and "trgLang" not in root.attributes and wanted.target:
-        # XLIFF 2 has none where there are no translations yet, but needs it then
-        place = root.start + len(file.text[root.start : root.end].rstrip(">").rstrip("/").rstrip())
-        added = [file.edit(place, place, f" trgLang={quoted(wanted.target)}")]
+        # XLIFF 2 needs a target language as soon as there is a translation
+        offset = root.start + len(file.text[root.start : root.end].rstrip(">").rstrip("/").rstrip())
+        added = [file.edit(offset, offset, f" trgLang={quoted(wanted.target)}")]
     return Document(units, lambda edits: file.save([*_whole(edits), *added] if edits else edits), left)
 
 
 def languages_of_xliff(data: bytes, name: str) -> list[str]:
-    """Source and target language, as far as they are named."""
-    found = next((entry.languages for entry in _entries(read_xml(data, name))), Languages())
-    return list(filter(None, (found.source, found.target)))
+    """Returns source and target language, as far as they are named."""
+    named = next((entry.languages for entry in _entries(read_xml(data, name))), Languages())
+    return list(filter(None, (named.source, named.target)))
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,12 @@ class _Entry:
     root: Token
     languages: Languages
     id: str
-    """The names of its file, its unit and itself."""
+    """Names of its file, its unit and itself, separated by slashes."""
     element: Element
 
     @property
     def version(self) -> int:
-        """1 or 2."""
+        """Major version of XLIFF: 1 or 2."""
         return int(self.root.attributes["version"][0])
 
     @property
@@ -90,9 +90,9 @@ def _entries(file: TextFile) -> Iterator[_Entry]:
     version = root.attributes.get("version", "")
     if not version.startswith(("1.", "2.")):
         raise InputError(f"{file.name}: XLIFF of version {version[:20]!r}; supported are 1.2 and 2.0")
-    found = Languages(root.attributes.get("srcLang", ""), root.attributes.get("trgLang", ""))
+    named = Languages(root.attributes.get("srcLang", ""), root.attributes.get("trgLang", ""))
     file_name = ""
-    skipped: list[bool] = []  # whether each element that is open keeps what is in it from being translated
+    skipped: list[bool] = []  # for each open element, True if its content is not translated
     for token in tokens:
         if token.kind == "end":
             skipped.pop()
@@ -102,7 +102,7 @@ def _entries(file: TextFile) -> Iterator[_Entry]:
         if token.name == "file":
             file_name = attributes.get("original") or attributes.get("id", "")
             if "source-language" in attributes:
-                found = Languages(attributes["source-language"], attributes.get("target-language", ""))
+                named = Languages(attributes["source-language"], attributes.get("target-language", ""))
         is_skipped = attributes["translate"] == "no" if "translate" in attributes else bool(skipped and skipped[-1])
         if token.name not in ("trans-unit", "unit"):
             skipped.append(is_skipped)
@@ -114,11 +114,11 @@ def _entries(file: TextFile) -> Iterator[_Entry]:
             if part.name in ("trans-unit", "segment", "ignorable"):
                 own_id = part.attributes.get("id", "") if part is not element else ""
                 ids = (file_name, attributes.get("id", ""), own_id)
-                yield _Entry(root, found, "/".join(filter(None, ids)), part)
+                yield _Entry(root, named, "/".join(filter(None, ids)), part)
 
 
 def _left(file: TextFile, entry: _Entry) -> Iterator[Untranslated]:
-    """The text of what XLIFF 2 lets be between segments."""
+    """Yields text between segments, which XLIFF 2 allows and which is not translated."""
     source = entry.element.find("source")
     if entry.element.name != "ignorable" or source is None:
         return
@@ -135,28 +135,29 @@ def _units(file: TextFile, entry: _Entry) -> Iterator[Unit]:
     writer = _TargetWriter(file, entry, source, target)
     segments = list(_segments(source))
     filled = target is not None and target.has_text
-    others = {_mid(one): one for one in _segments(target)} if target is not None and filled else {}
-    names = {_mid(one) for one in segments}
+    others = {_mid(segment): segment for segment in _segments(target)} if target is not None and filled else {}
+    names = {_mid(segment) for segment in segments}
     if len(names) < len(segments) or not segments or (filled and not names <= others.keys()) or _has_more(source):
         yield _unit(file, entry, source, target, writer.write, entry.id)
         return
-    for one in segments:
-        other = others.get(_mid(one))
-        yield _unit(file, entry, one, other, partial(writer.write_part, one, other), f"{entry.id}/{_mid(one)}")
+    for segment in segments:
+        other = others.get(_mid(segment))
+        write = partial(writer.write_part, segment, other)
+        yield _unit(file, entry, segment, other, write, f"{entry.id}/{_mid(segment)}")
 
 
 def _unit(file: TextFile, entry: _Entry, source: Element, target: Element | None, write: Write, id: str) -> Unit:
-    segment, found = segment_of(source, file, _inline), None
+    segment, translation = segment_of(source, file, _inline), None
     if target is not None and target.has_text:
-        found = segment_of(target, file, _inline)
-        if segment.is_translatable and not found.text.strip():
-            found = None
-    is_draft = found is not None and _is_draft(entry, segment, found)
-    return Unit(segment, write, file.where(source.start), True, found, is_draft, id=id)
+        translation = segment_of(target, file, _inline)
+        if segment.is_translatable and not translation.text.strip():
+            translation = None
+    is_draft = translation is not None and _is_draft(entry, segment, translation)
+    return Unit(segment, write, file.where(source.start), True, translation, is_draft, id=id)
 
 
 def _is_draft(entry: _Entry, source: Segment, target: Segment) -> bool:
-    """Returns True if a translation is none yet: as its state says, or if it has none because it repeats the source."""
+    """Returns True if a translation is a draft: by its state, or, without a state, because it repeats the source."""
     if (state := entry.state) is not None or entry.element.attributes.get("approved") == "yes":
         return state in DRAFTS
     return source.is_translatable and source.text.split() == target.text.split()
@@ -189,7 +190,7 @@ class _TargetWriter:
         return [element_after(self.source, self.file, "target", content), *self._reviewed_edits()]
 
     def _reviewed_edits(self) -> Iterator[Edit]:
-        """The edits after which the <target>, and its unit or segment, do not say that it has been reviewed."""
+        """Yields edits after which the <target>, and its unit or segment, do not claim a review."""
         if self.target is not None:
             state = self.entry.state
             changes = {"state": FINISHED.get(state or "", state), "state-qualifier": None}
@@ -203,13 +204,13 @@ class _TargetWriter:
 
 @dataclass(frozen=True, kw_only=True)
 class _NewPart(Edit):
-    """A translation that takes the place of its source, not there but in a new <target>."""
+    """A translation of a segment that belongs into a new <target>, where it replaces the copy of its source."""
 
     writer: _TargetWriter
 
 
 def _whole(edits: Sequence[Edit]) -> list[Edit]:
-    """Edits in which the parts of a new <target> are one."""
+    """Joins the edits of the parts of a new <target> to one."""
     whole = [edit for edit in edits if not isinstance(edit, _NewPart)]
     of_writer: dict[_TargetWriter, dict[int, Edit]] = {}
     for edit in edits:
@@ -227,7 +228,7 @@ def _whole(edits: Sequence[Edit]) -> list[Edit]:
 
 
 def _segments(element: Element) -> Iterator[Element]:
-    """The segments of XLIFF 1.2 that a text is divided into."""
+    """Yields the segments of XLIFF 1.2 that a text is divided into."""
     return element.outermost(lambda child: child.name == "mrk" and child.attributes.get("mtype") == "seg")
 
 

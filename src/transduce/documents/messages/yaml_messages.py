@@ -1,4 +1,4 @@
-"""Files of messages in YAML, such as those of Rails: PyYAML finds the strings, and only these are written anew."""
+"""Files of messages in YAML, such as those of Rails: PyYAML finds the strings, and only these are rewritten."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,29 +15,30 @@ from transduce.errors import InputError
 _STRING = "tag:yaml.org,2002:str"
 _PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*+(?:[ \t]|#[^\n]*+\n|[\r\n])++)*+")
 _SWITCH = re.compile(r"(?i:yes|no|on|off)")
+_SWITCH_STAYS = "programs read it as yes or no; a text needs quotation marks"
 
 
 def read_yaml(data: bytes, name: str, wanted: Languages) -> Document:
-    """Reads messages, of several languages those of the source, which is renamed; InputError for what is no YAML."""
+    """Reads messages; of several languages the source's, whose key is renamed; InputError for what is no YAML."""
     file = TextFile.read(data, name)
     scalars = list(_scalars(file))
     first_keys = {scalar.text: scalar for scalar in scalars if scalar.is_key and not scalar.path}
     roots = {str(scalar.path[0]) for scalar in scalars if len(scalar.path) > 1 and not scalar.is_key}
     language = language_among(list(first_keys), wanted, name) if roots >= set(first_keys) else None
-    messages = [one for one in scalars if one.is_string and not one.is_key]
-    ours = [one for one in messages if language is None or one.path[:1] == (language,)]
-    others = [one for one in messages if language is not None and one.path[:1] != (language,)]
-    forms = PluralForms((one.path for one in ours), wanted.target)
-    units = [_unit(file, one, forms) for one in ours if one.text.strip()]
+    messages = [scalar for scalar in scalars if scalar.is_string and not scalar.is_key]
+    ours = [scalar for scalar in messages if language is None or scalar.path[:1] == (language,)]
+    others = [scalar for scalar in messages if language is not None and scalar.path[:1] != (language,)]
+    forms = PluralForms((scalar.path for scalar in ours), wanted.target)
+    units = [_unit(file, scalar, forms) for scalar in ours if scalar.text.strip()]
     left = [
-        Untranslated(file.where(one.start), one.text, "it is in another language than is translated")
-        for one in others
-        if any(map(str.isalpha, one.text))
+        Untranslated(file.where(scalar.start), scalar.text, "it is in another language than is translated")
+        for scalar in others
+        if any(map(str.isalpha, scalar.text))
     ]
     left += [
-        Untranslated(file.where(one.start), one.text, "programs read it as yes or no; a text needs quotation marks")
-        for one in scalars
-        if not one.is_string and not one.is_key and one.style is None and _SWITCH.fullmatch(one.text)
+        Untranslated(file.where(scalar.start), scalar.text, _SWITCH_STAYS)
+        for scalar in scalars
+        if not scalar.is_string and not scalar.is_key and scalar.style is None and _SWITCH.fullmatch(scalar.text)
     ]
     added: list[_Rewriting] = []
     if language is not None and wanted.target:
@@ -81,7 +82,7 @@ class _Collection:
 
 
 def _scalars(file: TextFile) -> Iterator[_Scalar]:
-    """All scalars, in their order. Aliases are none: what they refer to is there once."""
+    """Yields all scalars, in their order, but for aliases: what they refer to is there once."""
     yaml, _, _ = _loader()
     opened: list[_Collection] = []
     number = 0
@@ -117,8 +118,8 @@ def _events(file: TextFile) -> Iterator[Any]:
     except yaml.YAMLError as error:
         mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
         where = f"line {mark.line + 1}: " if mark is not None else ""
-        what = " ".join(str(problem or getattr(error, "reason", None) or error).split())[:100]
-        raise InputError(f"{file.name}: {where}is not YAML ({what})") from None
+        reason = " ".join(str(problem or getattr(error, "reason", None) or error).split())[:100]
+        raise InputError(f"{file.name}: {where}is not YAML ({reason})") from None
 
 
 def _scalar(file: TextFile, event: Any, number: int, path: Path, is_key: bool) -> _Scalar:
@@ -170,17 +171,17 @@ def _rewriting(file: TextFile, scalar: _Scalar, text: str) -> _Rewriting:
 
 
 def _save(file: TextFile, scalars: Sequence[_Scalar], edits: Sequence[Edit]) -> bytes:
-    """The file with edits made; what then is read otherwise than meant is written in quotation marks."""
+    """Returns the file with edits made; scalars that would be read differently than meant get quotation marks."""
     wanted = [scalar.text for scalar in scalars]
     rewritings = [edit for edit in edits if isinstance(edit, _Rewriting)]
     for edit in rewritings:
         wanted[edit.number] = edit.value
     saved = file.save(rewritings)
     if rewritings and (wrong := _misread(saved, file.name, wanted)):
-        for place, edit in enumerate(rewritings):
+        for index, edit in enumerate(rewritings):
             if edit.number in wrong:
                 end = edit.start + len(file.text[edit.start : edit.end].rstrip())
-                rewritings[place] = replace(edit, end=end, pieces=(edit.in_quotes,))
+                rewritings[index] = replace(edit, end=end, pieces=(edit.in_quotes,))
         saved = file.save(rewritings)
         if _misread(saved, file.name, wanted):
             raise InputError(f"{file.name}: its translation cannot be written as YAML of the same structure")
@@ -188,14 +189,14 @@ def _save(file: TextFile, scalars: Sequence[_Scalar], edits: Sequence[Edit]) -> 
 
 
 def _misread(data: bytes, name: str, wanted: Sequence[str]) -> set[int]:
-    """Numbers of the scalars of a file that are not what they should be."""
+    """Returns the numbers of the scalars of a file that are not what they should be."""
     try:
-        found = [scalar.text for scalar in _scalars(TextFile.read(data, name))]
+        texts = [scalar.text for scalar in _scalars(TextFile.read(data, name))]
     except InputError:
-        found = []
-    if len(found) != len(wanted):
+        texts = []
+    if len(texts) != len(wanted):
         return set(range(len(wanted)))
-    return {number for number, pair in enumerate(zip(found, wanted, strict=True)) if pair[0] != pair[1]}
+    return {number for number, pair in enumerate(zip(texts, wanted, strict=True)) if pair[0] != pair[1]}
 
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -210,12 +211,12 @@ _FOLD = re.compile(r"(?<=\S) (?=\S)")
 
 
 def double_quoted(text: str, is_ascii: bool) -> str:
-    """A text in double quotation marks, on one line."""
+    """Writes a text in double quotation marks, on one line."""
     return '"' + (_NOT_ASCII if is_ascii else _NOT_LITERAL).sub(_escaped, text) + '"'
 
 
-def _escaped(found: re.Match[str]) -> str:
-    character, code = found[0], ord(found[0])
+def _escaped(match: re.Match[str]) -> str:
+    character, code = match[0], ord(match[0])
     if character in _ESCAPES:
         return _ESCAPES[character]
     return f"\\x{code:02X}" if code < 0x100 else f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
@@ -230,7 +231,7 @@ def is_plain(text: str) -> bool:
 
 @cache
 def _loader() -> Any:
-    """PyYAML, its fastest loader, and one that knows what plain scalars are."""
+    """Returns PyYAML, its fastest loader, and one that resolves the types of plain scalars."""
     yaml = require("yaml")
     return yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader("")
 
@@ -241,29 +242,29 @@ def _tag_of(value: str) -> str:
 
 
 def _read(text: str) -> tuple[str, bool] | None:
-    """The last scalar of a text, and whether it is a string; None where there are others than one key and it."""
+    """Returns the last scalar of a text, and whether it is a string; None unless it is alone, or after one key."""
     yaml, loader, _ = _loader()
     try:
         events = [event for event in yaml.parse(text, Loader=loader) if isinstance(event, yaml.NodeEvent)]
     except yaml.YAMLError:
         return None
-    found = events[-1]
-    is_same = isinstance(found, yaml.ScalarEvent) and len(events) == (2 if text[0] == "[" else 3)
-    if not is_same or found.anchor or found.tag or not found.implicit[0]:
+    scalar = events[-1]
+    is_same = isinstance(scalar, yaml.ScalarEvent) and len(events) == (2 if text[0] == "[" else 3)
+    if not is_same or scalar.anchor or scalar.tag or not scalar.implicit[0]:
         return None
-    return found.value, _tag_of(found.value) == _STRING
+    return scalar.value, _tag_of(scalar.value) == _STRING
 
 
 def written_like(raw: str, style: str, value: str, text: str) -> str | None:
-    """A text as a block, with the head, the indent and the last empty lines of another.
+    """Writes a text as a block, with the head, the indent and the last empty lines of another block.
 
     Args:
         raw: the other block as it is written, from its sign on.
         style: `|` or `>`.
-        value: what it says.
-        text: what is to be said instead.
+        value: the text of the other block.
+        text: the text to write.
 
-    None where that cannot be said so.
+    Returns None where a block cannot hold the text.
     """
     head, ending, body = re.match(r"([^\r\n]*+)(\r\n|\n|\r)?(.*)", raw, re.DOTALL).groups()  # type: ignore[union-attr]
     core = text.rstrip("\n")
@@ -281,8 +282,8 @@ def written_like(raw: str, style: str, value: str, text: str) -> str | None:
 
 
 def _folded(text: str, width: int, value: str, lines: list[str]) -> str:
-    """A text whose lines are divided at blanks, if those of the block were. A line that begins with a blank is not
-    divided, and its ends are what they are; any other line end is written as an empty line."""
+    """Divides the lines of a text at blanks, if those of the block were. A line that begins with a blank is not
+    divided, and its ends stay as they are; any other line end is written as an empty line."""
     divides = sum(1 for line in lines if line.strip()) > sum(1 for line in value.split("\n") if line.strip())
     pieces = re.split("(\n+)", text)
     for number, piece in enumerate(pieces):
@@ -294,7 +295,7 @@ def _folded(text: str, width: int, value: str, lines: list[str]) -> str:
 
 
 def _divided(line: str, width: int) -> str:
-    """A line divided at single blanks, so that no piece is longer than the width, as far as its words are not."""
+    """Divides a line at single blanks, so that pieces are no longer than the width, unless one word is."""
     pieces, piece = [], ""
     for word in _FOLD.split(line):
         if piece and len(piece) + 1 + len(word) > width:

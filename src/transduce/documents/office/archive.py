@@ -1,6 +1,6 @@
 """ZIP archives of files (DOCX, PPTX, XLSX, ODT): unpacked within limits, and packed again with some of them changed.
 
-Which files of DOCX, PPTX and XLSX belong together, and as what, is told by relations (ISO/IEC 29500-2).
+Relations (ISO/IEC 29500-2) name the files of DOCX, PPTX and XLSX that belong together, and their roles.
 """
 
 import io
@@ -17,13 +17,13 @@ from transduce.documents.xml import read_xml, tokens_of
 from transduce.errors import InputError
 
 LARGEST = 256 * 2**20
-"""Bytes that an archive's files may have together, unpacked."""
+"""Most bytes of an archive's files together, unpacked."""
 DENSEST = 500
-"""Most bytes unpacked per byte packed; XML that a program has written has ten to twenty."""
+"""Most bytes unpacked per byte packed; XML that programs write has ten to twenty."""
 SMALL = 2**20
 """Bytes below which the density does not matter."""
 MOST_FILES = 50_000
-"""Files that an archive may have."""
+"""Most files of an archive."""
 
 
 @dataclass(frozen=True)
@@ -39,24 +39,24 @@ class Relation:
 
 
 class Archive:
-    """The files of a ZIP archive. Nothing is unpacked before it is read; edits name the file that they are for."""
+    """The files of a ZIP archive. Files are unpacked when they are read; edits name the file that they change."""
 
-    def __init__(self, data: bytes, name: str, what: str) -> None:
+    def __init__(self, data: bytes, name: str, kind: str) -> None:
         """Reads the list of files.
 
         Args:
             data: the archive's bytes.
             name: its name, for messages.
-            what: the kind of document that it should be, for messages: "Word document".
+            kind: the kind of document that it should be, for messages: "Word document".
 
         Raises InputError for what is damaged, encrypted, or would be too large when it is unpacked.
         """
-        self.data, self.name, self.what = data, name, what
+        self.data, self.name, self.kind = data, name, kind
         self._texts: dict[str, TextFile] = {}
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(data))
-        except Exception as error:  # zipfile raises many kinds, and names none of its own for some
-            raise InputError(f"{name}: is no {what}, or damaged ({str(error)[:80]})") from None
+        except Exception as error:  # zipfile raises errors of many kinds
+            raise InputError(f"{name}: is no {kind}, or damaged ({str(error)[:80]})") from None
         entries = self._archive.infolist()
         total = sum(entry.file_size for entry in entries)
         if total > LARGEST or (total > SMALL and total > DENSEST * len(data)):
@@ -79,7 +79,7 @@ class Archive:
         return path in self._entries
 
     def read(self, path: str) -> bytes:
-        """Unpacks a file, of which no more is unpacked than it says to have; InputError if it is damaged, or larger."""
+        """Unpacks a file, never more of it than its stated size; InputError if it is damaged, or larger."""
         entry = self._entries[path]
         try:
             with self._archive.open(entry) as stream:
@@ -91,7 +91,7 @@ class Archive:
         return content
 
     def xml(self, path: str) -> TextFile:
-        """The characters of an XML file, which `pack` edits; InputError if it is damaged or in a wrong encoding."""
+        """Returns the characters of an XML file, which `pack` edits; InputError if it is damaged or wrongly encoded."""
         if path not in self._texts:
             self._texts[path] = replace(read_xml(self.read(path), f"{self.name}: {path}"), part=path)
         return self._texts[path]
@@ -102,10 +102,10 @@ class Archive:
         for relation in self.relations_of(""):
             if relation.kind == "officeDocument":
                 return relation.path
-        raise InputError(f"{self.name}: is no {self.what}; nothing in it says which of its files the text is in")
+        raise InputError(f"{self.name}: is no {self.kind}; nothing in it says which of its files the text is in")
 
     def relations_of(self, path: str) -> list[Relation]:
-        """The files that one of the archive's files, or for "" the archive itself, refers to, in their order."""
+        """Returns the files that a file of the archive, or for "" the archive itself, refers to, in order."""
         folder, name = posixpath.split(path)
         rels = self._by_small_letters.get(posixpath.join(folder, "_rels", f"{name}.rels").lower())
         relations = []
@@ -114,18 +114,18 @@ class Archive:
             if token.kind != "start" or token.name != "Relationship" or attributes.get("TargetMode") == "External":
                 continue
             target = posixpath.normpath(posixpath.join("/", folder, unquote(attributes.get("Target", ""))))
-            if (found := self._by_small_letters.get(target.lstrip("/").lower())) is not None:
+            if (file_name := self._by_small_letters.get(target.lstrip("/").lower())) is not None:
                 kind = attributes.get("Type", "").rpartition("/")[2]
-                relations.append(Relation(attributes.get("Id", ""), kind, found))
+                relations.append(Relation(attributes.get("Id", ""), kind, file_name))
         return relations
 
     @cached_property
     def _by_small_letters(self) -> dict[str, str]:
-        """The names of all files by what they are in small letters, in which packages compare them."""
+        """The names of all files by their names in small letters, by which packages compare them."""
         return {path.lower(): path for path in self._entries}
 
     def pack(self, edits: Sequence[Edit]) -> bytes:
-        """The archive with edits made in its XML files; all other files, and their order, stay."""
+        """Returns the archive with edits made in its XML files; all other files, and their order, stay."""
         if not edits:
             return self.data
         by_path: defaultdict[str, list[Edit]] = defaultdict(list)

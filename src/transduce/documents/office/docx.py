@@ -1,4 +1,4 @@
-"""Word documents (DOCX): paragraphs in the XML files of an archive, of which only texts and their runs are changed."""
+"""Word documents (DOCX): paragraphs in the XML files of an archive, in which only texts and their runs change."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from transduce.documents.office.parts import labels_of, read_part, read_properti
 from transduce.documents.xml import Token, prefixed, tokens_of
 
 MAIN = "word/document.xml"
-"""The file that the text is in, where the archive does not say."""
+"""The file with the text, where the archive names none."""
 _TEXTS = "chart chartEx chartUserShapes comments diagramData diagramDrawing endnotes footer footnotes header"
 TEXTS = frozenset(_TEXTS.split())
 """Relations to files with text that a reader of the document sees."""
@@ -16,7 +16,7 @@ _ATTRIBUTES = {"textpath": "string", "listEntry": "val"}  # that are texts, by t
 
 
 def read_docx(data: bytes, name: str, wanted: Languages) -> Document:
-    """The paragraphs of a document, its headers, footers, notes and comments, of its diagrams and charts.
+    """Reads the paragraphs of a document, its headers, footers, notes, comments, diagrams and charts.
 
     Raises InputError for what is no such archive, or would be too large when it is unpacked.
     """
@@ -35,7 +35,7 @@ def read_docx(data: bytes, name: str, wanted: Languages) -> Document:
 
 
 def _paths(archive: Archive, main: str, left: list[Untranslated]) -> Iterator[str]:
-    """The files with text, from the main one on as they refer to each other."""
+    """Yields the files with text, from the main one on as they refer to each other."""
     seen = {main}
     waiting = [main]
     for path in waiting:
@@ -53,13 +53,13 @@ def _paths(archive: Archive, main: str, left: list[Untranslated]) -> Iterator[st
 
 
 def _drawn(file: TextFile) -> Iterator[Untranslated]:
-    """Texts that are drawn, such as a watermark, and those that a list of choices shows, which are attributes."""
+    """Yields texts that are attributes: of drawings, such as a watermark, and of lists of choices."""
     for token in tokens_of(file):
         name = _ATTRIBUTES.get(token.name)
         text = next((value for key, value in token.attributes.items() if key.rpartition(":")[2] == name), "")
         if any(map(str.isalpha, text)):
-            what = "it is drawn as a picture" if name == "string" else "it is a choice of a form"
-            yield Untranslated(file.where(token.start), text, what)
+            reason = "it is drawn as a picture" if name == "string" else "it is a choice of a form"
+            yield Untranslated(file.where(token.start), text, reason)
 
 
 def _labels(token: Token) -> list[str]:

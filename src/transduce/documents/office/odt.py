@@ -30,7 +30,7 @@ _LABELS = ("num-prefix", "num-suffix")
 
 
 def read_odt(data: bytes, name: str, wanted: Languages) -> Document:
-    """The paragraphs of a document. Raises InputError for what is no such archive, encrypted, or too large."""
+    """Reads the paragraphs of a document. Raises InputError for what is no such archive, encrypted, or too large."""
     archive = Archive(data, name, "OpenDocument text")
     if "content.xml" not in archive:
         raise InputError(f"{name}: is no OpenDocument text; it holds no content.xml")
@@ -54,7 +54,7 @@ def read_odt(data: bytes, name: str, wanted: Languages) -> Document:
 
 
 def _paragraphs(file: TextFile) -> Iterator["_Paragraph"]:
-    """All paragraphs, those within others after these."""
+    """Yields all paragraphs, those within others after these."""
     tokens = tokens_of(file)
     for token in tokens:
         if token.kind != "start":
@@ -81,7 +81,7 @@ class _Paragraph:
         self.segment = Segment.of(mark_layout(hold(self._parts(element), escape), escape))
 
     def write(self, segment: Segment) -> list[Edit]:
-        """All that the paragraph holds, anew."""
+        """Returns the edit that writes all content of the paragraph anew."""
         return [self.file.edit(self.element.inner_start, self.element.inner_end, *pieces_of(segment.written(escape)))]
 
     def _parts(self, element: Element) -> Iterator[Part]:
@@ -119,7 +119,7 @@ class _Paragraph:
             yield Mark(raw, shown=element.text.strip())
 
     def _blank(self, element: Element, raw: str) -> Mark:
-        """White space that is an element: it breaks the text, but for a blank or two."""
+        """Returns the mark of an element of white space: it breaks the text, but for a blank or two."""
         count = prefixed(element.attributes, "c") or "1"
         is_wide = element.name != "s" or not count.isdecimal() or int(count[:9]) > 2
         return Mark(raw, shown=" ", breaks=is_wide)

@@ -1,6 +1,6 @@
-"""Paragraphs of Office documents, which are made of runs: as segments, and written anew with all that is not text.
+"""Paragraphs of Office documents, which are made of runs: read as segments, and rewritten with all that is not text.
 
-WordprocessingML (`w:p`) and DrawingML (`a:p`, in charts, diagrams and slides) write them alike.
+WordprocessingML (`w:p`) and DrawingML (`a:p`, in charts, diagrams and slides) write them in the same way.
 """
 
 import re
@@ -31,7 +31,7 @@ REMOVED = frozenset(["del", "moveFrom"])
 _DROPPED = frozenset(["proofErr", "lastRenderedPageBreak", "softHyphen", "rPr"])
 """Elements about the original words, or written with each run."""
 _OTHERS = REMOVED | {"p"}
-"""Elements that are no part of what the paragraph about them says."""
+"""Elements whose text does not belong to the paragraph that holds them."""
 _MATH = frozenset(["oMath", "oMathPara"])
 _PROPERTIES = re.compile(r"\w*Pr|fldData")
 _RANGE = re.compile(r"(?P<name>bookmark|commentRange|perm)(?P<half>Start|End)")
@@ -41,7 +41,7 @@ _INNER = re.compile("\0(\\d+):(\\d+)\0")
 
 
 def paragraphs_in(file: TextFile) -> Iterator["Paragraph"]:
-    """All paragraphs of a file of an archive, those in boxes of text after the ones that the boxes belong to."""
+    """Yields all paragraphs of a file of an archive; those in text boxes after the ones that hold the boxes."""
     prefixes: dict[str, Kind] = {}  # of the namespaces of paragraphs
     tokens = tokens_of(file)
     for token in tokens:
@@ -57,12 +57,12 @@ def paragraphs_in(file: TextFile) -> Iterator["Paragraph"]:
 
 
 def inner_mark(element: Element) -> str:
-    """Reference in a mark's raw text to an element that has paragraphs of its own."""
+    """Returns a reference, in a mark's raw text, to an element that has paragraphs of its own."""
     return f"\0{element.start}:{element.end}\0"
 
 
 def pieces_of(written: str) -> Iterator[str | Span]:
-    """A text as the pieces of an edit, in which each `inner_mark` is a piece of the file."""
+    """Yields a text as the pieces of an edit, in which each `inner_mark` is a piece of the file."""
     for piece in divided_by(_INNER, written):
         yield piece if isinstance(piece, str) else (int(piece[1]), int(piece[2]))
 
@@ -78,7 +78,7 @@ def _prefix(tag: str) -> str:
 
 
 class Paragraph:
-    """A paragraph as a segment: a run whose format is not the usual one of the paragraph is a pair of marks."""
+    """A paragraph as a segment, with a pair of marks about each run whose format is not the paragraph's usual one."""
 
     def __init__(self, element: Element, file: TextFile, kind: Kind) -> None:
         self.file, self.kind = file, kind
@@ -90,16 +90,16 @@ class Paragraph:
         self.end = element.inner_end if last is None else last.start
         content = [child for child in element.content if self.start <= child.start and child.end <= self.end]
         self.usual = self._usual_format(content)
-        self._read: set[int] = set()  # places of the elements whose text is in the segment
-        self._in_instruction: list[str] = []  # texts after the beginning of a field that has no end in the paragraph
+        self._read: set[int] = set()  # offsets of the elements whose text is in the segment
+        self._in_instruction: list[str] = []  # texts of a field that does not end in the paragraph
         parts = self._with_whole_fields(_joined_runs(list(self._parts(content))))
         self.segment = Segment.of(_with_formulas_apart(mark_layout(hold(parts, escape))))
-        own_texts = [one for one in self._own(element.content) if self._is(one, "t") and one.start not in self._read]
-        self.left = [text for text in [*self._in_instruction, *map(_text, own_texts)] if text.strip()]
+        unread = [text for text in self._own(element.content) if self._is(text, "t") and text.start not in self._read]
+        self.left = [text for text in [*self._in_instruction, *map(_text, unread)] if text.strip()]
         """Texts of the paragraph that are not in its segment, such as how a word is read (ruby)."""
 
     def write(self, segment: Segment) -> list[Edit]:
-        """Writes all runs anew; text goes on in the run before it that has its format."""
+        """Returns the edit that rewrites all runs; text continues the run before it that has its format."""
         written: list[str] = []
         opened = [self.usual]
         format, text = "", ""  # of the run that is being written
@@ -114,8 +114,8 @@ class Paragraph:
             if isinstance(part, Mark) and not is_text:
                 written.append(part.raw)
             else:
-                own = part if isinstance(part, str) else part.shown if part.is_held else part.raw
-                format, text = opened[-1], text + own
+                content = part if isinstance(part, str) else part.shown if part.is_held else part.raw
+                format, text = opened[-1], text + content
         return [self.file.edit(self.start, self.end, *pieces_of("".join(written)))]
 
     def _run(self, format: str, text: str) -> str:
@@ -137,18 +137,19 @@ class Paragraph:
         return counts.most_common(1)[0][0] if counts else ""
 
     def _own(self, content: Sequence[Element | Token], *skipped: str) -> Iterator[Element]:
-        """The elements of what the paragraph itself says, in whatever they are, but for some names."""
+        """Yields the elements of the paragraph's own content, at any depth, but for some names."""
         for child in content:
             if isinstance(child, Element) and child.name not in _OTHERS and child.name not in skipped:
                 yield child
                 yield from self._own(child.content if child.name not in _MATH else (), *skipped)
 
     def _runs(self, content: Sequence[Element | Token]) -> Iterator[Element]:
-        return (one for one in self._own(content, "AlternateContent") if self._is(one, "r"))
+        return (child for child in self._own(content, "AlternateContent") if self._is(child, "r"))
 
     def _has_text(self, element: Element) -> bool:
         """Returns True if runs or formulas of the paragraph itself are in an element."""
-        return any(self._is(one, "r") or one.name in _MATH for one in self._own(element.content, "AlternateContent"))
+        inner = self._own(element.content, "AlternateContent")
+        return any(self._is(child, "r") or child.name in _MATH for child in inner)
 
     def _is(self, element: Element, name: str) -> bool:
         return element.tag == self.prefix + name
@@ -161,7 +162,7 @@ class Paragraph:
         return "" if properties is None else self.file.text[properties.start : properties.end]
 
     def _raw(self, element: Element) -> str:
-        """An element as it is written; what stands for it where paragraphs of their own are in it."""
+        """Returns an element as it is written; a reference to it if paragraphs of their own are in it."""
         has_paragraphs = any(inner.name == "p" for inner in element.descendants())
         return inner_mark(element) if has_paragraphs else self.file.text[element.start : element.end]
 
@@ -186,7 +187,7 @@ class Paragraph:
                 yield Mark(self._raw(child))
 
     def _container(self, element: Element, before: str, after: str) -> Iterator[Part]:
-        """A pair of marks about the runs in an element; what precedes them in it belongs to the first."""
+        """Yields a pair of marks about the runs in an element; what precedes them in it belongs to the first."""
         inside = next((child for child in element.elements if child.name in ("sdtContent", "rubyBase")), element)
         begin = inside.inner_start
         for child in inside.elements:
@@ -219,8 +220,8 @@ class Paragraph:
             yield Mark("", "close", name)
 
     def _with_whole_fields(self, parts: Sequence[Part]) -> list[Part]:
-        """The parts, in which all from a field's beginning to its result is one mark, which the field's end closes."""
-        found: list[Part] = []
+        """Joins all from a field's beginning to its result to one mark, which its end closes."""
+        merged: list[Part] = []
         opened: list[str] = []  # fields whose result is being read
         head, depth = "", 0  # of the field whose instruction is being read, and how many are in it
         for part in parts:
@@ -229,7 +230,7 @@ class Paragraph:
             if not depth and not is_begin:
                 if is_end and opened:
                     part = Mark(part.raw, "close", opened.pop())  # type: ignore[union-attr]
-                found.append(part)
+                merged.append(part)
                 continue
             if isinstance(part, str):
                 head += self._run(self.usual, part)
@@ -238,18 +239,18 @@ class Paragraph:
                 head += "" if _is_run(part) else part.raw
             depth += is_begin - is_end
             if depth == 1 and kind is not None and kind[1] == "separate":
-                opened.append(f"field {len(found)}")
-                found.append(Mark(head, "open", opened[-1]))
+                opened.append(f"field {len(merged)}")
+                merged.append(Mark(head, "open", opened[-1]))
                 head, depth = "", 0
                 self._in_instruction.clear()
             elif not depth:  # without a result
-                found.append(Mark(head))
+                merged.append(Mark(head))
                 head = ""
                 self._in_instruction.clear()
-        return [*found, Mark(head)] if head else found
+        return [*merged, Mark(head)] if head else merged
 
     def _alone(self, run: Element, child: Element, format: str) -> str:
-        """Something of a run in a run of its own."""
+        """Writes an element of a run in a run of its own."""
         return f"<{run.tag}>{format}{self._raw(child)}</{run.tag}>"
 
 
@@ -258,8 +259,8 @@ def _text(element: Element, kind: Kind = "word") -> str:
 
 
 def _with_formulas_apart(parts: Sequence[Part]) -> list[Part]:
-    """The parts, in which formulas that touch a word or a placeholder are no words of the text."""
-    found: list[Part] = []
+    """Returns the parts, without shown text for formulas that touch a word or a placeholder."""
+    result: list[Part] = []
     after = [" "]  # the first character that is shown after each part, from the last on
     for part in reversed(parts[1:]):
         after.append((part if isinstance(part, str) else part.shown)[:1] or after[-1])
@@ -269,31 +270,31 @@ def _with_formulas_apart(parts: Sequence[Part]) -> list[Part]:
         if isinstance(part, Mark) and part.is_held and part.raw.startswith("<") and not is_apart:
             part = Mark(part.raw)
         before = (part if isinstance(part, str) else part.shown)[-1:] or before
-        found.append(part)
-    return found
+        result.append(part)
+    return result
 
 
 def _is_run(mark: Mark) -> bool:
-    """Returns True if a half of a pair is that of a run: the one that opens it is its format, which may be none."""
+    """Returns True if a half of a pair is that of a run: its opening mark is the format, which may be empty."""
     return not mark.raw or re.match(r"<(?:\w+:)?rPr\b", mark.raw) is not None
 
 
 def _joined_runs(parts: Sequence[Part]) -> list[Part]:
-    """The parts, in which a run goes on with the one before it that has its format."""
-    found: list[Part] = []
+    """Joins each run to the one before it if that has the same format."""
+    result: list[Part] = []
     opened: list[Mark] = []
     closed = Mark("")
     for part in parts:
-        last = found[-1] if found else None
+        last = result[-1] if result else None
         if not isinstance(part, Mark) or part.kind == "alone" or not _is_run(part):
-            found.append(part)
+            result.append(part)
         elif part.kind == "close":
-            found.append(replace(part, pair=opened[-1].pair))
+            result.append(replace(part, pair=opened[-1].pair))
             closed = opened.pop()
         elif isinstance(last, Mark) and last.kind == "close" and _is_run(last) and closed.raw == part.raw:
-            found.pop()
+            result.pop()
             opened.append(closed)
         else:
-            found.append(part)
+            result.append(part)
             opened.append(part)
-    return found
+    return result

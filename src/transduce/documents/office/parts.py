@@ -10,9 +10,9 @@ from transduce.documents.text.placeholders import hold
 from transduce.documents.xml import Token, element_of, escape, text_unit, tokens_of
 
 PROPERTIES = frozenset(["title", "subject"])
-"""Properties of a document that programs show with it."""
+"""Properties of a document that programs show."""
 CACHES = frozenset(["strCache", "strDim", "txData"])
-"""Elements of charts with texts of the table that the chart was made of."""
+"""Elements of charts with texts copied from a table."""
 TABLE_STAYS = "the table of the chart keeps its own text"
 BESIDE = "it is beside the text of its paragraph"
 """Reason for leaving a text of a paragraph, such as how a word is read (ruby)."""
@@ -21,16 +21,16 @@ BESIDE = "it is beside the text of its paragraph"
 def read_part(
     archive: Archive,
     path: str,
-    is_kept: Callable[[int], bool] = lambda place: False,
+    is_kept: Callable[[int], bool] = lambda offset: False,
     notes: tuple[str, ...] = (TABLE_STAYS,),
 ) -> tuple[list[Unit], list[Untranslated]]:
-    """The paragraphs of a file and the texts of its charts, and what of it cannot be translated.
+    """Reads the paragraphs of a file and the texts of its charts, and what of it cannot be translated.
 
     Args:
         archive: the document.
         path: its file.
-        is_kept: whether the paragraph at a place of the file stays as it is.
-        notes: what a person should know of a chart's texts.
+        is_kept: returns True if the paragraph at an offset of the file stays as it is.
+        notes: notes for a person on a chart's texts.
     """
     file = archive.xml(path)
     units: list[Unit] = []
@@ -48,7 +48,7 @@ def read_part(
 
 
 def read_properties(archive: Archive) -> Iterator[Unit]:
-    """Title and subject of the document, which programs show."""
+    """Yields title and subject of the document, which programs show."""
     for relation in archive.relations_of(""):
         if relation.kind == "core-properties":
             yield from texts_of(archive.xml(relation.path), PROPERTIES)
@@ -57,7 +57,7 @@ def read_properties(archive: Archive) -> Iterator[Unit]:
 def texts_of(
     file: TextFile, names: Collection[str], within: frozenset[str] = frozenset(), notes: tuple[str, ...] = ()
 ) -> Iterator[Unit]:
-    """Elements that are nothing but text, by their names, and by elements that they must be in, if any."""
+    """Yields elements that are nothing but text, by their names, and by elements that they must be in, if any."""
     outer: list[str] = []
     tokens = tokens_of(file)
     for token in tokens:
@@ -76,7 +76,7 @@ def texts_of(
 
 
 def labels_of(file: TextFile, labels_in: Callable[[Token], Iterable[str]]) -> Iterator[Untranslated]:
-    """Words in the numbers of headings and lists, such as `Chapter %1`, each once."""
+    """Yields words in the numbers of headings and lists, such as `Chapter %1`, each once."""
     seen: set[str] = set()
     for token in tokens_of(file):
         for label in labels_in(token):

@@ -18,7 +18,7 @@ EMBEDDED = frozenset(["oleObject", "package"])
 
 
 def read_pptx(data: bytes, name: str, wanted: Languages) -> Document:
-    """The paragraphs of a presentation, slide by slide, and then of what all slides are drawn upon.
+    """Reads the paragraphs of a presentation, slide by slide, and then those of its layouts and masters.
 
     Raises InputError for what is no such archive, or would be too large when it is unpacked.
     """
@@ -27,9 +27,9 @@ def read_pptx(data: bytes, name: str, wanted: Languages) -> Document:
     left: list[Untranslated] = []
     for path, is_design in _paths(archive, left):
         file = archive.xml(path)
-        more, others = read_part(archive, path, _prompts(file) if is_design else lambda place: False)
+        more, others = read_part(archive, path, _prompts(file) if is_design else lambda offset: False)
         units += more
-        left += [one for one in others if any(map(str.isalpha, one.text))]
+        left += [other for other in others if any(map(str.isalpha, other.text))]
         if "cmLst>" in file.text[-100:]:  # comments as they were before 2021
             units += texts_of(file, ("text",))
     units += read_properties(archive)
@@ -37,10 +37,10 @@ def read_pptx(data: bytes, name: str, wanted: Languages) -> Document:
 
 
 def _paths(archive: Archive, left: list[Untranslated]) -> Iterator[tuple[str, bool]]:
-    """The files with text, the slides in their order, and whether each is part of the design."""
+    """Yields the files with text, the slides in their order, and whether each is part of the design."""
     main = archive.main_part
-    slides = {one.id: one.path for one in archive.relations_of(main) if one.kind == "slide"}
-    order = [prefixed(one.attributes, "id") for one in elements_in(archive.xml(main), "sldId")]
+    slides = {relation.id: relation.path for relation in archive.relations_of(main) if relation.kind == "slide"}
+    order = [prefixed(slide.attributes, "id") for slide in elements_in(archive.xml(main), "sldId")]
     waiting = deque(slides[number] for number in dict.fromkeys([*order, *slides]) if number in slides)
     seen = set(waiting)
     designs: set[str] = set()
@@ -63,7 +63,7 @@ def _paths(archive: Archive, left: list[Untranslated]) -> Iterator[tuple[str, bo
 
 
 def _prompts(file: TextFile) -> Callable[[int], bool]:
-    """Returns True if a place is in a placeholder of a design, whose text only those who edit slides see."""
+    """Returns a function that is True for offsets in placeholders of a design, which only editors of slides see."""
     shapes = elements_in(file, "sp", "pic", "graphicFrame")
-    spans = [(one.start, one.end) for one in shapes if any(inner.name == "ph" for inner in one.descendants())]
-    return lambda place: is_taken(spans, place, place + 1)
+    spans = [(shape.start, shape.end) for shape in shapes if any(inner.name == "ph" for inner in shape.descendants())]
+    return lambda offset: is_taken(spans, offset, offset + 1)

@@ -16,7 +16,8 @@ from transduce.documents.text.placeholders import hold
 from transduce.documents.xml import Element, Token, element_of, elements_in, escape, prefixed, text_unit, tokens_of
 
 DRAWN = frozenset(["chart", "chartEx", "chartUserShapes", "diagramData", "diagramDrawing", "drawing"])
-"""Relations of a sheet, and of what is drawn on it, to files with paragraphs."""
+"""Relations of a sheet, and of its drawings, to files with paragraphs."""
+_SHEETS = frozenset(["worksheet", "chartsheet", "dialogsheet"])
 _HEADERS = frozenset(["oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"])
 _CODE = re.compile(r'&(?:&|"[^"]*+"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d++|[A-JL-Za-z])|_x[0-9A-Fa-f]{4}_')
 """Codes of headers and footers, such as `&C` and `&P`, and characters by their numbers."""
@@ -26,7 +27,7 @@ _COMPARED = "a formula, a filter or a rule compares cells with it"
 
 
 def read_xlsx(data: bytes, name: str, wanted: Languages) -> Document:
-    """The texts of a workbook. What formulas and filters compare cells with, and names of tables' columns, stay.
+    """Reads the texts of a workbook. Texts that formulas and filters compare with, and names of columns, stay.
 
     Raises InputError for what is no such archive, or would be too large when it is unpacked.
     """
@@ -66,7 +67,7 @@ class _Workbook:
         self.sheets = list(self._sheets())
 
     def document(self) -> Document:
-        """All texts, those of cells first."""
+        """Returns all texts, those of cells first."""
         for sheet in self.sheets:
             self._read_sheet(sheet)
         self.rules.read_pivots(self.archive, self.related, {sheet.name: sheet.path for sheet in self.sheets})
@@ -82,7 +83,7 @@ class _Workbook:
         return Document(self.units, self.archive.pack, self.left)
 
     def _sheets(self) -> Iterator[_Sheet]:
-        paths = {one.id: one.path for one in self.related if one.kind in ("worksheet", "chartsheet", "dialogsheet")}
+        paths = {relation.id: relation.path for relation in self.related if relation.kind in _SHEETS}
         file = self.archive.xml(self.main)
         for element in elements_in(file, "sheet", "definedName"):
             if element.name == "definedName":
@@ -95,7 +96,7 @@ class _Workbook:
                 yield _Sheet(name, paths[number])
 
     def _read_sheet(self, sheet: _Sheet) -> None:
-        """Finds the cells with text, what formulas compare with, and the texts of headers and prompts."""
+        """Reads the cells with text, the texts that formulas compare with, and the texts of headers and prompts."""
         file = self.archive.xml(sheet.path)
         tokens = tokens_of(file)
         for token in tokens:
@@ -122,20 +123,20 @@ class _Workbook:
     def _read_cell(self, file: TextFile, sheet: _Sheet, cell: Element) -> None:
         kind, reference = cell.attributes.get("t", "n"), cell.attributes.get("r", "")
         where = f"cell {reference} of {sheet.name}"
-        value, formula, own = cell.find("v"), cell.find("f"), cell.find("is")
+        value, formula, inline = cell.find("v"), cell.find("f"), cell.find("is")
         text = "" if value is None else value.own_text
         if formula is not None:
             self.rules.add_formula(formula.own_text)
         row, column, *_ = range_of(reference) or (0, 0)
         if kind == "s" and text.strip().isdecimal():
             sheet.cells.append(_Cell(where, row, column, int(text.strip()[:9]), None))
-        elif kind == "inlineStr" and own is not None:
-            sheet.cells.append(_Cell(where, row, column, None, own))
+        elif kind == "inlineStr" and inline is not None:
+            sheet.cells.append(_Cell(where, row, column, None, inline))
         elif kind == "str" and any(map(str.isalpha, text)):
             self.left.append(Untranslated(where, text, "a formula gives it, which computes it anew"))
 
     def _read_strings(self) -> None:
-        path = next((one.path for one in self.related if one.kind == "sharedStrings"), None)
+        path = next((relation.path for relation in self.related if relation.kind == "sharedStrings"), None)
         if path is None:
             return
         first: dict[int, str] = {}
@@ -155,7 +156,7 @@ class _Workbook:
                 self._add_text(file, element, where)
 
     def _add_text(self, file: TextFile, element: Element, where: str) -> None:
-        """A text of a cell or a comment, in one or in several runs."""
+        """Adds a text of a cell or a comment, in one or in several runs."""
         if self.rules.compares(_plain(element)):
             self._keep(element, where, _COMPARED)
             return
@@ -169,7 +170,7 @@ class _Workbook:
             if text.own_text.strip():
                 self.units.append(text_unit(text, file, _segment(text.own_text), where=where))
             readings = [_plain(child) for child in element.elements if child.name == "rPh"]
-        self.left += [Untranslated(where, one, "it says how the text is read") for one in readings]
+        self.left += [Untranslated(where, reading, "it says how the text is read") for reading in readings]
 
     def _keep(self, element: Element, where: str, reason: str) -> None:
         text = _plain(element)
@@ -183,7 +184,7 @@ class _Workbook:
             self.units.append(text_unit(element, file, source, lambda text: escape(text.replace("&", "&&"))))
 
     def _read_related(self, sheet: _Sheet) -> None:
-        """Comments of a sheet, and what is drawn on it."""
+        """Reads the comments and drawings of a sheet."""
         seen: set[str] = set()
         waiting = self.archive.relations_of(sheet.path)
         for relation in waiting:
@@ -209,18 +210,18 @@ class _Workbook:
                 self.left.append(Untranslated(unit.where, unit.source.text, "a cell with this text stays as it is"))
             else:
                 self.units.append(unit)
-        self.left += [one for one in left if any(map(str.isalpha, one.text))]
+        self.left += [other for other in left if any(map(str.isalpha, other.text))]
 
 
 def _plain(element: Element) -> str:
-    """Text of a cell in one or several runs."""
+    """Returns the text of a cell in one or several runs."""
     if element.name == "t":
         return element.own_text
     return "".join(_plain(child) for child in element.elements if child.name in ("r", "t"))
 
 
 def _segment(text: str, is_header: bool = False) -> Segment:
-    """A text in which codes are marks: those of headers break it where another part of the page begins."""
+    """Returns a text with marks for codes: those of headers break it where another part of the page begins."""
     parts: list[Part] = []
     for piece in divided_by(_CODE, text):
         code = piece if isinstance(piece, str) else piece[0]
@@ -238,14 +239,14 @@ _STRING = re.compile(r'"((?:[^"]++|"")*+)"')
 _RANGE = re.compile(r"\$?([A-Z]{1,3})\$?(\d{1,7})(?::\$?([A-Z]{1,3})\$?(\d{1,7}))?")
 
 MOST_COLUMNS = 26**3 + 26**2 + 26
-"""More than any sheet has, by three letters."""
+"""Columns with names of up to three letters, more than any sheet has."""
 
 Range = tuple[int, int, int, int]
 """First row, first column, last row and last column, from 1."""
 
 
 class SheetRules:
-    """Texts that must stay, since something else in the workbook names them."""
+    """Texts that must stay, since something else in the workbook refers to them."""
 
     def __init__(self) -> None:
         self.compared: set[str] = set()
@@ -261,7 +262,7 @@ class SheetRules:
     def names_column(self, sheet: str, row: int, column: int) -> bool:
         """Returns True if a cell, by the file of its sheet, is the name of a table column."""
         if (spans := self._whole.get((sheet, row))) is None:
-            spans = self._whole[sheet, row] = []  # those that overlap are one
+            spans = self._whole[sheet, row] = []  # overlapping ones joined
             for first, last in sorted(self.names.get((sheet, row), ())):
                 if spans and first <= spans[-1][1] + 1:
                     spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
@@ -271,11 +272,11 @@ class SheetRules:
         return number >= 0 and column <= spans[number][1]
 
     def add_formula(self, formula: str) -> None:
-        """Note the strings of a formula, and of a list of choices that is one string."""
+        """Notes the strings of a formula, and of a list of choices that is one string."""
         self.compared |= set(strings_in(formula))
 
     def add_attributes(self, token: Token) -> None:
-        """Note what a filter or a rule for formats compares cells with."""
+        """Notes the texts that a filter or a rule for formats compares cells with."""
         if token.name in ("filter", "customFilter"):
             self.compared.add(token.attributes.get("val", "").strip("*?").strip().casefold())
         elif token.name == "cfRule" and "text" in token.attributes:
@@ -283,7 +284,7 @@ class SheetRules:
         self.compared.discard("")
 
     def add_table(self, file: TextFile, sheet: str) -> None:
-        """Note the cells with the names of a table's columns."""
+        """Notes the cells with the names of a table's columns."""
         for token in tokens_of(file):
             if token.name == "table" and token.attributes.get("headerRowCount") != "0":
                 self._add_names(sheet, token)
@@ -291,7 +292,7 @@ class SheetRules:
                 self.add_attributes(token)
 
     def read_pivots(self, archive: Archive, related: Sequence[Relation], sheets: Mapping[str, str]) -> None:
-        """Note the cells with the names of the fields of pivot tables.
+        """Notes the cells with the names of the fields of pivot tables.
 
         Args:
             archive: the workbook.
@@ -312,18 +313,18 @@ class SheetRules:
 
 
 def strings_in(formula: str) -> Iterator[str]:
-    """The strings of a formula, and what commas part in them, in small letters."""
-    for found in _STRING.finditer(formula):
-        text = found[1].replace('""', '"').casefold()
+    """Yields the strings of a formula, and the parts of them between commas, in small letters."""
+    for match in _STRING.finditer(formula):
+        text = match[1].replace('""', '"').casefold()
         yield from filter(None, (piece.strip().strip("*?").strip() for piece in [text, *text.split(",")]))
 
 
 def range_of(reference: str) -> Range | None:
-    """The cells that a reference such as `A1:C10` names; None for others."""
-    found = _RANGE.fullmatch(reference)
-    if found is None:
+    """Returns the cells that a reference such as `A1:C10` names; None for others."""
+    match = _RANGE.fullmatch(reference)
+    if match is None:
         return None
-    first, last = (int(found[2]), _column(found[1])), (int(found[4] or found[2]), _column(found[3] or found[1]))
+    first, last = (int(match[2]), _column(match[1])), (int(match[4] or match[2]), _column(match[3] or match[1]))
     return (*first, *last)
 
 

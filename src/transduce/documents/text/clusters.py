@@ -1,4 +1,4 @@
-"""Clusters of held things, which no blank and no letter divides; how translations are written with them."""
+"""Clusters of held marks, which no blank and no letter divides, and a writer of translations with them."""
 
 import unicodedata
 from bisect import bisect_right
@@ -15,7 +15,7 @@ _BETWEEN_SIZES = frozenset("x×X")  # of %dx%d
 
 @dataclass(frozen=True)
 class Member:
-    """A held mark of a cluster, by its number, and where it begins in the cluster's text."""
+    """A held mark of a cluster, by its number, and its offset in the cluster's text."""
 
     number: int
     offset: int
@@ -23,7 +23,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Held marks beside each other, with what divides them."""
+    """Held marks beside each other, and the characters between them."""
 
     shown: str
     start: int
@@ -33,9 +33,9 @@ class Cluster:
     """The character before it in the source; "" at its beginning."""
     after: str
     is_word: bool
-    """True if the cluster is no placeholder but a word, of code for example."""
+    """True if the cluster is not a placeholder but a word, for example of code."""
     is_in_order: bool
-    """True if a placeholder of the cluster stands for the next argument."""
+    """True if a placeholder of the cluster means the next argument."""
 
     @property
     def end(self) -> int:
@@ -43,22 +43,22 @@ class Cluster:
         return self.start + len(self.shown)
 
 
-def clusters_of(source: str, marks: Sequence[Mark], places: Sequence[int]) -> list[Cluster]:
-    """The clusters of a text, by its held marks and where they begin."""
+def clusters_of(source: str, marks: Sequence[Mark], starts: Sequence[int]) -> list[Cluster]:
+    """Returns the clusters of a text, by its held marks and where they begin."""
     groups: list[list[int]] = []
     end = 0
-    for number, (mark, place) in enumerate(zip(marks, places, strict=True)):
-        if groups and _is_glue(source[end:place]):
+    for number, (mark, start) in enumerate(zip(marks, starts, strict=True)):
+        if groups and _is_glue(source[end:start]):
             groups[-1].append(number)
         else:
             groups.append([number])
-        end = place + len(mark.shown)
-    return [_cluster(source, marks, places, group) for group in groups]
+        end = start + len(mark.shown)
+    return [_cluster(source, marks, starts, group) for group in groups]
 
 
-def _cluster(source: str, marks: Sequence[Mark], places: Sequence[int], group: Sequence[int]) -> Cluster:
-    start, end = places[group[0]], places[group[-1]] + len(marks[group[-1]].shown)
-    members = tuple(Member(number, places[number] - start) for number in group)
+def _cluster(source: str, marks: Sequence[Mark], starts: Sequence[int], group: Sequence[int]) -> Cluster:
+    start, end = starts[group[0]], starts[group[-1]] + len(marks[group[-1]].shown)
+    members = tuple(Member(number, starts[number] - start) for number in group)
     is_word = all(shape_of(marks[number].shown) == "" for number in group)
     is_in_order = any(takes_next_argument(marks[number].shown) for number in group)
     before, after = source[start - 1 : start], source[end : end + 1]
@@ -70,24 +70,24 @@ def _is_glue(between: str) -> bool:
 
 
 def tokens_of(text: str, families: tuple[str, ...] = GENERAL) -> list[Span]:
-    """Spans of the placeholders in a text, by the rules of some families."""
-    return [found.span() for found in pattern_of(families).finditer(text)]
+    """Returns the spans of the placeholders in a text, by the rules of some families."""
+    return [match.span() for match in pattern_of(families).finditer(text)]
 
 
 def shape_of(shown: str) -> str:
-    """The sign that a placeholder begins with, `address` for an address, "" for a word."""
+    """Returns the sign that a placeholder begins with, `address` for an address, "" for a word."""
     if not shown or shown[0].isalnum() or shown[0].isspace():
         return "address" if "://" in shown or "@" in shown or shown.startswith("www.") else ""
     return shown[0] if not shown[0].isalpha() else ""
 
 
 def normalised(text: str) -> str:
-    """A text without blanks and differences of case and width."""
+    """Returns a text without blanks and differences of case and width."""
     return "".join(map(_normal, text))
 
 
 def occurrences(text: str, wanted: Iterable[str], is_exact: bool) -> dict[str, list[Span]]:
-    """Spans of texts in another text, exact, or normalised as the texts that are searched for."""
+    """Returns spans of texts in another text, exact, or normalised as the texts that are searched for."""
     if is_exact:
         return {shown: [(start, start + len(shown)) for start in _starts(text, shown)] for shown in wanted}
     pieces = list(map(_normal, text))
@@ -96,7 +96,7 @@ def occurrences(text: str, wanted: Iterable[str], is_exact: bool) -> dict[str, l
         begins.append(size)
         size += len(piece)
     whole = "".join(pieces)
-    found: dict[str, list[Span]] = {}
+    spans_of: dict[str, list[Span]] = {}
     for shown in wanted:
         spans = []
         for start in _starts(whole, shown):
@@ -104,16 +104,16 @@ def occurrences(text: str, wanted: Iterable[str], is_exact: bool) -> dict[str, l
             last = bisect_right(begins, start + len(shown) - 1) - 1
             if begins[first] == start and begins[last] + len(pieces[last]) == start + len(shown):
                 spans.append((first, last + 1))
-        found[shown] = spans
-    return found
+        spans_of[shown] = spans
+    return spans_of
 
 
 def _starts(text: str, shown: str) -> list[int]:
-    """Starts of the copies of a text that do not overlap."""
-    starts, place = [], text.find(shown) if shown else -1
-    while place >= 0:
-        starts.append(place)
-        place = text.find(shown, place + len(shown))
+    """Returns the starts of the copies of a text that do not overlap."""
+    starts, index = [], text.find(shown) if shown else -1
+    while index >= 0:
+        starts.append(index)
+        index = text.find(shown, index + len(shown))
     return starts
 
 
@@ -124,7 +124,7 @@ def _normal(character: str) -> str:
 
 
 def is_joined_letter(character: str, neighbour: str) -> bool:
-    """True if two characters belong to one word: letters or digits of scripts that have blanks between words."""
+    """Returns True if two characters belong to one word: letters or digits of scripts with blanks between words."""
     return _is_letter(character) and _is_letter(neighbour)
 
 
@@ -146,7 +146,7 @@ _OPENING = frozenset("([{<„“«‹¿¡\"'")
 
 @dataclass(frozen=True)
 class Change:
-    """Characters of the translation, and the cluster that takes their place; None where nothing does."""
+    """Characters of the translation, and the cluster that replaces them; None where nothing does."""
 
     start: int
     end: int
@@ -164,10 +164,10 @@ class ClusterWriter:
         self.last = ""  # character
         self.done = 0
         self.cluster: Cluster | None = None  # that has just been written
-        self.places: list[tuple[Cluster, int]] = []
+        self.starts: list[tuple[Cluster, int]] = []
 
     def write(self, change: Change) -> None:
-        """Writes what is before a change, and the cluster that it brings."""
+        """Writes the text before a change, and the cluster that the change inserts."""
         start, end = max(change.start, self.done), max(change.end, self.done)
         following = self.text[end : end + 1]
         self._put(self.text[self.done : start])
@@ -184,7 +184,7 @@ class ClusterWriter:
         cluster = change.cluster
         if self._must_part(cluster, change.is_inserted):
             self._put(" ")
-        self.places.append((cluster, self.size))
+        self.starts.append((cluster, self.size))
         self._put(cluster.shown, cluster)
         if (
             change.is_inserted
@@ -199,8 +199,8 @@ class ClusterWriter:
         if not self.last or self.last.isspace():
             return False
         if self.cluster is not None:
-            return True  # what touches in the source is one cluster
-        if self.last in "%$@!{#&\\" and self.last != cluster.before:  # which would belong to what is held
+            return True  # clusters are apart in the source
+        if self.last in "%$@!{#&\\" and self.last != cluster.before:  # which would become part of the held text
             return True
         if is_inserted:
             return self.last not in _OPENING
@@ -224,6 +224,6 @@ class ClusterWriter:
             self.last = self.written[-1][-1:] or (self.written[-2][-1:] if len(self.written) > 1 else "")
 
     def finish(self) -> str:
-        """The text, with what is left of it."""
+        """Returns the written text, with the rest of the original."""
         self._put(self.text[self.done :])
         return "".join(self.written)

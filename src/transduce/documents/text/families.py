@@ -1,7 +1,7 @@
 """Families of placeholders: one table of named rules, and which of them a file's flags choose.
 
-Every pattern is linear in the length of a text: repeats are possessive or bounded, and what one place scans stops where
-the next could begin.
+Every pattern is linear in the length of a text: repeats are possessive or bounded, and a scan stops where the next
+match could begin.
 """
 
 import re
@@ -11,7 +11,7 @@ from functools import lru_cache
 
 _W = "[A-Za-z0-9_]"  # of a name; other scripts' letters may follow a name without a blank
 _NUMBER = r"(?:\d++\$)?+"  # %2$s
-_STAR = r"(?:\d++|\*(?:\d++\$)?+)?+"  # a width, or where it comes from
+_STAR = r"(?:\d++|\*(?:\d++\$)?+)?+"  # a width, or the argument that has it
 _SIZE = rf"{_STAR}(?:\.{_STAR})?+"
 _LENGTH = r"(?:hh?|ll?|[LqjzZt])?"
 _INTERVAL = (
@@ -47,11 +47,11 @@ class Family:
     pattern: str
     """A regular expression in verbose form."""
     sign: str = ""
-    """The character that a flag of the same sign takes over: a `c-format` message has no other rules for `%`."""
+    """First character of its placeholders; a flag excludes other rules of its sign: for `%` in `c-format` messages."""
     general: tuple[str, ...] = ()
-    """General families that hold the same as a gettext family, which its negation (`no-c-format`) leaves out."""
+    """General families that hold the same as a gettext family; its negation (`no-c-format`) excludes them."""
     literals: Mapping[str, str] = field(default_factory=dict)
-    """Characters that mean something to the program, and how they are written as text."""
+    """Escapes of characters that mean something to the program."""
 
 
 _PERCENT = {"%": "%%"}
@@ -169,10 +169,10 @@ FAMILIES: dict[str, Family] = {
         "{",
     ),
 }
-"""All rules by their names; the order says which one counts where several do."""
+"""All rules by their names; where several match, the first counts."""
 
 GENERAL = tuple(FAMILIES)
-"""The rules for texts of which no flag says what their placeholders are."""
+"""The rules for texts without a flag that names their placeholders."""
 
 
 def _c(conversions: str, flags: str = r"-+\ \#0'I") -> str:
@@ -180,12 +180,12 @@ def _c(conversions: str, flags: str = r"-+\ \#0'I") -> str:
 
 
 def _printf(what: str, pattern: str, *examples: str, more: tuple[str, ...] = (), is_literal: bool = True) -> Family:
-    """A family of gettext with percent signs."""
+    """Makes a family of gettext with percent signs."""
     return Family(what, examples, pattern, "%", ("printf", "gcc", *more), _PERCENT if is_literal else {})
 
 
 def _braced(what: str, *examples: str) -> Family:
-    """A family of gettext with braces, which are doubled to be text."""
+    """Makes a family of gettext with braces, which are doubled to be text."""
     return Family(what, examples, rf"\{{\{{|\}}\}}|{_STRICT_BRACES}", "{", ("braces",), _BRACES)
 
 
@@ -253,8 +253,8 @@ FAMILIES |= _OF_GETTEXT
 
 
 def families_for(flags: Iterable[str]) -> tuple[str, ...]:
-    """The rules for a message with flags as gettext has them: `php-format` takes the place of the general rules of its
-    sign, and `no-php-format` leaves out those that hold the same."""
+    """Returns the rules for a message with flags of gettext: `php-format` replaces the general rules of its sign, and
+    `no-php-format` leaves out those that hold the same."""
     named = {flag.strip().removeprefix("possible-").replace("impossible-", "no-") for flag in flags}
     chosen = [name for name in _OF_GETTEXT if name in named]
     signs = {FAMILIES[name].sign for name in chosen}
@@ -264,14 +264,14 @@ def families_for(flags: Iterable[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def pattern_of(families: tuple[str, ...]) -> re.Pattern[str]:
-    """Pattern that finds the placeholders of some families; its `lastgroup` names the family, see `group_of`."""
+    """Returns a pattern for the placeholders of some families; its `lastgroup` is the `group_of` a family."""
     rules = "\n|".join(f"(?P<{group_of(name)}>{FAMILIES[name].pattern})" for name in families)
     return re.compile(rules, re.VERBOSE | re.DOTALL)
 
 
 def group_of(family: str) -> str:
-    """The name of a family's group in a pattern."""
-    return re.sub(r"\W", lambda found: "_" if found[0] in " -" else "p", family)
+    """Returns the name of a family's group in a pattern."""
+    return re.sub(r"\W", lambda match: "_" if match[0] in " -" else "p", family)
 
 
 _NEXT = re.compile(
@@ -281,13 +281,13 @@ _NEXT = re.compile(
 
 
 def takes_next_argument(placeholder: str) -> bool:
-    """True if a placeholder stands for the next argument in order, such as `%s`, and not for one by number or name."""
+    """Returns True if a placeholder means the next argument, such as `%s`, and not one by number or name."""
     return _NEXT.fullmatch(placeholder) is not None and placeholder not in ("%n", "%m")
 
 
 def with_literals(text: str, families: Iterable[str], free: str) -> str:
-    """A text in which what means something to a program is written as text, such as a percent sign as `%%`, unless the
-    source's text, without its placeholders, has it, too."""
+    """Writes characters that mean something to a program as text, such as a percent sign as `%%`, unless the source's
+    text, without its placeholders, has them too."""
     written: dict[str, str] = {}
     for name in families:
         written |= FAMILIES[name].literals

@@ -1,8 +1,7 @@
-"""Sees to it that what a translation must hold is in it exactly as in the source, as often as there, neighbours too.
+"""Ensures that a translation contains each held mark exactly as the source does, as often, and beside the same marks.
 
-Things that no blank and no letter divides in the source, such as `%d/%d` or `<kbd>Ctrl</kbd>+<kbd>C</kbd>`, are one
-cluster, which is found, mended or put in as a whole. All of a translation's text is written anew once, from what was
-found in it.
+Marks that no blank and no letter divides in the source, such as `%d/%d` or `<kbd>Ctrl</kbd>+<kbd>C</kbd>`, are one
+cluster, which is found, mended or inserted as a whole. The translation's text is rewritten once, with all changes.
 """
 
 import re
@@ -11,6 +10,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import attrgetter
 
 from transduce.documents.segment import Mark
 from transduce.documents.text.clusters import (
@@ -38,38 +38,38 @@ _PLAIN_SIGNS = frozenset("%{$<&[\\\x1b")  # of placeholders that no sentence has
 
 @dataclass
 class Restored:
-    """A translation that holds what it must."""
+    """A translation that contains all held marks."""
 
     text: str
     spans: list[Span]
     """Spans of the held marks, in the source's order."""
     notes: list[str] = field(default_factory=list)
-    """Corrections of the search's output, for a person to see."""
+    """Corrections of the output, for a person to see."""
 
 
 def restore_held(
     output: str,
     source: str,
     marks: Sequence[Mark],
-    places: Sequence[int],
+    starts: Sequence[int],
     expected: Sequence[Span | None] = (),
     families: tuple[str, ...] = (),
     replaced: Container[int] = (),
 ) -> Restored:
-    """A translation in which each held mark is once: found, else mended where it is misspelt, else put in; and no
-    placeholder or tag that the source has not.
+    """Returns a translation in which each held mark is once: found, mended where it is misspelt, or inserted; and no
+    placeholder or tag that the source lacks.
 
     Args:
         output: the translation.
         source: the text that was translated.
-        marks: what is held of it, in its order.
-        places: where in the source each begins.
-        expected: where in the translation each belongs that is missing from it, in place of some characters or of
-            none; None or nothing where that is not known, and the place in the source has to do.
+        marks: the held marks of the source, in its order.
+        starts: where in the source each begins.
+        expected: for each mark, the span of the translation that it replaces if it is missing, which may be empty; None
+            where that is not known, so that the position in the source decides.
         families: the rules that the source's placeholders were found by; none for the general ones.
-        replaced: where those begin that the translator has read `STAND_IN` for, which it may have written, too.
+        replaced: starts of the marks that the translator read as `STAND_IN`, which it may have written too.
     """
-    return _Restoring(output, source, marks, places, expected, families or GENERAL).restored(replaced)
+    return _Restoring(output, source, marks, starts, expected, families or GENERAL).restored(replaced)
 
 
 @dataclass
@@ -77,18 +77,18 @@ class _Restoring:
     output: str
     source: str
     marks: Sequence[Mark]
-    places: Sequence[int]
+    starts: Sequence[int]
     expected: Sequence[Span | None]
     families: tuple[str, ...]
 
     def __post_init__(self) -> None:
         output, source, families = self.output, self.source, self.families
-        self.clusters = clusters_of(source, self.marks, self.places)
+        self.clusters = clusters_of(source, self.marks, self.starts)
         self.notes: list[str] = []
         self.taken: list[Span] = []  # in order
         self.changes: list[Change] = []
         self.missing = dict.fromkeys(range(len(self.clusters)))
-        bounds = [0, *(place for cluster in self.clusters for place in (cluster.start, cluster.end)), len(source)]
+        bounds = [0, *(bound for cluster in self.clusters for bound in (cluster.start, cluster.end)), len(source)]
         free = "\0".join(source[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True))
         self.free_text = normalised(free)
         unheld = {normalised(source[start:end]) for start, end in self._tokens_of_text()}
@@ -101,7 +101,7 @@ class _Restoring:
         ]
 
     def _tokens_of_text(self) -> Iterator[Span]:
-        """Spans that the rules would hold of the source though they are not held."""
+        """Yields spans of the source that the rules would hold though they are not held."""
         starts = [cluster.start for cluster in self.clusters]
         for start, end in tokens_of(self.source, self.families):
             before = bisect_right(starts, start)
@@ -123,36 +123,36 @@ class _Restoring:
         return self._written()
 
     def _find_replaced(self, numbers: Sequence[int]) -> None:
-        """Gives clusters the places of what was read for them: their words may be elsewhere, as text."""
+        """Gives clusters the positions of their stand-ins: their words may be elsewhere, as text."""
         spans = occurrences(self.output, [STAND_IN], is_exact=True)[STAND_IN]
         for number, span in _nearest(numbers, spans, self._wanted):
             self._take(number, *span)
 
     def _find(self, is_exact: bool) -> None:
-        """Gives clusters the places of their texts, the longest first."""
+        """Gives clusters the positions of their texts, the longest first."""
         alike: defaultdict[str, list[int]] = defaultdict(list)
         for number in self.missing:
             shown = self.clusters[number].shown
             alike[shown if is_exact else normalised(shown)].append(number)
         if not alike:
             return
-        found = occurrences(self.output, alike, is_exact)
+        spans_of = occurrences(self.output, alike, is_exact)
         for shown in sorted(alike, key=lambda shown: (-len(shown), shown)):
             numbers = alike[shown]
             first = self.clusters[numbers[0]]
-            spans = [span for span in found[shown] if self._is_free(*span) and self._is_whole(first, *span)]
+            spans = [span for span in spans_of[shown] if self._is_free(*span) and self._is_whole(first, *span)]
             for number, span in _nearest(numbers, spans, self._wanted):
                 self._take(number, *span)
 
     def _wanted(self, number: int) -> float:
-        """Place of a cluster if it were as far into the translation as it is into the source."""
+        """Returns the position of a cluster if it were as far into the translation as it is into the source."""
         return self.clusters[number].start / max(len(self.source), 1) * len(self.output)
 
     def _is_free(self, start: int, end: int) -> bool:
         return not is_taken(self.taken, start, end)
 
     def _is_whole(self, cluster: Cluster, start: int, end: int) -> bool:
-        """Returns True if what is there is no part of a longer word or placeholder."""
+        """Returns True if the span is no part of a longer word or placeholder."""
         text = self.output
         for token in self._tokens_about(start, end):
             if token[0] < start or end < token[1]:
@@ -173,9 +173,9 @@ class _Restoring:
             number += 1
 
     def _take(self, number: int, start: int, end: int) -> None:
-        shown, found = self.clusters[number].shown, self.output[start:end]
-        if found not in (shown, "".join(shown.split()), STAND_IN):
-            self.notes.append(f"{shown!r} was misspelt as {found!r}")
+        shown, written = self.clusters[number].shown, self.output[start:end]
+        if written not in (shown, "".join(shown.split()), STAND_IN):
+            self.notes.append(f"{shown!r} was misspelt as {written!r}")
         self._change(start, end, self.clusters[number])
         del self.missing[number]
 
@@ -185,7 +185,7 @@ class _Restoring:
             insort(self.taken, (start, end))
 
     def _find_divided(self) -> None:
-        """Puts a cluster that the translation divides where the first of its things is, and take out the others."""
+        """Puts a cluster that the translation divides where its first member is, and removes the others."""
         wanted: defaultdict[str, list[int]] = defaultdict(list)
         for number in self.missing:
             if len(self.clusters[number].members) > 1:
@@ -193,12 +193,12 @@ class _Restoring:
                     wanted[self.marks[member.number].shown].append(number)
         if not wanted:
             return
-        found = occurrences(self.output, wanted, is_exact=True)
-        found_again = occurrences(self.output, {normalised(shown): [] for shown in wanted}, is_exact=False)
+        exact = occurrences(self.output, wanted, is_exact=True)
+        alike = occurrences(self.output, {normalised(shown): [] for shown in wanted}, is_exact=False)
         of_cluster: defaultdict[int, list[Span]] = defaultdict(list)
         seen: set[int] = set()
         for shown, numbers in wanted.items():
-            spans = sorted({*found[shown], *found_again[normalised(shown)]})
+            spans = sorted({*exact[shown], *alike[normalised(shown)]})
             is_word = shape_of(shown) == ""
             free = [
                 span
@@ -220,18 +220,18 @@ class _Restoring:
                     self._change(*span, None)
 
     def _others(self) -> list[Span]:
-        """Placeholders and tags that none of the source's is, and further copies of these."""
-        held = {one.shown for one in self.clusters}
-        held |= {self.marks[member.number].shown for one in self.clusters for member in one.members}
+        """Returns placeholders and tags that the source lacks, and further copies of those that it has."""
+        held = {cluster.shown for cluster in self.clusters}
+        held |= {self.marks[member.number].shown for cluster in self.clusters for member in cluster.members}
         copies = {normalised(shown): shape_of(shown) for shown in held if shape_of(shown) or not shown.isalnum()}
         copies = {
             shown: shape for shown, shape in [*copies.items(), (STAND_IN, STAND_IN)] if shown not in self.free_text
         }
         again = occurrences(self.output, copies, is_exact=False)
         spans = [span for span in self.tokens if self._is_made_up(*span)]
-        for shown, found in again.items():
+        for shown, matches in again.items():
             is_torn = self._is_torn_by_letters if copies[shown] else self._touches_letters
-            spans += [span for span in found if not is_torn(*span)]
+            spans += [span for span in matches if not is_torn(*span)]
         spans.sort(key=lambda span: (span[0], -span[1]))
         others: list[Span] = []
         for span in spans:
@@ -240,7 +240,7 @@ class _Restoring:
         return others
 
     def _is_made_up(self, start: int, end: int) -> bool:
-        """Returns True if a placeholder cannot be text, since the source's text has no sign such as it begins with."""
+        """Returns True if a placeholder cannot be text, since the source's text has no such sign as it begins with."""
         text = self.output[start:end]
         shape = shape_of(text)
         return (shape in _PLAIN_SIGNS and shape not in self.free_text) or (
@@ -270,72 +270,72 @@ class _Restoring:
         return list(left)
 
     def _keep_order(self) -> None:
-        """Puts what stands for the next argument into the source's order, since a program fills it in in that order."""
+        """Puts placeholders for the next argument into the source's order, in which a program fills them in."""
         slots = sorted(
-            (change.start, change.end, change.cluster.start, place)
-            for place, change in enumerate(self.changes)
+            (change.start, change.end, change.cluster.start, index)
+            for index, change in enumerate(self.changes)
             if change.cluster is not None and change.cluster.is_in_order
         )
-        wanted = sorted((one for one in self.clusters if one.is_in_order), key=lambda one: one.start)
+        wanted = sorted(filter(attrgetter("is_in_order"), self.clusters), key=attrgetter("start"))
         is_changed = False
-        for (*_, place), cluster in zip(slots, wanted, strict=True):
-            before = self.changes[place].cluster
+        for (*_, index), cluster in zip(slots, wanted, strict=True):
+            before = self.changes[index].cluster
             is_changed |= before is not None and before.shown != cluster.shown
-            self.changes[place] = replace(self.changes[place], cluster=cluster)
+            self.changes[index] = replace(self.changes[index], cluster=cluster)
         if is_changed:
-            names = ", ".join(dict.fromkeys(repr(one.shown) for one in wanted))
+            names = ", ".join(dict.fromkeys(repr(cluster.shown) for cluster in wanted))
             self.notes.append(f"{names} have been put into the order of the source, in which a program fills them in")
 
     def _insert(self, number: int) -> None:
-        """Puts a cluster between words, or in the place of some."""
+        """Puts a cluster between words, or in place of some."""
         cluster = self.clusters[number]
         member = cluster.members[0].number
         guess = round(self._wanted(number))
         wanted = self.expected[member] if member < len(self.expected) else None
-        place, end = (guess, guess) if wanted is None else wanted
+        start, end = (guess, guess) if wanted is None else wanted
         text = self.output
-        while place < end and text[end - 1] in ENDING:
+        while start < end and text[end - 1] in ENDING:
             end -= 1
-        if place < end and self._is_free(place, end):
-            self.notes.append(f"{cluster.shown!r} was missing and has been put in for {text[place:end]!r}")
-            self._change(place, end, cluster)
+        if start < end and self._is_free(start, end):
+            self.notes.append(f"{cluster.shown!r} was missing and has been put in for {text[start:end]!r}")
+            self._change(start, end, cluster)
             return
-        place = min(max(place, 0), len(text))
-        if inside := span_about(self.taken, place):
-            place = inside[1]
-        place = self._bounds[bisect_left(self._bounds, place)]
-        while place > 0 and text[place - 1] in ENDING and not span_about(self.taken, place - 1):
-            place -= 1  # of the sentence, or a part of it
-        if inside := span_about(self.taken, place):
-            place = inside[1]
+        start = min(max(start, 0), len(text))
+        if inside := span_about(self.taken, start):
+            start = inside[1]
+        start = self._bounds[bisect_left(self._bounds, start)]
+        while start > 0 and text[start - 1] in ENDING and not span_about(self.taken, start - 1):
+            start -= 1  # of the sentence, or a part of it
+        if inside := span_about(self.taken, start):
+            start = inside[1]
         self.notes.append(f"{cluster.shown!r} was missing and has been put in")
-        self._change(place, place, cluster, is_inserted=True)
+        self._change(start, start, cluster, is_inserted=True)
 
     @cached_property
     def _bounds(self) -> list[int]:
-        """Places in the translation that are between words, or characters of scripts without blanks."""
+        """Offsets in the translation between words, or between characters of scripts without blanks."""
         text = self.output
         return [
-            place
-            for place in range(len(text) + 1)
-            if place in (0, len(text))
-            or text[place].isspace()
-            or text[place - 1].isspace()
-            or not (text[place].isascii() or is_joined_letter(text[place], "a"))
+            offset
+            for offset in range(len(text) + 1)
+            if offset in (0, len(text))
+            or text[offset].isspace()
+            or text[offset - 1].isspace()
+            or not (text[offset].isascii() or is_joined_letter(text[offset], "a"))
         ]
 
     def _written(self) -> Restored:
-        """The translation with all changes made, and the clusters as far from their neighbours as in the source."""
+        """Returns the translation with all changes, and clusters as far from their neighbours as in the source."""
         writer = ClusterWriter(self.output)
         for change in sorted(
-            self.changes, key=lambda one: (one.start, one.end, one.cluster.start if one.cluster else 0)
+            self.changes, key=lambda change: (change.start, change.end, change.cluster.start if change.cluster else 0)
         ):
             writer.write(change)
         text = writer.finish()
         spans: list[Span] = [(0, 0)] * len(self.marks)
-        for cluster, place in writer.places:
+        for cluster, start in writer.starts:
             for member in cluster.members:
-                begin = place + member.offset
+                begin = start + member.offset
                 spans[member.number] = (begin, begin + len(self.marks[member.number].shown))
         return Restored(text, spans, self.notes)
 
@@ -343,16 +343,16 @@ class _Restoring:
 def _nearest(
     numbers: Sequence[int], spans: Sequence[Span], wanted: Callable[[int], float]
 ) -> Iterator[tuple[int, Span]]:
-    """Pairs clusters of one text with places in the same order, each with the nearest that leaves enough."""
-    wanted_places, starts = [wanted(number) for number in numbers], [start for start, _ in spans]
+    """Pairs clusters of one text with spans in the same order, each with the nearest one that leaves enough."""
+    positions, starts = [wanted(number) for number in numbers], [start for start, _ in spans]
     if len(numbers) <= len(spans):
-        yield from zip(numbers, [spans[pick] for pick in _picks(wanted_places, starts)], strict=True)
+        yield from zip(numbers, [spans[pick] for pick in _picks(positions, starts)], strict=True)
     else:
-        yield from zip([numbers[pick] for pick in _picks(starts, wanted_places)], spans, strict=True)
+        yield from zip([numbers[pick] for pick in _picks(starts, positions)], spans, strict=True)
 
 
 def _picks(wanted: Sequence[float], among: Sequence[float]) -> Iterator[int]:
-    """For each number the index of the nearest in an ordered list that is no shorter, later ones further on."""
+    """Yields for each number the index of the nearest in an ordered list that is no shorter, later ones further on."""
     first = 0
     for count, value in enumerate(wanted):
         last = len(among) - (len(wanted) - count)
@@ -368,6 +368,6 @@ def _stand_in(text: str) -> str:
 
 
 def _name_of(placeholder: str) -> str:
-    """Sign and letters of a placeholder; "" if it has none."""
+    """Returns the sign and letters of a placeholder; "" if it has none."""
     letters = "".join(filter(str.isalnum, normalised(placeholder)))
     return shape_of(placeholder) + letters if letters and shape_of(placeholder) else ""

@@ -8,7 +8,7 @@ from transduce.documents.segment import Mark, Part, joined
 from transduce.documents.sentences import WINDOW, ends_sentence
 
 COLUMN = 3
-"""Blanks in a row that set the text after them apart, as a tab does; two are a slip, or follow a sentence."""
+"""Blanks in a row that set the text after them apart, as a tab does; two are a typing error, or follow a sentence."""
 _BLANKS = re.compile(r"(\A\s++|[^\S ]\s*+| \s++| \Z)")  # but for single blanks between words
 _LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
@@ -16,15 +16,15 @@ _LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 def mark_layout(
     parts: Iterable[Part], escape: Callable[[str], str] = str, breaks: Callable[[str], bool] | None = None
 ) -> list[Part]:
-    """The parts, with a mark for all white space that lays out the text; single blanks stay text.
+    """Returns the parts with a mark for all white space that lays out the text; single blanks stay text.
 
-    The text before and after a mark is translated apart at tabs, columns and empty lines. At the end of a single line
-    it is so where `breaks` says so, or is not given.
+    The texts before and after a mark are translated apart at tabs, columns and empty lines; at a single line end only
+    if `breaks` returns True, or is not given.
 
     Args:
         parts: texts and marks. Marks that are shown as white space and are no tags (`&#10;`) belong to the layout.
         escape: writes white space for the document.
-        breaks: whether a line ends the text that it is part of, given the last characters of that line.
+        breaks: returns True if a line ends the text that it is part of, given the last characters of that line.
     """
     marked: list[Part] = []
     line = ""  # the last characters before the next part
@@ -38,7 +38,7 @@ def mark_layout(
 
 
 def _pieces(parts: Iterable[Part]) -> Iterator[Part]:
-    """The parts, in which each text is white space or has none but single blanks between words."""
+    """Yields the parts, each text either white space or without any but single blanks between words."""
     for part in parts:
         if isinstance(part, Mark):
             yield part
@@ -55,7 +55,7 @@ def _is_blank(part: Part) -> bool:
 def _blank(
     parts: Sequence[Part], escape: Callable[[str], str], breaks: Callable[[str], bool] | None, line: str
 ) -> Part:
-    """White space as one mark, or as text if it is a single blank."""
+    """Returns white space as one mark, or as text if it is a single blank."""
     shown = "".join(part if isinstance(part, str) else part.shown for part in parts)
     ends = len(_LINE_END.findall(shown))
     if len(parts) == 1 and parts[0] == shown and len(shown) == 1 and not ends and shown != "\t":

@@ -1,4 +1,4 @@
-"""Words of a text and its translation, and which of them go together."""
+"""Words of a text and its translation, and the links between them."""
 
 import unicodedata
 from bisect import bisect_left, bisect_right
@@ -11,17 +11,17 @@ from transduce.orthography.characters import Span
 from transduce.orthography.words import words as words_of
 
 Links = Iterable[tuple[int, int]]
-"""Words of source and translation that belong together, counted from 0; see `orthography.words`."""
+"""Pairs of linked words of source and translation, counted from 0; see `orthography.words`."""
 
 
 @dataclass(frozen=True)
 class LinkedWords:
-    """Words by their characters: those of the text, what is fixed, and the parts of a word that marks divide."""
+    """Spans of words: of the text, of fixed marks, and of the parts of words that marks divide."""
 
     source_words: list[Span]
     words: list[Span]
     is_fixed: list[bool]
-    """True for each word of the translation whose place was known before."""
+    """True for each word of the translation whose position was known before."""
     sources_of: list[set[int]]
     """Source words of each word of the translation."""
 
@@ -34,15 +34,15 @@ class LinkedWords:
         fixed: Sequence[Span],
         cuts: Sequence[int],
     ) -> "LinkedWords":
-        """The words of a text and of its translation.
+        """Links the words of a text and of its translation.
 
         Args:
             source: the text.
             text: its translation.
             links: an alignment; without one, words are taken in their order.
-            fixed_sources: where in the source what is fixed is.
-            fixed: where in the translation each of these is.
-            cuts: where in the source marks are that may be within a word.
+            fixed_sources: spans of the fixed marks in the source.
+            fixed: their spans in the translation.
+            cuts: offsets in the source of marks that may be within a word.
         """
         source_words, words = _words(source, fixed_sources), _words(text, fixed)
         of_fixed = [set(overlapping(source_words, span)) for span in fixed_sources]
@@ -54,16 +54,16 @@ class LinkedWords:
         is_fixed = [False] * len(words)
         sources_of = [sources - of_any_fixed for sources in sources_of]
         for span, sources in zip(fixed, of_fixed, strict=True):
-            for place in overlapping(words, span):
-                sources_of[place] = sources
-                is_fixed[place] = True
+            for index in overlapping(words, span):
+                sources_of[index] = sources
+                is_fixed[index] = True
         plain = LinkedWords(source_words, words, is_fixed, sources_of)
         return plain._divided(source, text, cuts, links is not None, of_any_fixed)
 
     def _divided(
         self, source: str, text: str, cuts: Sequence[int], is_aligned: bool, fixed_sources: set[int]
     ) -> "LinkedWords":
-        """Words with those that marks divide in parts, in both texts: `H<sub>2</sub>O` is three words."""
+        """Divides words where marks divide them, in both texts: `H<sub>2</sub>O` is three words."""
         divided: defaultdict[int, list[int]] = defaultdict(list)  # by numbers of source words
         for cut in sorted(set(cuts)):
             number = bisect_right(self.source_words, cut, key=lambda word: word[0]) - 1
@@ -73,7 +73,7 @@ class LinkedWords:
         partners = self._partners(source, text, divided, is_aligned)
         if not partners:
             return self
-        source_words, of_source = _split(self.source_words, {n: places for n, (_, places, _) in partners.items()})
+        source_words, of_source = _split(self.source_words, {n: offsets for n, (_, offsets, _) in partners.items()})
         words, of_word = _split(self.words, {word: moved for word, _, moved in partners.values()})
         source_of = {word: number for number, (word, _, _) in partners.items()}
         sources_of: list[set[int]] = []
@@ -88,7 +88,7 @@ class LinkedWords:
     def _partners(
         self, source: str, text: str, divided: dict[int, list[int]], is_aligned: bool
     ) -> dict[int, tuple[int, list[int], list[int]]]:
-        """For each divided source word: the word that is the same or its only partner, and where both are divided."""
+        """Returns for each divided source word the same word or its only partner, and where both are divided."""
         same: defaultdict[str, deque[int]] = defaultdict(deque)
         words_of: defaultdict[int, list[int]] = defaultdict(list)
         for word, sources in enumerate(self.sources_of if divided else ()):
@@ -108,36 +108,36 @@ class LinkedWords:
                     chosen[number] = only
         partners: dict[int, tuple[int, list[int], list[int]]] = {}
         for number, word in chosen.items():
-            own, other = self.source_words[number], self.words[word]
-            if source[slice(*own)].casefold() != text[slice(*other)].casefold():  # with other punctuation about it
-                own, other = _core(source, own), _core(text, other)
-            places = [place for place in divided[number] if own[0] < place < own[1]]
-            moved = _moved(places, own, other)
-            if moved and len(set(moved)) == len(moved) and all(other[0] < place < other[1] for place in moved):
-                partners[number] = word, places, moved
+            span, other = self.source_words[number], self.words[word]
+            if source[slice(*span)].casefold() != text[slice(*other)].casefold():  # with other punctuation about it
+                span, other = _core(source, span), _core(text, other)
+            offsets = [offset for offset in divided[number] if span[0] < offset < span[1]]
+            moved = _moved(offsets, span, other)
+            if moved and len(set(moved)) == len(moved) and all(other[0] < offset < other[1] for offset in moved):
+                partners[number] = word, offsets, moved
         return partners
 
 
 def overlapping(words: Sequence[Span], span: Span) -> range:
-    """The words that overlap some characters."""
+    """Returns the indices of the words that overlap a span."""
     first = bisect_right(words, span[0], key=lambda word: word[1])
     return range(first, max(bisect_left(words, span[1], key=lambda word: word[0]), first))
 
 
 def is_taken(taken: Sequence[Span], start: int, end: int) -> bool:
-    """Returns True if any of some spans in order shares characters with another."""
+    """Returns True if the span overlaps any of some spans in order."""
     before = bisect_left(taken, (end, 0))
     return before > 0 and taken[before - 1][1] > start
 
 
-def span_about(taken: Sequence[Span], place: int) -> Span | None:
-    """The one of some spans in order that a place between characters is within."""
-    before = bisect_left(taken, (place, 0))
-    return taken[before - 1] if before and taken[before - 1][1] > place else None
+def span_about(taken: Sequence[Span], offset: int) -> Span | None:
+    """Returns the one of some spans in order that an offset is within."""
+    before = bisect_left(taken, (offset, 0))
+    return taken[before - 1] if before and taken[before - 1][1] > offset else None
 
 
 def word_starts(text: str) -> list[int]:
-    """Starts of the words of a text."""
+    """Returns the starts of the words of a text."""
     return [start for start, _ in words_of(text)]
 
 
@@ -154,8 +154,8 @@ def _sources_of(
     links: Links | None,
     free: Sequence[Sequence[int]],
 ) -> list[set[int]]:
-    """Source words of each word of the translation; `free` has the words of both that are not fixed."""
-    found: list[set[int]] = [set() for _ in words]
+    """Returns the source words of each word of the translation; `free` has the words of both that are not fixed."""
+    sources_of: list[set[int]] = [set() for _ in words]
     if links is not None:
         sources_with: defaultdict[int, list[int]] = defaultdict(list)
         for i, word in enumerate(_numbers(source, source_words)):
@@ -163,38 +163,38 @@ def _sources_of(
         linked: defaultdict[int, set[int]] = defaultdict(set)
         for i, j in links:
             linked[j].update(sources_with.get(i, ()))
-        found = [set(linked.get(word, ())) for word in _numbers(text, words)]
-        _share_out(found, len(source_words))
+        sources_of = [set(linked.get(word, ())) for word in _numbers(text, words)]
+        _share_out(sources_of, len(source_words))
     elif all(free):  # in their order
         free_sources, free_words = free
         longer = max(map(len, free))
         for step in range(longer):
-            number, word = (step * len(some) // longer for some in (free_sources, free_words))
-            found[free_words[word]].add(free_sources[number])
-    return found
+            number, word = (step * len(numbers) // longer for numbers in (free_sources, free_words))
+            sources_of[free_words[word]].add(free_sources[number])
+    return sources_of
 
 
 def _share_out(sources_of: list[set[int]], count: int) -> None:
-    """Lets a word whose only source has another word, too, go with a source that has none, where their neighbours go
-    together: in `Der Hund` for `The dog` attention may be at the dog for both words."""
-    linked = Counter(source for found in sources_of for source in found)
-    for place, found in enumerate(sources_of):
-        if len(found) != 1 or linked[next(iter(found))] < 2:
+    """Moves a link from a source word that has several words to one that has none, where their neighbours are linked:
+    in `Der Hund` for `The dog` attention may be at the dog for both words."""
+    linked = Counter(source for sources in sources_of for source in sources)
+    for index, sources in enumerate(sources_of):
+        if len(sources) != 1 or linked[next(iter(sources))] < 2:
             continue
-        for neighbour, step in ((place + 1, -1), (place - 1, 1)):
+        for neighbour, step in ((index + 1, -1), (index - 1, 1)):
             beside = sources_of[neighbour] if 0 <= neighbour < len(sources_of) else set()
             free = [
                 source + step for source in sorted(beside) if 0 <= source + step < count and not linked[source + step]
             ]
             if free:
-                linked[next(iter(found))] -= 1
+                linked[next(iter(sources))] -= 1
                 linked[free[0]] += 1
-                sources_of[place] = {free[0]}
+                sources_of[index] = {free[0]}
                 break
 
 
 def _words(text: str, fixed: Sequence[Span]) -> list[Span]:
-    """The words of a text, in which what is fixed is a word of its own."""
+    """Returns the words of a text, in which each fixed span is a word."""
     words: list[Span] = []
     done = 0
     for start, end in [*sorted(fixed), (len(text), len(text))]:
@@ -206,13 +206,13 @@ def _words(text: str, fixed: Sequence[Span]) -> list[Span]:
 
 
 def _numbers(text: str, words: Sequence[Span]) -> Iterator[int]:
-    """The number of the word, as links count them, that each word begins in."""
+    """Yields the number, as links count them, of the word that each word begins in."""
     starts = word_starts(text)
     return (bisect_right(starts, start) - 1 for start, _ in words)
 
 
 def _core(text: str, word: Span) -> Span:
-    """A word without the punctuation about it, unless it is nothing else."""
+    """Returns a word without the punctuation about it, unless it is nothing else."""
     start, end = word
     while start < end and is_punctuation(text[start]):
         start += 1
@@ -221,20 +221,20 @@ def _core(text: str, word: Span) -> Span:
     return (start, end) if start < end else word
 
 
-def _moved(places: Sequence[int], core: Span, other: Span) -> list[int]:
-    """Places within a word as places within another: as far in, by their shares where the lengths differ."""
+def _moved(offsets: Sequence[int], core: Span, other: Span) -> list[int]:
+    """Maps offsets within a word to offsets within another: as far in, by their shares where the lengths differ."""
     size, others = core[1] - core[0], other[1] - other[0]
     if size == others:
-        return [other[0] + place - core[0] for place in places]
-    return [other[0] + min(max(round((place - core[0]) * others / size), 1), others - 1) for place in places]
+        return [other[0] + offset - core[0] for offset in offsets]
+    return [other[0] + min(max(round((offset - core[0]) * others / size), 1), others - 1) for offset in offsets]
 
 
-def _split(words: Sequence[Span], places: dict[int, list[int]]) -> tuple[list[Span], list[list[int]]]:
-    """The words, some of them in parts, and the numbers of each one's parts."""
+def _split(words: Sequence[Span], offsets: dict[int, list[int]]) -> tuple[list[Span], list[list[int]]]:
+    """Returns the words, some of them in parts, and the numbers of each one's parts."""
     split: list[Span] = []
     parts_of: list[list[int]] = []
     for number, (start, end) in enumerate(words):
-        bounds = [start, *places.get(number, ()), end]
+        bounds = [start, *offsets.get(number, ()), end]
         parts_of.append(list(range(len(split), len(split) + len(bounds) - 1)))
         split += pairwise(bounds)
     return split, parts_of

@@ -7,17 +7,17 @@ from transduce.documents.segment import Mark, Part
 from transduce.orthography.characters import Span
 
 BEYOND = Mark("", "alone")
-"""Half of a pair, whose other half a break divides from it."""
+"""Half of a pair whose other half is beyond a break."""
 
 
 def is_fixed(mark: Mark) -> bool:
-    """Returns True if a mark's place in a translation is known before the others': see `place_marks`."""
+    """Returns True if a mark's position in a translation is known before the others': see `place_marks`."""
     return mark.is_held or mark.breaks
 
 
 @dataclass
 class Node:
-    """A pair of marks, or one that is alone, by its characters in the source's text."""
+    """A pair of marks or a single one, by its span in the source's text."""
 
     order: int
     opening: Mark
@@ -26,11 +26,11 @@ class Node:
     closing: Mark | None = None
     inside: list["Node"] = field(default_factory=list)
     place: Span = (0, 0)
-    """Place in the translation."""
+    """Span in the translation."""
 
 
 def mark_tree(parts: Sequence[Part], opened: int, crossing: set[str]) -> tuple[list[Node], list[Span]]:
-    """Marks as they nest, pairs that cross others taken apart; and where in the text each is that is fixed."""
+    """Returns marks as they nest, pairs that cross others taken apart; and the spans of the fixed marks in the text."""
     roots: list[Node] = []
     stack: list[Node] = []
 
@@ -42,29 +42,29 @@ def mark_tree(parts: Sequence[Part], opened: int, crossing: set[str]) -> tuple[l
     for order in range(opened):
         stack.append(begin(order - opened, BEYOND, 0, 0))
     fixed: list[Span] = []
-    place = 0
+    offset = 0
     for order, part in enumerate(parts):
         if isinstance(part, str):
-            place += len(part)
+            offset += len(part)
             continue
-        end = place + len(part.shown)
+        end = offset + len(part.shown)
         if is_fixed(part):
-            fixed.append((place, end))
+            fixed.append((offset, end))
         elif part.kind == "close" and part.pair not in crossing:
             node = stack.pop()
-            node.closing, node.end = part, place
+            node.closing, node.end = part, offset
         else:
-            node = begin(order, part, place, end)
+            node = begin(order, part, offset, end)
             if part.kind == "open" and part.pair not in crossing:
                 stack.append(node)
-        place = end
+        offset = end
     for node in stack:
-        node.closing, node.end = BEYOND, place
+        node.closing, node.end = BEYOND, offset
     return roots, fixed
 
 
 def crossing_pairs(marks: Sequence[Mark]) -> set[str]:
-    """Pairs to be taken apart, so that the others nest."""
+    """Returns pairs to be taken apart, so that the others nest."""
     crossing: set[str] = set()
     opened: list[str] = []
     is_open: set[str] = set()
@@ -75,7 +75,7 @@ def crossing_pairs(marks: Sequence[Mark]) -> set[str]:
         elif mark.kind == "close" and mark.pair in is_open:
             is_open.remove(mark.pair)
             while opened and opened[-1] not in is_open and opened[-1] != mark.pair:
-                opened.pop()  # what has been closed out of turn
+                opened.pop()  # closed out of turn
             if opened[-1] != mark.pair:
                 crossing.add(mark.pair)
             else:

@@ -18,9 +18,9 @@ _NAMES = (
     "th thead time title tr track tt u ul v var video wbr"
 )
 _ELEMENTS = frozenset(_NAMES.split())
-"""Elements of HTML and WebVTT, whose tags are markup also where one is without the other."""
+"""Elements of HTML and WebVTT, whose tags are markup even without a partner."""
 _IN_TEXT = re.compile(rf"{STRICT_TAG}|<(?:v|lang|c)(?:\.[\w.-]{{1,100}}+)?[ \t][^<>\"=]{{1,200}}+>", re.VERBOSE)
-"""The latter of WebVTT, such as `<lang en>`."""
+"""Tags of HTML, and those of WebVTT, such as `<lang en>`."""
 
 _WORDS = (
     "if|elif|elsif|elseif|else|ifchanged|unless|for|foreach|each|case|when|switch|with|block|filter|macro|call|raw|"
@@ -32,22 +32,22 @@ _BLOCK = re.compile(
     | \[%-?\s*+(?:END|IF|UNLESS|ELSE|ELSIF|FOREACH|WHILE)\b""",
     re.VERBOSE,
 )
-"""Tags of templates about what follows, such as `{% if x %}`: what is between them is a text of its own."""
+"""Tags of templates about the text after them, such as `{% if x %}`: the text between them is translated apart."""
 
-_QUOTES = {"%<": ("open", "%<"), "%>": ("close", "%<")}  # of GCC: quotation marks about what is between
+_QUOTES = {"%<": ("open", "%<"), "%>": ("close", "%<")}  # quotation marks of GCC
 
 Escape = Callable[[str], str]
 
 
 def hold(parts: Iterable[Part], escape: Escape = str, families: tuple[str, ...] = GENERAL) -> list[Part]:
-    """The parts, with a mark for each placeholder and address in a text.
+    """Returns the parts with a mark for each placeholder and address in a text.
 
     Args:
         parts: texts and marks; texts are as people read them.
         escape: writes a text for the document.
         families: names of the rules to hold by, see `transduce.documents.text.families`.
 
-    What parts plural forms (`one file|many files`), the branches of a message of ICU or the blocks of a template breaks
+    The signs between plural forms (`one file|many files`), branches of a message of ICU or blocks of a template break
     the text.
     """
     held: list[Part] = []
@@ -62,9 +62,9 @@ def hold(parts: Iterable[Part], escape: Escape = str, families: tuple[str, ...] 
     return _paired_quotes(held) if has_quotes else held
 
 
-def _mark(found: re.Match[str], escape: Escape, has_quotes: bool) -> Mark:
-    text = found[0]
-    if found.lastgroup == group_of("plural forms") or _BLOCK.match(text):
+def _mark(match: re.Match[str], escape: Escape, has_quotes: bool) -> Mark:
+    text = match[0]
+    if match.lastgroup == group_of("plural forms") or _BLOCK.match(text):
         return Mark(escape(text), shown=" ", breaks=True)
     if has_quotes and text in _QUOTES:
         return Mark(escape(text), "open" if text == "%<" else "close", "%<")
@@ -72,33 +72,33 @@ def _mark(found: re.Match[str], escape: Escape, has_quotes: bool) -> Mark:
 
 
 def _paired_quotes(parts: list[Part]) -> list[Part]:
-    """The parts, in which each mark that opens a quotation has a name with that which closes it."""
+    """Pairs the marks that open and close a quotation."""
     opened: list[int] = []
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         if not isinstance(part, Mark) or part.pair != "%<":
             continue
         if part.kind == "open":
-            opened.append(place)
+            opened.append(index)
         elif opened:
-            name = f"quotation {place}"
+            name = f"quotation {index}"
             begin = opened.pop()
             first = parts[begin]
             assert isinstance(first, Mark)
-            parts[begin], parts[place] = replace(first, pair=name), replace(part, pair=name)
+            parts[begin], parts[index] = replace(first, pair=name), replace(part, pair=name)
         else:
-            parts[place] = Mark(part.raw, shown=part.raw)
+            parts[index] = Mark(part.raw, shown=part.raw)
     for begin in opened:
         parts[begin] = Mark("%<", shown="%<")
     return parts
 
 
 def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
-    """The parts, with a mark for each tag in a text; opening and closing ones are paired.
+    """Returns the parts with a mark for each tag in a text; opening and closing ones are paired.
 
     A name in angle brackets that is no element of HTML and is never closed, such as `<file>`, is text (to be held).
     """
     marked: list[Part] = []
-    texts: dict[int, str] = {}  # of the tags, by their places
+    texts: dict[int, str] = {}  # texts of the tags, by their indices
     for part in joined(parts):
         if isinstance(part, Mark):
             marked.append(part)
@@ -114,33 +114,34 @@ def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
             else:
                 marked.append(Mark(escape(text), "close" if text[1] == "/" else "open", f"<{name}"))
     paired = pair_tags(marked)
-    for place, text in texts.items():
-        was, tag = marked[place], paired[place]
+    for index, text in texts.items():
+        was, tag = marked[index], paired[index]
         if isinstance(was, Mark) and was != tag and was.pair[1:] not in _ELEMENTS and tag == Mark(was.raw):
-            paired[place] = text
+            paired[index] = text
     return joined(paired)
 
 
 def pair_tags(parts: Sequence[Part]) -> list[Part]:
-    """Pairs the marks of tags; a closing one closes the last of its name, and those left open within it stand alone."""
+    """Pairs the marks of tags; a closing one closes the last of its name, and tags left open within it become
+    single."""
     opened: list[int] = []
     open_by_name: defaultdict[str, list[int]] = defaultdict(list)  # how many were open before
     pairs: dict[int, str] = {}
     tags = {n: part for n, part in enumerate(parts) if isinstance(part, Mark) and part.pair.startswith("<")}
-    for place, mark in tags.items():
+    for index, mark in tags.items():
         if mark.kind == "open":
             open_by_name[mark.pair].append(len(opened))
-            opened.append(place)
+            opened.append(index)
         elif depths := open_by_name[mark.pair]:
             depth = depths[-1]
-            pairs[opened[depth]] = pairs[place] = f"tag {len(pairs) // 2 + 1}"
+            pairs[opened[depth]] = pairs[index] = f"tag {len(pairs) // 2 + 1}"
             while len(opened) > depth:
                 open_by_name[tags[opened.pop()].pair].pop()
-    for place, mark in tags.items():
-        tags[place] = replace(mark, pair=pairs[place]) if place in pairs else Mark(mark.raw)
-    return [tags.get(place, part) for place, part in enumerate(parts)]
+    for index, mark in tags.items():
+        tags[index] = replace(mark, pair=pairs[index]) if index in pairs else Mark(mark.raw)
+    return [tags.get(index, part) for index, part in enumerate(parts)]
 
 
 def plain_segment(text: str, escape: Escape = str) -> Segment:
-    """A text that may have tags and placeholders in it."""
+    """Returns the segment of a text that may have tags and placeholders in it."""
     return Segment.of(hold(mark_tags([text], escape), escape))

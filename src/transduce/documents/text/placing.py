@@ -1,9 +1,9 @@
-"""Puts the marks of a segment into its translation, where word alignment says that they belong.
+"""Puts the marks of a segment into its translation by word alignment.
 
-What is held is in the translation's text already. The words between an opening and a closing mark go with certain words
-of the translation: the marks are put about the run of words that holds as many of these, and as few others, as it can.
+Held texts are in the translation already. The words between an opening and a closing mark are linked to words of the
+translation: the marks are put about the run of words that has as many of these, and as few others, as possible.
 A mark that is alone follows the word that it followed. Nothing is lost or doubled, pairs that nest in the source nest
-in the translation, and no mark passes one that breaks the text, whatever the alignment says.
+in the translation, and no mark passes one that breaks the text, with any alignment.
 """
 
 import re
@@ -28,74 +28,74 @@ from transduce.documents.text.linked_words import (
 from transduce.documents.text.mark_tree import BEYOND, Node, crossing_pairs, is_fixed, mark_tree
 from transduce.orthography.characters import Span
 
-HELD = 1000.0  # how much more what is held counts than a word
-UNLINKED = -0.01  # keeps words that nothing is known of out of a run's ends
+HELD = 1000.0  # weight of a held text, relative to a word
+UNLINKED = -0.01  # keeps words without links out of a run's ends
 
 
 def place_marks(source: Segment, text: str, links: Links | None, fixed: Sequence[Span]) -> Segment:
-    """A translation's text with the marks of its source.
+    """Returns a translation's text with the marks of its source.
 
     Args:
         source: the segment, without marks or blanks at its edges.
-        text: its translation, in which all that is held is written.
+        text: its translation, which contains all held texts.
         links: a word alignment of the source's text and this one; without one, words are taken in their order.
-        fixed: where in the text each mark is that is held or breaks, in the source's order.
+        fixed: spans in the text of the marks that are held or break, in the source's order.
     """
     if not source.marks:
         return Segment(tuple(joined([text])))
     crossing = crossing_pairs(source.marks)
     parts: list[Part] = []
-    for one in _between_breaks(source, text, links, fixed, crossing):
-        parts += one if isinstance(one, list) else one.parts()
-    halves: dict[str, int] = {}  # the places of the first half of each pair that crosses others
-    for place, part in enumerate(parts):
+    for stretch in _between_breaks(source, text, links, fixed, crossing):
+        parts += stretch if isinstance(stretch, list) else stretch.parts()
+    halves: dict[str, int] = {}  # index of the first half of each pair that crosses others
+    for index, part in enumerate(parts):
         if isinstance(part, Mark) and part.pair in crossing:
-            first = halves.setdefault(part.pair, place)
-            if first < place and part.kind == "open":
-                parts[first], parts[place] = part, parts[first]
+            first = halves.setdefault(part.pair, index)
+            if first < index and part.kind == "open":
+                parts[first], parts[index] = part, parts[first]
     return Segment(tuple(joined(parts)))
 
 
 def _between_breaks(
     source: Segment, text: str, links: Links | None, fixed: Sequence[Span], crossing: set[str]
 ) -> Iterator["list[Part] | _Placing"]:
-    """Stretches between the marks that break the text, each placed by itself, and these marks."""
+    """Yields stretches between the marks that break the text, each placed by itself, and these marks."""
     spans = iter(fixed)
-    places = {n: next(spans) for n, part in enumerate(source.parts) if isinstance(part, Mark) and is_fixed(part)}
+    span_of = {n: next(spans) for n, part in enumerate(source.parts) if isinstance(part, Mark) and is_fixed(part)}
     source_starts, starts = word_starts(source.text), word_starts(text)
     linked = sorted(links) if links is not None else None
-    begin = place = done = 0  # of the parts, the source's text and the translation
+    begin = source_done = done = 0  # offsets in the parts, the source's text and the translation
     opened = 0  # pairs
-    for stop in [*_breaks(source, places), len(source.parts)]:
-        end, following = places.get(stop, (len(text), len(text)))
+    for stop in [*_breaks(source, span_of), len(source.parts)]:
+        end, following = span_of.get(stop, (len(text), len(text)))
         within = source.parts[begin:stop]
         size = sum(map(size_of, within))
         own_links = None
         if linked is not None:
-            i, j = bisect_left(source_starts, place), bisect_left(starts, done)
-            first, last = (bisect_left(linked, (n, 0)) for n in (i, bisect_left(source_starts, place + size)))
+            i, j = bisect_left(source_starts, source_done), bisect_left(starts, done)
+            first, last = (bisect_left(linked, (n, 0)) for n in (i, bisect_left(source_starts, source_done + size)))
             own_links = [(a - i, b - j) for a, b in linked[first:last] if b >= j]
-        own = [(places[n][0] - done, places[n][1] - done) for n in range(begin, stop) if n in places]
-        yield _Placing(within, opened, text[done:end], own_links, own, crossing)
+        own_fixed = [(span_of[n][0] - done, span_of[n][1] - done) for n in range(begin, stop) if n in span_of]
+        yield _Placing(within, opened, text[done:end], own_links, own_fixed, crossing)
         if stop < len(source.parts):
             yield [source.parts[stop]]
-            place += size + size_of(source.parts[stop])
+            source_done += size + size_of(source.parts[stop])
         begin, done = stop + 1, following
         nested = [part.kind for part in within if isinstance(part, Mark) and part.pair not in crossing]
         opened += nested.count("open") - nested.count("close")
 
 
-def _breaks(source: Segment, places: dict[int, Span]) -> list[int]:
-    """Indices of the marks that break the text; none if the translation has fixed marks in another order."""
-    breaks = [n for n in places if (part := source.parts[n]) and isinstance(part, Mark) and part.breaks]
-    bounds = [0, *chain.from_iterable(places[n] for n in breaks)]
+def _breaks(source: Segment, span_of: dict[int, Span]) -> list[int]:
+    """Returns indices of the marks that break the text; none if the translation has fixed marks in another order."""
+    breaks = [n for n in span_of if (part := source.parts[n]) and isinstance(part, Mark) and part.breaks]
+    bounds = [0, *chain.from_iterable(span_of[n] for n in breaks)]
     if any(first > second for first, second in pairwise(bounds)):
         return []
-    for n, span in places.items():
+    for n, span in span_of.items():
         before = bisect_left(breaks, n)
-        begin = places[breaks[before - 1]][1] if before else 0
+        begin = span_of[breaks[before - 1]][1] if before else 0
         if n not in breaks[before : before + 1] and (
-            span[0] < begin or (before < len(breaks) and span[1] > places[breaks[before]][0])
+            span[0] < begin or (before < len(breaks) and span[1] > span_of[breaks[before]][0])
         ):
             return []
     return breaks
@@ -107,7 +107,7 @@ class _Placing:
 
     source_parts: Sequence[Part]
     opened: int
-    """Pairs that were opened before them and are still open."""
+    """Number of pairs that are open before them."""
     text: str
     links: Links | None
     own_fixed: Sequence[Span]
@@ -121,18 +121,18 @@ class _Placing:
         self.fixed = sorted(zip(fixed, marks, strict=True), key=lambda pair: pair[0])
         self.mark_spans = [span for span, _ in self.fixed]
         self.roots, fixed_sources = mark_tree(parts, self.opened, self.crossing)
-        cuts = [place for place, mark in segment.placed_marks() if not mark.shown]  # which may be within a word
+        cuts = [offset for offset, mark in segment.placed_marks() if not mark.shown]  # which may be within a word
         fixed_sources, fixed = _whole_clusters(self.source, text, marks, fixed_sources, fixed, cuts)
-        self.fixed_spans = sorted(fixed)  # of what no mark may be put into
+        self.fixed_spans = sorted(fixed)  # into which no mark may be put
         linked = LinkedWords.of(self.source, text, self.links, fixed_sources, fixed, cuts)
         self.source_words, self.words, self.sources_of = linked.source_words, linked.words, linked.sources_of
         self.is_fixed = linked.is_fixed
-        self.places_of: defaultdict[int, list[int]] = defaultdict(list)  # the other way round
-        for place, sources in enumerate(self.sources_of):
-            for one in sources:
-                self.places_of[one].append(place)
-        weights = (self._weight(place, range(0)) for place in range(len(self.words)))
-        self.weight_before = [0.0, *accumulate(weights)]  # of the words before each, if none is wanted
+        self.words_of: defaultdict[int, list[int]] = defaultdict(list)  # words of each source word
+        for word, sources in enumerate(self.sources_of):
+            for source in sources:
+                self.words_of[source].append(word)
+        weights = (self._weight(word, range(0)) for word in range(len(self.words)))
+        self.weight_before = [0.0, *accumulate(weights)]  # total weight of the words before each, outside all pairs
 
     def parts(self) -> list[Part]:
         whole = (0, len(self.text))
@@ -140,9 +140,9 @@ class _Placing:
         return [part for part in self._render(self.roots, whole) if part is not BEYOND]
 
     def _place(self, nodes: Sequence[Node], room: Span) -> None:
-        """Choose the places of marks that are beside each other, within some characters."""
+        """Chooses the positions of marks that are beside each other, within a span."""
         for node in nodes:
-            if node.opening is BEYOND or node.closing is BEYOND:  # from or to a break, so the others are beside it
+            if node.opening is BEYOND or node.closing is BEYOND:  # from or to a break: the other marks are beside it
                 start, end = self._run(node, room, ()) or self._point(node, room, ())
                 node.place = (room[0] if node.opening is BEYOND else start, room[1] if node.closing is BEYOND else end)
                 room = (node.place[1], room[1]) if node.opening is BEYOND else (room[0], node.place[0])
@@ -163,39 +163,39 @@ class _Placing:
             self._place(node.inside, node.place)
 
     def _run(self, node: Node, room: Span, taken: Sequence[Span]) -> Span | None:
-        """The run of words in the room that goes best with those of the pair; None where none does."""
+        """Returns the run of words in the room that best matches those of the pair; None where none does."""
         inside = overlapping(self.source_words, (node.start, node.end))
         rooms = overlapping(self.words, room)
-        linked = {place for source in inside for place in self.places_of.get(source, ()) if place in rooms}
+        linked = {word for source in inside for word in self.words_of.get(source, ()) if word in rooms}
         best, most = None, 0.0
         total, begin, last = 0.0, 0, -1
-        for place in sorted(linked):
-            if is_taken(taken, *self.words[place]):
+        for word in sorted(linked):
+            if is_taken(taken, *self.words[word]):
                 continue
-            between = self.weight_before[place] - self.weight_before[last + 1]
-            if last < 0 or total + between <= 0 or is_taken(taken, self.words[last][1], self.words[place][0]):
-                total, begin = 0.0, place
+            between = self.weight_before[word] - self.weight_before[last + 1]
+            if last < 0 or total + between <= 0 or is_taken(taken, self.words[last][1], self.words[word][0]):
+                total, begin = 0.0, word
             else:
                 total += between
-            total += self._weight(place, inside)
-            last = place
+            total += self._weight(word, inside)
+            last = word
             if total > most + 1e-9:
-                best, most = (begin, place), total
+                best, most = (begin, word), total
         if best is None:
             return None
         start, end = self._without_punctuation(node, *best)
         start, end = max(start, room[0]), min(end, room[1])
         return (start, end) if start < end else None
 
-    def _weight(self, place: int, inside: range) -> float:
-        sources = self.sources_of[place]
+    def _weight(self, word: int, inside: range) -> float:
+        sources = self.sources_of[word]
         if not sources:
             return UNLINKED
         weight = 2 * sum(source in inside for source in sources) / len(sources) - 1
-        return weight * HELD if self.is_fixed[place] else weight
+        return weight * HELD if self.is_fixed[word] else weight
 
     def _without_punctuation(self, node: Node, first: int, last: int) -> Span:
-        """The characters of a run, without the punctuation about it that the pair leaves out in the source."""
+        """Returns the span of a run, without punctuation about it that the pair leaves out in the source."""
         start, end = self.words[first][0], self.words[last][1]
         if not is_punctuation(self.source[node.end - 1 : node.end]):
             end = self._without_last_signs(start, end)
@@ -209,7 +209,7 @@ class _Placing:
         return start, end
 
     def _without_last_signs(self, start: int, end: int) -> int:
-        """The end of a word without its last punctuation, unless that is all there is, or fixed."""
+        """Returns the end of a word without its last punctuation, unless that is all it has, or fixed."""
         shorter = end
         while shorter > start and is_punctuation(self.text[shorter - 1]):
             if is_taken(self.fixed_spans, shorter - 1, shorter):
@@ -218,7 +218,7 @@ class _Placing:
         return shorter if shorter > start else end
 
     def _line_end(self, node: Node, room: Span, taken: Sequence[Span]) -> Span | None:
-        """A blank that a line's end takes the place of, as far on in the text as in the source; None for others."""
+        """Returns the blank to be replaced by a line's end, as far on as in the source; None for other marks."""
         if not node.opening.shown.isspace():
             return None
         wanted = node.start * len(self.text) / max(len(self.source), 1)
@@ -237,41 +237,41 @@ class _Placing:
     @cached_property
     def _blanks(self) -> list[Span]:
         """White space of the translation that is not fixed."""
-        blanks = [found.span() for found in re.finditer(r"\s+", self.text)]
+        blanks = [match.span() for match in re.finditer(r"\s+", self.text)]
         return [span for span in blanks if not is_taken(self.fixed_spans, *span)]
 
     def _point(self, node: Node, room: Span, taken: Sequence[Span]) -> Span:
-        """A place between characters for a mark, or for a pair without words: where its neighbour is."""
+        """Returns an empty span for a mark, or for a pair without words: where its neighbour is."""
         after = bisect_left(self.source_words, (node.start, 0))  # the first word that does not begin before it
         next_character = self.source[node.end : node.end + 1]
         is_apart = self.source[node.start - 1 : node.start].isspace()
         before = range(after - 1, -1, -1)
         if not before:
-            place = room[0]
+            offset = room[0]
         elif after == len(self.source_words) and not is_punctuation(next_character):
-            place = room[1]
+            offset = room[1]
         elif is_apart and next_character.strip() and not is_punctuation(next_character):
-            place = self._beside(chain([after], before), is_bound_to_next=True)
+            offset = self._beside(chain([after], before), is_bound_to_next=True)
         else:
-            place = self._beside(before, leaves_signs=is_punctuation(next_character))
-        place = min(max(place, room[0]), room[1])
-        for spans in (self.fixed_spans, taken):  # tears nothing
-            span = span_about(spans, place)
-            place = place if span is None else span[1]
-        blanks = self.text[place : place + 2]
+            offset = self._beside(before, leaves_signs=is_punctuation(next_character))
+        offset = min(max(offset, room[0]), room[1])
+        for spans in (self.fixed_spans, taken):  # never within a span
+            span = span_about(spans, offset)
+            offset = offset if span is None else span[1]
+        blanks = self.text[offset : offset + 2]
         if is_apart and len(blanks) == 2 and blanks.isspace():
-            place += 1
-        place = min(place, room[1])
-        return place, place
+            offset += 1
+        offset = min(offset, room[1])
+        return offset, offset
 
     def _beside(self, sources: Iterable[int], is_bound_to_next: bool = False, leaves_signs: bool = False) -> int:
-        """End of the word linked to the first linked source word, or its beginning if a mark is bound to that word."""
+        """Returns the end of the word linked to the first linked source word, or its start if bound to that word."""
         for number, source in enumerate(sources):
-            places = self.places_of.get(source)
-            if places and number == 0 and is_bound_to_next:
-                return self.words[places[0]][0]
-            if places:
-                start, end = self.words[places[-1]]
+            words = self.words_of.get(source)
+            if words and number == 0 and is_bound_to_next:
+                return self.words[words[0]][0]
+            if words:
+                start, end = self.words[words[-1]]
                 return self._without_last_signs(start, end) if leaves_signs else end
         return 0
 
@@ -290,7 +290,7 @@ class _Placing:
         yield from self._texts(done, room[1])
 
     def _spaced(self, node: Node, start: int, end: int) -> Iterator[Part]:
-        """A mark that is alone, with blanks about it where the source has them."""
+        """Yields a single mark, with blanks about it where the source has them."""
         has_none = node.opening.shown != ""
         left, right = self.source[node.start - 1 : node.start], self.source[node.end : node.end + 1]
         if not has_none and node.start > 0 and left.isspace() and self.text[start - 1 : start].strip() and start:
@@ -300,7 +300,7 @@ class _Placing:
             yield " "
 
     def _texts(self, start: int, end: int) -> Iterator[Part]:
-        """Characters of the translation, with marks in place of what is fixed."""
+        """Yields characters of the translation, with marks in place of fixed spans."""
         done = start
         for number in range(bisect_left(self.mark_spans, (start, 0)), bisect_left(self.mark_spans, (end + 1, 0))):
             span, mark = self.fixed[number]
@@ -319,12 +319,12 @@ def _whole_clusters(
     fixed: Sequence[Span],
     cuts: Sequence[int],
 ) -> tuple[list[Span], list[Span]]:
-    """Fixed spans of source and translation, those that touch as one, but divided where marks are within."""
+    """Returns fixed spans of source and translation, touching ones as one, but divided where marks are within."""
     cuts = sorted(cuts)
-    places = [start for start, _ in fixed_sources]
+    starts = [start for start, _ in fixed_sources]
     sources: list[Span] = []
     spans: list[Span] = []
-    for cluster in clusters_of(source, marks, places):
+    for cluster in clusters_of(source, marks, starts):
         numbers = [member.number for member in cluster.members]
         start = fixed[numbers[0]][0]
         moved = start - cluster.start
