@@ -20,15 +20,15 @@ SPELLED = re.compile(f"[{_SOUTH_EAST_ASIAN}]")
 
 _JOINER = "\u200d"
 INVISIBLE = frozenset("\u00ad\u200b\u2060\ufeff")
-"""Characters that only show where a line may break, or where a file begins."""
+"""Characters that only mark where a line may break, or where a file begins."""
 _FOLLOWING = frozenset("ะาำๅະາຳぁぃぅぇぉゃゅょゎゝゞーヽヾ\uff70\uff9e\uff9f\u200c\u200d")
-"""Characters that belong to the one before them, beside those that Unicode calls marks: vowels, small kana."""
+"""Characters beside Unicode's marks that belong to the one before them: vowels, small kana."""
 _LEADING = frozenset("เแโใไເແໂໃໄ")
 """Vowels that are written before the consonant that they follow in speech."""
 _SILENCING = frozenset("\u103a\u0e4c\u0ecc")
 """Marks that take the vowel from a consonant, which then ends the syllable before it."""
 _VIRAMA = 9  # the combining class of signs that join a consonant to the next,
-_NOT_JOINING = frozenset("\u0bcd\u0e3a\u0eba\u103a")  # and of some that do not
+_NOT_JOINING = frozenset("\u0bcd\u0e3a\u0eba\u103a")  # signs of that class that do not join
 
 
 def is_extending(character: str) -> bool:
@@ -38,19 +38,19 @@ def is_extending(character: str) -> bool:
         or character in _FOLLOWING
         or "\u1160" <= character <= "\u11ff"  # vowels and finals of Korean syllables that are taken apart
         or "\U0001f3fb" <= character <= "\U0001f3ff"  # skin colours
-        or "\U000e0020" <= character <= "\U000e007f"  # what makes a flag that of a region
+        or "\U000e0020" <= character <= "\U000e007f"  # tags that make a flag that of a region
     )
 
 
-def is_within_character(text: str, place: int) -> bool:
-    """Returns True if a cut at the place of a text would divide what readers take for one character.
+def is_within_character(text: str, offset: int) -> bool:
+    """Returns True if a cut at an offset of a text would divide a character as readers see it.
 
-    That is a letter with its marks, a syllable or conjunct of an Indic script, an emoji of several. Of flags, which are
-    two letters each, `characters` knows more.
+    Such are a letter with its marks, a syllable or conjunct of an Indic script, an emoji of several code points. Flags,
+    of two letters each, are left to `characters`.
     """
-    if not 0 < place < len(text):
+    if not 0 < offset < len(text):
         return False
-    before, after = text[place - 1], text[place]
+    before, after = text[offset - 1], text[offset]
     if before.isspace() or after.isspace():
         return False
     return (
@@ -58,19 +58,19 @@ def is_within_character(text: str, place: int) -> bool:
         or before == _JOINER
         or before in _LEADING
         or (unicodedata.combining(before) == _VIRAMA and before not in _NOT_JOINING and after.isalpha())
-        or (text[place + 1 : place + 2] in _SILENCING and place + 1 < len(text) and SPELLED.match(after) is not None)
+        or (text[offset + 1 : offset + 2] in _SILENCING and offset + 1 < len(text) and SPELLED.match(after) is not None)
     )
 
 
 def characters(text: str) -> Iterator[Span]:
-    """Yields where each character of a text, as readers see them, begins and ends."""
+    """Yields the span of each character of a text, as readers see them."""
     start = letters_of_flags = 0
-    for place in range(1, len(text)):
-        letters_of_flags = letters_of_flags + 1 if _is_of_flag(text[place - 1]) else 0
-        is_second = letters_of_flags % 2 == 1 and _is_of_flag(text[place])
-        if not is_second and not is_within_character(text, place):
-            yield start, place
-            start = place
+    for offset in range(1, len(text)):
+        letters_of_flags = letters_of_flags + 1 if _is_of_flag(text[offset - 1]) else 0
+        is_second = letters_of_flags % 2 == 1 and _is_of_flag(text[offset])
+        if not is_second and not is_within_character(text, offset):
+            yield start, offset
+            start = offset
     if text:
         yield start, len(text)
 

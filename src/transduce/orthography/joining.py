@@ -30,7 +30,7 @@ def gap_in_translation(gap: str, source: tuple[str, str], translation: tuple[str
     """Returns the text between two sentences of a translation.
 
     Args:
-        gap: what is between the sentences of the source. Line ends, tabs and several blanks stay as they are.
+        gap: the text between the sentences of the source. Line ends, tabs and several blanks stay as they are.
         source: the two sentences of the source.
         translation: the two sentences in the other language.
         language: the language of the translation.

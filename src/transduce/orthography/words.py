@@ -19,21 +19,21 @@ KOREAN_ENDING = re.compile(rf"{_PARTICLE}{{1,3}}(?![\uac00-\ud7a3])")
 """Particles that Korean writes onto a noun, up to the end of the word: 개는 and 개들에게 hold 개, 개나리 does not."""
 
 
-def is_word_boundary(text: str, place: int) -> bool:
-    """Returns True if a word may end or begin at the place: between a letter and what is none, between any two
-    characters of a script without spaces, between katakana and other letters, before Korean particles; never within
-    what readers take for one character."""
-    if not 0 < place < len(text):
+def is_word_boundary(text: str, offset: int) -> bool:
+    """Returns True if a word may end or begin at the offset: beside a character that is no letter, between any two
+    characters of a script without spaces, between katakana and other letters, before Korean particles; never within a
+    character as readers see it."""
+    if not 0 < offset < len(text):
         return True
-    if is_within_character(text, place):
+    if is_within_character(text, offset):
         return False
-    base = place - 1
+    base = offset - 1
     while base and is_extending(text[base]):
         base -= 1
     kind = _kind(text[base])
-    if not kind or kind != _kind(text[place]):
+    if not kind or kind != _kind(text[offset]):
         return True
-    return kind == "Hangul" and KOREAN_ENDING.match(text, place) is not None
+    return kind == "Hangul" and KOREAN_ENDING.match(text, offset) is not None
 
 
 def holds(text: str, phrase: str) -> bool:
@@ -52,20 +52,20 @@ def has_words(text: str) -> bool:
 
 
 def words(text: str) -> list[Span]:
-    """Returns where the words of a text begin and end: what white space divides; and, where scripts without spaces are
-    in that, each character of these, each run of other letters, and punctuation with the word before it, or after it
-    where it opens something."""
-    found: list[Span] = []
+    """Returns the spans of the words of a text, which white space divides; where a script without spaces is among them,
+    each character of it, each run of other letters, and punctuation with the word before it, or after it where it opens
+    something."""
+    spans: list[Span] = []
     for run in re.finditer(r"\S+", text):
         if UNSPACED.search(run[0]) is None:
-            found.append(run.span())
+            spans.append(run.span())
         else:
-            found += [(run.start() + begin, run.start() + end) for begin, end in _divided(run[0])]
-    return found
+            spans += [(run.start() + begin, run.start() + end) for begin, end in _divided(run[0])]
+    return spans
 
 
 def words_between(starts: Sequence[int], start: int, stop: int) -> range:
-    """Returns the numbers of the words, which begin at these places, that characters of a text are of; one at least."""
+    """Returns the numbers of the words, by their starts, that the characters of a span belong to; at least one."""
     last = max(bisect_right(starts, max(stop - 1, 0)) - 1, 0)
     return range(min(max(bisect_right(starts, start) - 1, 0), last), last + 1)
 
