@@ -1,4 +1,4 @@
-"""BPE-dropout: segments texts that are tokens already anew at random (Provilkov et al. 2020)."""
+"""BPE-dropout: segments tokenised texts anew at random (Provilkov et al. 2020)."""
 
 import json
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from transduce.errors import ConfigError
 from transduce.text.tokenizer import SPACE, Tokenizer
 
 Ids = NDArray[np.int64]
-NEVER = np.iinfo(np.int64).max  # the rank of what is no merge
+NEVER = np.iinfo(np.int64).max  # the rank of a pair that no merge joins
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Segmented:
 
 @dataclass(frozen=True)
 class BpeDropout:
-    """The merges, and the probability, from 0 to 1, with which each is left out where it would be applied."""
+    """The merges, and the probability, 0 to 1, of leaving out each of them where it would be applied."""
 
     merges: "BpeMerges"
     rate: float
@@ -39,7 +39,7 @@ class BpeDropout:
 class BpeMerges:
     """Segments texts by the merges of a BPE tokenizer.
 
-    It starts from ids: these are taken apart into characters, which tells the text as the tokenizer normalised it.
+    It divides ids into characters, which spell the text as the tokenizer normalised it.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -67,10 +67,10 @@ class BpeMerges:
         """Returns the same texts, merges left out at that rate; at 0, as the tokenizer segments them."""
         symbols, begins, text = self._characters(texts)
         word = np.cumsum(begins) - 1
-        found, found_word = self._merge(symbols, word, dropout, random)
+        ids, word_of_id = self._merge(symbols, word, dropout, random)
         text_of_word = text[begins]
-        lengths = np.bincount(text_of_word[found_word], minlength=len(texts)).astype(np.int64)
-        return Segmented(found, np.concatenate([[0], np.cumsum(lengths)]))
+        lengths = np.bincount(text_of_word[word_of_id], minlength=len(texts)).astype(np.int64)
+        return Segmented(ids, np.concatenate([[0], np.cumsum(lengths)]))
 
     def check(self, texts: Segmented) -> None:
         """Raises ConfigError for a tokenizer that segments these texts differently than its merges do."""
@@ -86,43 +86,43 @@ class BpeMerges:
         symbols = self._symbols[np.repeat(self._first[texts.ids], counts) + within]
         text_of_token = np.repeat(np.arange(len(texts)), np.diff(texts.offsets))
         text = np.repeat(text_of_token, counts)
-        begins = symbols == self._space  # no merge reaches over a space, nor over punctuation, which stands alone
+        begins = symbols == self._space  # no merge crosses a space or punctuation
         begins[:1] = True
         begins[1:] |= text[1:] != text[:-1]
         return symbols, begins, text
 
     def _merge(self, symbols: Ids, word: Ids, dropout: float, random: np.random.Generator) -> tuple[Ids, Ids]:
-        """Returns tokens and the word of each: in turns, of all merges possible in a word some are left out, and of the
-        others the first learned is applied, at its first position; a word is done when none is left (algorithm 1)."""
+        """Returns tokens and the word of each (algorithm 1): in each turn some merges possible in a word are left out,
+        and of the others the first learned is applied at its first position; a word is done when none is left."""
         done: list[tuple[Ids, Ids]] = []
         rank = self._ranks_at(symbols, word, np.arange(len(symbols)))  # of the merge with the symbol that follows
         while len(symbols):
-            kept = rank != NEVER
+            kept = rank != NEVER  # merges of this turn, [symbols]
             kept[kept] = random.random(int(kept.sum())) >= dropout
-            order = np.where(kept, rank * len(rank) + np.arange(len(rank)), NEVER)
+            order = np.where(kept, rank * len(rank) + np.arange(len(rank)), NEVER)  # by rank, then by position
             starts = np.flatnonzero(np.concatenate([[True], word[1:] != word[:-1]]))
-            best = np.minimum.reduceat(order, starts)
-            goes_on = best != NEVER
-            is_open = np.repeat(goes_on, np.diff(np.append(starts, len(word))))
+            best = np.minimum.reduceat(order, starts)  # merge of each word, [words]
+            goes_on = best != NEVER  # [words]
+            is_open = np.repeat(goes_on, np.diff(np.append(starts, len(word))))  # [symbols]
             done.append((symbols[~is_open], word[~is_open]))
-            places = best[goes_on] % len(rank)
-            symbols[places] = self._result[rank[places]]
-            is_open[places + 1] = False  # what is merged into the one before
-            moved = np.cumsum(is_open) - 1
-            changed = moved[places]
+            positions = best[goes_on] % len(rank)
+            symbols[positions] = self._result[rank[positions]]
+            is_open[positions + 1] = False  # merged into the symbol before
+            moved = np.cumsum(is_open) - 1  # new positions, [symbols]
+            changed = moved[positions]
             symbols, word, rank = symbols[is_open], word[is_open], rank[is_open]
             for of_changed in (changed, changed[changed > 0] - 1):
                 rank[of_changed] = self._ranks_at(symbols, word, of_changed)
-        found, found_word = (np.concatenate(column) for column in zip(*done, strict=True)) if done else (symbols, word)
-        order = np.argsort(found_word, kind="stable")
-        return found[order], found_word[order]
+        ids, word_of_id = (np.concatenate(column) for column in zip(*done, strict=True)) if done else (symbols, word)
+        order = np.argsort(word_of_id, kind="stable")
+        return ids[order], word_of_id[order]
 
-    def _ranks_at(self, symbols: Ids, word: Ids, places: Ids) -> Ids:
+    def _ranks_at(self, symbols: Ids, word: Ids, positions: Ids) -> Ids:
         """Returns the rank of the merge of each of these symbols with the next one."""
-        after = np.minimum(places + 1, len(symbols) - 1)
-        keys = symbols[places] * self._size + symbols[after]
+        after = np.minimum(positions + 1, len(symbols) - 1)
+        keys = symbols[positions] * self._size + symbols[after]
         at = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        is_merge = (after != places) & (word[places] == word[after])
+        is_merge = (after != positions) & (word[positions] == word[after])
         if not len(self._keys):
-            return np.full(len(places), NEVER)
+            return np.full(len(positions), NEVER)
         return np.where(is_merge & (self._keys[at] == keys), self._rank_of_key[at], NEVER)

@@ -44,8 +44,8 @@ class Glossary:
 
         Args:
             path: the file.
-            source: language of the source, by which a column or the terms of a term base are found.
-            target: that of the target.
+            source: language of the source, which names a column or the terms of a term base.
+            target: language of the target.
 
         Raises DataError for a bad line, InputError for a term base that cannot be read or lacks a language.
         """
@@ -97,9 +97,9 @@ def _of_table(path: str | Path, source: str, target: str) -> Iterator[Entry]:
         if columns:
             cells = [cells[column] if column < len(cells) else "" for column in columns]
         if len(cells) not in (2, 3) or not cells[1] or cells[2:] not in ([], [""], [BAN]):
-            found, sign = (",".join(row), "comma") if is_csv else ("\t".join(row), "tab")
+            line, sign = (",".join(row), "comma") if is_csv else ("\t".join(row), "tab")
             raise DataError(
-                f"{path}: line {number} is {found!r}; expected a source term, a {sign} and a target phrase, and, to "
+                f"{path}: line {number} is {line!r}; expected a source term, a {sign} and a target phrase, and, to "
                 f"forbid the phrase, a {sign} and '{BAN}'"
             )
         yield Entry(cells[0], cells[1], cells[2:] == [BAN])

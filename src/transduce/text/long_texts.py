@@ -13,11 +13,11 @@ _CLAUSE = re.compile(r"(?:[^,;:–—،؛、，；：]|[,;:–—،؛](?!\s))*+(
 
 LEVELS: tuple[Callable[[str], Iterable[Span]], ...] = (
     split_sentences,
-    lambda text: (found.span() for found in _CLAUSE.finditer(text) if found[0].strip()),
-    lambda text: (found.span() for found in re.finditer(r"\S+", text)),
+    lambda text: (match.span() for match in _CLAUSE.finditer(text) if match[0].strip()),
+    lambda text: (match.span() for match in re.finditer(r"\S+", text)),
     words,
     characters,
-    lambda text: ((place, place + 1) for place in range(len(text))),
+    lambda text: ((offset, offset + 1) for offset in range(len(text))),
 )
 """Cuts of a text, the best first: after sentences, after commas, at blanks, between words of scripts without blanks,
 between characters as readers see them, anywhere."""
@@ -60,6 +60,6 @@ def _pack(text: str, level: int, tokenizer: Tokenizer, longest: int) -> Iterator
 
 
 def _lengths(parts: list[str], tokenizer: Tokenizer) -> Iterator[int]:
-    """Yields the number of tokens of each part; some at a time, since other threads wait while the tokenizer works."""
+    """Yields the number of tokens of each part, in chunks, since other threads wait while the tokenizer works."""
     for start in range(0, len(parts), ENCODED_AT_ONCE):
         yield from map(len, tokenizer.encode_batch(parts[start : start + ENCODED_AT_ONCE]))

@@ -68,14 +68,14 @@ def read_words(path: Path) -> list[str]:
 def frequent_words(tokenizer: Tokenizer, texts: Iterable[str], count: int, min_pieces: int) -> list[str]:
     """Returns the most frequent words of a text that are split into many pieces or unknown, at most `count`."""
     counts = Counter(word for text in texts for word in _words(tokenizer.backend, text))
-    found: list[str] = []
+    result: list[str] = []
     for word in sorted(counts, key=lambda word: (-counts[word], word)):
-        if counts[word] < MIN_COUNT or len(found) == count:
+        if counts[word] < MIN_COUNT or len(result) == count:
             break
         former = _former(tokenizer, word)
         if (len(former) >= min_pieces or tokenizer.unknown in former) and _piece(tokenizer.backend, word) is not None:
-            found.append(word)
-    return found
+            result.append(word)
+    return result
 
 
 def grow(tokenizer: Tokenizer, words: Sequence[str]) -> Growth:
@@ -110,13 +110,13 @@ def _check_can_grow(tokenizer: Tokenizer, tree: dict[str, Any]) -> None:
 
 
 def _add(model: dict[str, Any], pieces: dict[str, list[int]], first: int) -> None:
-    """Numbers pieces from `first` on in a model of the tokenizers library."""
+    """Adds pieces, numbered from `first` on, to a model of the tokenizers library."""
     vocabulary = model["vocab"]
     if model["type"] == "Unigram":
         scores = [score for _, score in vocabulary]
         least = min(score for score in scores if score > NEVER)
         for piece, former in pieces.items():
-            of_former = [scores[one] for one in former]
+            of_former = [scores[token] for token in former]
             preferred = sum(of_former) * (1 - PREFERENCE) if min(of_former) > NEVER else least
             vocabulary.append([piece, preferred])
         return
@@ -129,8 +129,8 @@ def _piece(backend: Backend, word: str) -> str | None:
     """Returns a word as the vocabulary would spell it; None if it is not looked up as a whole."""
     if backend.pre_tokenizer is None:
         return None
-    found = backend.pre_tokenizer.pre_tokenize_str(_normal(backend, BEFORE + word))
-    return found[1][0] if len(found) == len(BEFORE.split()) + 1 else None
+    words = backend.pre_tokenizer.pre_tokenize_str(_normal(backend, BEFORE + word))
+    return words[1][0] if len(words) == len(BEFORE.split()) + 1 else None
 
 
 def _former(tokenizer: Tokenizer, word: str) -> list[int]:

@@ -11,8 +11,8 @@ def normalization_examples(tokenizer: Tokenizer) -> dict[str, str]:
     normalizer = tokenizer.backend.normalizer
     if normalizer is None:
         return {}
-    found = {text: normalizer.normalize_str(text).strip() for text in EXAMPLES}
-    return {text: normal for text, normal in found.items() if normal != text}
+    results = {text: normalizer.normalize_str(text).strip() for text in EXAMPLES}
+    return {text: normal for text, normal in results.items() if normal != text}
 
 
 def describe_normalization(examples: dict[str, str]) -> str:

@@ -43,13 +43,13 @@ class PhraseEncoder:
         return self._forms(phrase)
 
     def _make_forms(self, phrase: str) -> tuple[tuple[int, ...], ...]:
-        found: dict[tuple[int, ...], None] = {}
+        forms: dict[tuple[int, ...], None] = {}
         for before in BEFORE:
             alone, together = self.tokenizer.encode_batch([before.strip(), before + phrase])
             ids = tuple(together[len(alone) :])
             if together[: len(alone)] == alone and ids and self.tokenizer.unknown not in ids:
-                found[ids] = None
-        return tuple(found)
+                forms[ids] = None
+        return tuple(forms)
 
     def closing(self, phrase: str) -> list[int]:
         """Returns the tokens that may complete the phrase and leave no word open, however its beginning is spelled."""
@@ -103,7 +103,7 @@ class PhraseEncoder:
         return [
             (token, text)
             for token, text in texts
-            if not text.isascii() and any(is_word_boundary(text, place) for place in range(1, len(text)))
+            if not text.isascii() and any(is_word_boundary(text, offset) for offset in range(1, len(text)))
         ]
 
     @cached_property

@@ -17,7 +17,7 @@ def encode_running(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def encode_lines(tokenizer: Tokenizer, lines: Iterable[str]) -> Iterator[list[int]]:
-    """Yields the ids of a text, each of whose lines has its end, some thousand lines at a time."""
+    """Yields the ids of a text, each line with its end, some thousand lines at a time."""
     parts = _parts(tokenizer, lines) if tokenizer.newline_is_text else iter(lines)
     end = [] if tokenizer.newline_is_text else [tokenizer.eos]
     while chunk := list(islice(parts, PARTS_AT_ONCE)):

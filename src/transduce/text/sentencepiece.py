@@ -156,12 +156,12 @@ def read_model(path: Path, special: SpecialTokens | None = None) -> Tokenizer:
 
 
 def _merges(scores: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Returns the pairs of pieces that make a piece, best first: SentencePiece makes whichever has the best score."""
+    """Returns the pairs of pieces that make a piece, best first: SentencePiece makes the piece with the best score."""
     return [
-        (piece[:place], piece[place:])
+        (piece[:cut], piece[cut:])
         for piece in sorted(scores, key=scores.__getitem__, reverse=True)
-        for place in range(1, len(piece))
-        if piece[:place] in scores and piece[place:] in scores
+        for cut in range(1, len(piece))
+        if piece[:cut] in scores and piece[cut:] in scores
     ]
 
 
@@ -236,8 +236,8 @@ def _normalizer(model: SentencePieceModel) -> normalizers.Normalizer:
         normalizers.Replace(Regex(f"[{NONCHARACTERS}]"), "\ufffe")
     ]  # unknown all the same, and none of our marks
     if model.character_map:
-        # Of a base and its marks, the library seeks all or each alone, where SentencePiece finds any sequence; so they
-        # are composed before it, and what becomes of half-width letters is composed after it.
+        # The library looks up a base with all its marks or each alone, where SentencePiece finds any sequence; so they
+        # are composed before it, and the forms of half-width letters after it.
         composed = [normalizers.NFC()] if model.rules in COMPOSING else []
         steps += [*composed, normalizers.Precompiled(model.character_map), *composed]
     if model.joins_spaces:
@@ -248,47 +248,47 @@ def _normalizer(model: SentencePieceModel) -> normalizers.Normalizer:
 
 
 def _piece(content: bytes) -> VocabularyEntry:
-    found = dict(_fields(content))
-    score = struct.unpack("<f", _bytes(found.get(2, bytes(4))))[0]
+    fields = dict(_fields(content))
+    score = struct.unpack("<f", _bytes(fields.get(2, bytes(4))))[0]
     if not math.isfinite(score):
         raise ValueError(f"a score of {score}")
-    return VocabularyEntry(_bytes(found[1]).decode(), score, _number(found.get(3, NORMAL)))
+    return VocabularyEntry(_bytes(fields[1]).decode(), score, _number(fields.get(3, NORMAL)))
 
 
 def _message(fields: list[tuple[int, int | bytes]], number: int) -> dict[int, int | bytes]:
-    return dict(_fields(b"".join(_bytes(value) for found, value in fields if found == number)))
+    return dict(_fields(b"".join(_bytes(value) for field, value in fields if field == number)))
 
 
 def _fields(content: bytes) -> Iterator[tuple[int, int | bytes]]:
     """Yields numbers and values of a message's fields (protobuf.dev/programming-guides/encoding)."""
-    place = 0
-    while place < len(content):
-        key, place = _varint(content, place)
+    offset = 0
+    while offset < len(content):
+        key, offset = _varint(content, offset)
         wire, length = key & 7, 0
         if wire == 0:
-            value, place = _varint(content, place)
+            value, offset = _varint(content, offset)
             yield key >> 3, value
             continue
         if wire == 2:
-            length, place = _varint(content, place)
+            length, offset = _varint(content, offset)
         elif wire in (1, 5):
             length = 8 if wire == 1 else 4
         else:
             raise ValueError(f"wire type {wire}")
-        if place + length > len(content):
+        if offset + length > len(content):
             raise ValueError("it ends within a field")
-        yield key >> 3, content[place : place + length]
-        place += length
+        yield key >> 3, content[offset : offset + length]
+        offset += length
 
 
-def _varint(content: bytes, place: int) -> tuple[int, int]:
+def _varint(content: bytes, offset: int) -> tuple[int, int]:
     value = shift = 0
     while True:
-        byte = content[place]
+        byte = content[offset]
         value |= (byte & 127) << shift
-        place, shift = place + 1, shift + 7
+        offset, shift = offset + 1, shift + 7
         if byte < 128:
-            return value, place
+            return value, offset
         if shift > 63:
             raise ValueError("a number of over ten bytes")
 

@@ -77,8 +77,8 @@ def write_sentencepiece(tokenizer: Tokenizer) -> bytes:
     ]
     trainer = _field(3, KINDS[model["type"]]) + _field(4, len(pieces)) + _field(35, 1)
     special = (tokenizer.unknown, tokenizer.bos, tokenizer.eos, tokenizer.pad)
-    trainer += b"".join(_field(40 + place, number) for place, number in enumerate(special))
-    trainer += b"".join(_field(45 + place, pieces[number].encode()) for place, number in enumerate(special))
+    trainer += b"".join(_field(40 + role, number) for role, number in enumerate(special))
+    trainer += b"".join(_field(45 + role, pieces[number].encode()) for role, number in enumerate(special))
     normalizer = _field(1, b"transduce") + _field(2, _character_map(tokenizer)) + _field(3, 1) + _field(4, 1)
     return b"".join([*entries, _field(2, trainer), _field(3, normalizer + _field(5, 1))])
 
@@ -111,7 +111,7 @@ def _character_map(tokenizer: Tokenizer) -> bytes:
     for text in () if normalizer is None else _texts():
         normal = normalizer.normalize_str(f"{BETWEEN}{text}{BETWEEN}")[len(BETWEEN) : -len(BETWEEN)]
         if normal != text:
-            rules.append("\t".join(" ".join(f"{ord(one):X}" for one in side) for side in (text, normal)))
+            rules.append("\t".join(" ".join(f"{ord(character):X}" for character in side) for side in (text, normal)))
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "rules.tsv"
         table.write_text("\n".join(rules) + "\n", encoding="ascii")
@@ -130,9 +130,9 @@ def _character_map(tokenizer: Tokenizer) -> bytes:
 
 def _texts() -> Iterator[str]:
     """Yields every character, every sequence that is canonically equivalent to one, and every character with a mark
-    that what it represents composes with, as half-width kana do."""
+    that its compatible form composes with, as half-width kana do."""
     characters = [chr(code) for code in range(1, 0x110000)]
-    characters = [one for one in characters if unicodedata.category(one) not in ("Cn", "Co", "Cs")]
+    characters = [character for character in characters if unicodedata.category(character) not in ("Cn", "Co", "Cs")]
     marks: dict[str, set[str]] = {}  # that compose with a letter
     for character in characters:
         yield character
@@ -141,25 +141,25 @@ def _texts() -> Iterator[str]:
             yield from _equivalents(apart)
         if len(apart) == 2 and unicodedata.combining(apart[1]):
             marks.setdefault(apart[0], set()).add(apart[1])
-    plain = {one: unicodedata.normalize("NFKC", one) for one in characters}
-    others = {one: normal for one, normal in plain.items() if normal != unicodedata.normalize("NFC", one)}
+    plain = {character: unicodedata.normalize("NFKC", character) for character in characters}
+    others = {c: normal for c, normal in plain.items() if normal != unicodedata.normalize("NFC", c)}
     for character, normal in others.items():
         for mark in marks.get(normal[-1:], ()):
             yield character + mark
-            yield from (character + one for one in HALF_WIDTH.get(mark, ""))
+            yield from (character + sign for sign in HALF_WIDTH.get(mark, ""))
 
 
 def _equivalents(apart: str) -> set[str]:
     """Returns all sequences of several characters with the same canonical decomposition as this one."""
     first, marks = apart[0], apart[1:]
-    found = set()
+    sequences = set()
     for order in permutations(marks) if unicodedata.combining(marks[0]) else [tuple(marks)]:
         for joined in range(len(order)):
             begin = unicodedata.normalize("NFC", first + "".join(order[:joined]))
             text = begin + "".join(order[joined:])
             if len(begin) == 1 and unicodedata.normalize("NFD", text) == apart:
-                found.add(text)
-    return found
+                sequences.add(text)
+    return sequences
 
 
 def _field(number: int, value: int | bytes) -> bytes:
@@ -174,8 +174,8 @@ def _float(number: int, value: float) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    found = bytearray()
+    encoded = bytearray()
     while value > 127:
-        found.append(value & 127 | 128)
+        encoded.append(value & 127 | 128)
         value >>= 7
-    return bytes([*found, value])
+    return bytes([*encoded, value])

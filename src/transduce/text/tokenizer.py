@@ -101,10 +101,10 @@ class SideConfig(Settings, frozen=True):
         """True if upper and lower case become one."""
         return self.lowercase or self.normalize == "letters"
 
-    def is_smaller_than_default(self, found: int) -> bool:
+    def is_smaller_than_default(self, size: int) -> bool:
         """Returns True if a vocabulary of this size is less than the default, because its training text was short."""
         is_default = self.size is None and self.max_size is None
-        return self.kind in SUBWORDS and is_default and found < DEFAULT_SUBWORDS
+        return self.kind in SUBWORDS and is_default and size < DEFAULT_SUBWORDS
 
 
 def tokenizer_setting(given: Any) -> Any:
@@ -195,8 +195,8 @@ class Tokenizer:
         names = SPECIALS if special is None else (special.pad, special.unknown, special.bos, special.eos)
         self.pad, self.unknown, self.bos, self.eos = (_special_id(backend, name) for name in names)
         mask_names = MASKS if special is None else [special.mask] if special.mask is not None else []
-        found = (backend.token_to_id(name) for name in mask_names)
-        self.mask: int | None = next((token for token in found if token is not None), None)
+        masks = (backend.token_to_id(name) for name in mask_names)
+        self.mask: int | None = next((token for token in masks if token is not None), None)
         """The token that hides another; None for a tokenizer without one."""
         self.languages = {language: _special_id(backend, name) for language, name in (languages or {}).items()}
         """The tokens of languages; none in a tokenizer of a model of one direction."""
@@ -259,25 +259,25 @@ class Tokenizer:
         return [self._ids(encoding, text) for encoding, text in zip(encodings, texts, strict=True)]
 
     def encode_with_places(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
-        """Returns the ids of each text's tokens, and where in its characters each begins and ends.
+        """Returns the ids of each text's tokens, and the span of characters of each token.
 
-        Of a character that is spelled in several bytes, each byte's token has the place of the whole. Accents and other
-        marks that are left out of tokens belong to what they are written on.
+        Of a character that is spelled in several bytes, each byte's token has the span of the whole. Accents and other
+        marks that tokens leave out belong to their letters.
         """
-        found = []
+        encoded = []
         all_ids = self._encode(texts)
         encodings = self.backend.encode_batch(list(texts), add_special_tokens=False)
         for text, encoding, ids in zip(texts, encodings, all_ids, strict=True):
-            places: list[tuple[int, int]] = []
+            spans: list[tuple[int, int]] = []
             if len(ids) == len(encoding.ids):
-                places = list(encoding.offsets)
+                spans = list(encoding.offsets)
             else:
                 for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
                     is_spelled = token == self.unknown or token in self._not_in_texts
-                    places += [(start, end)] * (len(text[start:end].encode()) if is_spelled else 1)
-                places = places[: len(ids)] + [places[-1]] * (len(ids) - len(places))
-            found.append((ids, _with_marks(text, places)))
-        return found
+                    spans += [(start, end)] * (len(text[start:end].encode()) if is_spelled else 1)
+                spans = spans[: len(ids)] + [spans[-1]] * (len(ids) - len(spans))
+            encoded.append((ids, _with_marks(text, spans)))
+        return encoded
 
     def words_of(self, text: str) -> list[range]:
         """Returns the numbers of the words that each token of a text belongs to, see `orthography.words`: nearly always
@@ -288,24 +288,24 @@ class Tokenizer:
             text = self._normal(text)
             encoding = self.backend.encode(text, add_special_tokens=False)
         starts = [start for start, _ in words(text)]
-        found: list[range] = []
+        ranges: list[range] = []
         bytes_of: tuple[int, int] | None = None  # a span of which each byte is a token
-        places_of_bytes: Iterator[int] = iter(())
+        offsets_of_bytes: Iterator[int] = iter(())
         for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
             if (start, stop) != bytes_of:
                 bytes_of = (start, stop)
-                places_of_bytes = (place for place in range(start, stop) for _ in text[place].encode())
+                offsets_of_bytes = (offset for offset in range(start, stop) for _ in text[offset].encode())
             if token in self._byte_of and stop - start > 1:
-                found.append(words_between(starts, (place := next(places_of_bytes, stop - 1)), place + 1))
+                ranges.append(words_between(starts, (offset := next(offsets_of_bytes, stop - 1)), offset + 1))
                 continue
             is_spelled = self._bytes is not None and (token == self.unknown or token in self._not_in_texts)
             if is_spelled:
-                for place in range(start, stop):
-                    found += [words_between(starts, place, place + 1)] * len(text[place].encode())
+                for offset in range(start, stop):
+                    ranges += [words_between(starts, offset, offset + 1)] * len(text[offset].encode())
             else:
                 start += len(text[start:stop]) - len(text[start:stop].lstrip())
-                found.append(words_between(starts, min(start, max(stop - 1, 0)), stop))
-        return found
+                ranges.append(words_between(starts, min(start, max(stop - 1, 0)), stop))
+        return ranges
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Returns the tokens as the vocabulary spells them."""
@@ -351,8 +351,8 @@ class Tokenizer:
     ) -> "Tokenizer":
         """Reads a tokenizer's JSON; special tokens that it lacks are added, unless `special` names them.
 
-        Raises CheckpointError for a file that is none, has ids far apart, cannot encode any text, or lacks a token that
-        is to serve as a special one, or to stand for a language.
+        Raises CheckpointError for a file that is none, has ids far apart, cannot encode any text, or lacks a special
+        token or one of a language.
         """
         backend = read_backend(path)
         check_special(backend.token_to_id, special, path)
@@ -437,15 +437,15 @@ def check_special(id_of: Callable[[str], int | None], special: SpecialTokens | N
             raise CheckpointError(f"{path}: it has no token {name!r} to serve as {role}")
 
 
-def _with_marks(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _with_marks(text: str, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Returns the spans of tokens, each with the combining marks after it, which normalisation may have left out."""
-    starts = [*(start for start, _ in places[1:]), len(text)][: len(places)]
-    found = []
-    for (start, end), after in zip(places, starts, strict=True):
+    starts = [*(start for start, _ in spans[1:]), len(text)][: len(spans)]
+    extended = []
+    for (start, end), after in zip(spans, starts, strict=True):
         while end < after and unicodedata.combining(text[end]):
             end += 1
-        found.append((start, end))
-    return found
+        extended.append((start, end))
+    return extended
 
 
 def _id_of(backend: Backend, piece: str) -> int | None:

@@ -41,7 +41,7 @@ def read_backend(path: Path) -> Backend:
 def _grows_without_end(normalizer: Any) -> bool:
     """Returns True for steps that each lengthen the text of the one before, until no memory would hold it.
 
-    They are tried one by one on a text of what they replace and write.
+    They are tried one by one on a text of the strings that they replace and write.
     """
     steps = list(_steps(normalizer))
     known = [
@@ -53,9 +53,9 @@ def _grows_without_end(normalizer: Any) -> bool:
     ]
     text = "".join(dict.fromkeys(["a Aé日1.", *known]))[:PROBED]
     for step in steps:
-        one = normalizers.Sequence([])
-        one.__setstate__(json.dumps(step).encode())
-        text = one.normalize_str(text)
+        sequence = normalizers.Sequence([])
+        sequence.__setstate__(json.dumps(step).encode())
+        text = sequence.normalize_str(text)
         if len(text) > LONGEST:
             return True
     return False
@@ -83,13 +83,13 @@ def check_backend(backend: Backend, path: Path) -> None:
         ids[number] = token
     advice = "it has no token for characters that its vocabulary lacks; give its model an unk_token that it has"
     with one_line_errors(path, advice):
-        found = backend.encode(RARE, add_special_tokens=False).ids
-    if not found:
+        encoded = backend.encode(RARE, add_special_tokens=False).ids
+    if not encoded:
         raise CheckpointError(f"{path}: {advice}")
 
 
 @contextmanager
-def one_line_errors(path: Path, what: str) -> Iterator[None]:
+def one_line_errors(path: Path, problem: str) -> Iterator[None]:
     """Raises CheckpointError, on one line, for the bare exceptions and panics of the library, whose stack is hidden."""
     try:
         with _no_standard_error():
@@ -97,7 +97,7 @@ def one_line_errors(path: Path, what: str) -> Iterator[None]:
     except BaseException as error:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        raise CheckpointError(f"{path}: {what} ({str(error).splitlines()[0] if str(error) else error!r})") from None
+        raise CheckpointError(f"{path}: {problem} ({str(error).splitlines()[0] if str(error) else error!r})") from None
 
 
 @contextmanager

@@ -35,7 +35,7 @@ BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 NEVER = -1e4  # log-probability of pieces that Unigram must not find in a text
 LONG_WORD = re.compile(r"\S{500}(?=\S)")
 """The beginning of a word so long that it is learned in parts: merging takes time quadratic in a word's length."""
-SPACE_IN_TEXT = "\ufffe"  # stands for a "▁" of the text itself: not a character of Unicode, so no text holds it
+SPACE_IN_TEXT = "\ufffe"  # replaces a "▁" of the text itself: a noncharacter, which no text has
 
 
 def train_tokenizers(
@@ -103,17 +103,17 @@ def train_tokenizer(
             backend = _without_added_tokens(backend)
         case _:
             backend = _characters(config, texts, size, keep_spaces)
-    found = backend.get_vocab_size()
+    vocabulary_size = backend.get_vocab_size()
     special = {"words": len(SPECIALS), "whitespace": len(SPECIALS), "bert": len(BERT_SPECIALS)}
-    if found <= special.get(config.kind, FIRST) and config.kind != "bytes":
+    if vocabulary_size <= special.get(config.kind, FIRST) and config.kind != "bytes":
         raise DataError(
             "the training text is empty, or nothing in it is as frequent as tokenizer.min_frequency = "
             f"{config.min_frequency}: there is nothing to make a vocabulary of"
         )
-    if config.size is not None and found < config.size:
+    if config.size is not None and vocabulary_size < config.size:
         raise DataError(
-            f"tokenizer.size = {config.size:,}, but the training text yields only {found:,} tokens "
-            f"(min_frequency = {config.min_frequency}); set tokenizer.size to at most {found}"
+            f"tokenizer.size = {config.size:,}, but the training text yields only {vocabulary_size:,} tokens "
+            f"(min_frequency = {config.min_frequency}); set tokenizer.size to at most {vocabulary_size}"
         )
     return Tokenizer(backend)
 

@@ -13,13 +13,13 @@ _OPENING = frozenset("([{“„«‹¿¡#$€£")
 _JOINING = frozenset("-/_@")
 _APOSTROPHES = frozenset("'’")
 _PAIRED = frozenset("\"'")
-_SUSPENDED = frozenset(["und", "oder", "bzw", "sowie"])  # after a German hyphen that stands for a whole word
+_SUSPENDED = frozenset(["und", "oder", "bzw", "sowie"])  # after a German hyphen that replaces a word
 
 
 def detokenize(words: Sequence[str]) -> str:
     """Joins words as they are normally written: punctuation to its word, quotation marks by turns.
 
-    What the words no longer tell is guessed: a hyphen between words joins them, an abbreviation has no spaces.
+    Spacing that the words do not show is guessed: a hyphen between words joins them, an abbreviation has no spaces.
     """
     text = ""
     open_quotes: set[str] = set()
