@@ -1,8 +1,7 @@
 """Word alignment from the attention of a decoder to its source.
 
-One head of one layer aligns: the one that agrees best with what hiding source tokens shows on a sample of sentences.
-Some heads attend, where they write a token, to what it translates; others only a step later, where they read it (Chen
-et al. 2020), so both are tried.
+One head of one layer aligns: the one that agrees best with occlusion on a sample of sentences. Some heads attend to
+the source of a token at the step that writes it, others at the next, which reads it (Chen et al. 2020); both are tried.
 """
 
 from collections.abc import Iterable, Sequence
@@ -73,9 +72,9 @@ def choose_head(bundle: ModelBundle, pairs: Iterable[tuple[list[int], list[int]]
         maps = record_pass(model, batch).cross()
         if not maps:
             raise InputError("an alignment needs a model with attention to its source, and this one has none")
-        hidden = occlusion(model, batch)[:-1, :-1].argmax(1)  # the ends of both sides align with nothing
-        found = torch.stack([_aligned(maps, shift) for shift in (0, 1)])  # [shifts, layers, heads, target tokens]
-        hits = hits + (found == hidden).sum(-1)
+        hidden = occlusion(model, batch)[:-1, :-1].argmax(1)  # [target tokens]; ends align with nothing
+        aligned = torch.stack([_aligned(maps, shift) for shift in (0, 1)])  # [shifts, layers, heads, target tokens]
+        hits = hits + (aligned == hidden).sum(-1)  # [shifts, layers, heads]
         tokens += len(hidden)
     if not tokens:
         raise InputError(
@@ -83,7 +82,7 @@ def choose_head(bundle: ModelBundle, pairs: Iterable[tuple[list[int], list[int]]
         )
     assert isinstance(hits, Tensor)
     best = int(hits.argmax())
-    shift, layer, head = (int(place) for place in torch.unravel_index(torch.tensor(best), hits.shape))
+    shift, layer, head = (int(index) for index in torch.unravel_index(torch.tensor(best), hits.shape))
     return AlignmentHead(layer, head, 1 if shift else 0, int(hits.flatten()[best]) / tokens)
 
 
@@ -100,32 +99,32 @@ def places_of(
             "its folder, so that one is chosen anew"
         )
     weights = maps[head.layer].weights[row, head.head]
-    places = weights[head.shift : target_length + head.shift].argmax(-1).tolist()
-    return [place if place < source_length else None for place in places]
+    positions = weights[head.shift : target_length + head.shift].argmax(-1).tolist()
+    return [position if position < source_length else None for position in positions]
 
 
-def link_words(places: Sequence[int | None], source_words: Sequence[range], target_words: Sequence[range]) -> Links:
+def link_words(positions: Sequence[int | None], source_words: Sequence[range], target_words: Sequence[range]) -> Links:
     """Returns links of words from the positions of tokens, given each token's words; a token of none links nothing."""
-    pairs = [(source_words[place], own) for place, own in zip(places, target_words, strict=True) if place is not None]
+    pairs = [(source_words[i], words) for i, words in zip(positions, target_words, strict=True) if i is not None]
     return {(source, target) for sources, targets in pairs for source in sources for target in targets}
 
 
 def without_punctuation(words: Sequence[range], pieces: Sequence[str]) -> list[range]:
-    """Returns the words of each token, but none for a token without letters and digits that is a part of a word which
-    has some: the full stop of `dog.` says nothing of the dog."""
+    """Returns the words of each token, but none for a token without letters and digits that is part of a word with
+    some: the full stop of `dog.` does not align the dog."""
     are_spoken = [any(map(str.isalnum, piece)) for piece in pieces]
-    spoken = {word for own, is_spoken in zip(words, are_spoken, strict=True) if is_spoken for word in own}
+    spoken = {word for numbers, is_spoken in zip(words, are_spoken, strict=True) if is_spoken for word in numbers}
     return [
-        NO_WORDS if not is_spoken and spoken.issuperset(own) else own
-        for own, is_spoken in zip(words, are_spoken, strict=True)
+        NO_WORDS if not is_spoken and spoken.issuperset(numbers) else numbers
+        for numbers, is_spoken in zip(words, are_spoken, strict=True)
     ]
 
 
 def symmetrize(forward: Links, backward: Links, method: Symmetrization) -> Links:
     """Merges two alignments, both as source and target positions of the first (Och and Ney 2003).
 
-    grow-diag begins with the intersection and adds links of the union that stand beside one, where a word on either
-    side has no link yet (Koehn et al. 2003).
+    grow-diag begins with the intersection and adds links of the union beside its links, where a word on either side has
+    no link yet (Koehn et al. 2003).
     """
     if method == "intersection":
         return forward & backward
@@ -147,16 +146,16 @@ def symmetrize(forward: Links, backward: Links, method: Symmetrization) -> Links
 
 
 def pharaoh(links: Links) -> str:
-    """Links as `0-0 1-2`, in order."""
+    """Writes links as `0-0 1-2`, in order."""
     return " ".join(f"{i}-{j}" for i, j in sorted(links))
 
 
-def alignment_error_rate(found: Iterable[Links], sure: Iterable[Links], possible: Iterable[Links]) -> float:
-    """AER (Och and Ney 2003) over several sentences, 0 to 1; the sure links are among the possible ones."""
+def alignment_error_rate(predicted: Iterable[Links], sure: Iterable[Links], possible: Iterable[Links]) -> float:
+    """Returns the AER (Och and Ney 2003) of several sentences, 0 to 1; the sure links are among the possible ones."""
     hits = links = 0
-    for of_found, of_sure, of_possible in zip(found, sure, possible, strict=True):
-        hits += len(of_found & of_sure) + len(of_found & of_possible)
-        links += len(of_found) + len(of_sure)
+    for of_predicted, of_sure, of_possible in zip(predicted, sure, possible, strict=True):
+        hits += len(of_predicted & of_sure) + len(of_predicted & of_possible)
+        links += len(of_predicted) + len(of_sure)
     return 1 - hits / links if links else 0.0
 
 
@@ -168,6 +167,6 @@ def _fits(model: EncoderDecoder[Any], source: list[int], target: list[int]) -> b
 
 def _aligned(maps: Sequence[RecordedAttention], shift: int) -> Float[Tensor, "layers heads targets"]:
     """Returns the source position of each target token of a single pair, for each layer and head, without both ends."""
-    of_layers = torch.stack([one.weights[0] for one in maps])  # [layers, heads, targets and end, sources and end]
+    of_layers = torch.stack([layer.weights[0] for layer in maps])  # [layers, heads, targets and end, sources and end]
     time = of_layers.shape[2] - 1
     return of_layers[:, :, shift : time + shift, :-1].argmax(-1).cpu()

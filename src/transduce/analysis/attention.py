@@ -38,8 +38,8 @@ class Recorded:
     """Log-probabilities of the token after each that the decoder reads."""
 
     def cross(self) -> list[RecordedAttention]:
-        """The maps from target to source."""
-        return [one for one in self.attention if one.part == "cross"]
+        """Returns the maps from target to source."""
+        return [recorded for recorded in self.attention if recorded.part == "cross"]
 
 
 @torch.inference_mode()
@@ -52,10 +52,10 @@ def record_pass(model: EncoderDecoder[Any], batch: Batch) -> Recorded:
     state = model.start(memory)
     with record_attention(model) as tape:
         logits, _ = model.decoder(batch.target_in, state)
-    found, of_self = _joined(tape), _self_attentions(model)
+    recorded, of_self = _joined(tape), _self_attentions(model)
     # Where there are two streams, a layer's attention is called for the one that predicts, then for the content.
-    streams = [weights.split(batch.target_in.shape[1], 2) for name, weights in found.items() if name in of_self]
-    cross = [weights for name, weights in found.items() if name not in of_self]
+    streams = [weights.split(batch.target_in.shape[1], 2) for name, weights in recorded.items() if name in of_self]
+    cross = [weights for name, weights in recorded.items() if name not in of_self]
     query = [of_layer[0] for of_layer in streams] if any(len(of_layer) > 1 for of_layer in streams) else []
     decoder = [of_layer[1] for of_layer in streams if len(of_layer) > 1] if query else [first for (first,) in streams]
     parts: list[tuple[Part, list[Tensor]]] = [("decoder", decoder), ("query", query), ("cross", cross)]

@@ -36,7 +36,7 @@ class Attribution:
     """Integrated gradients of an output's log-probability."""
 
     attributions: NDArray[np.float32]
-    """A value for each token read; they add up to what the output gains from the whole text: in nats, or of a score."""
+    """A value for each token read; their sum is the output's gain from the whole text, in nats, or of a score."""
     error: float
     """The difference between that gain and the sum: gradients are taken at a few points only."""
 
@@ -44,7 +44,7 @@ class Attribution:
 def occlusion(model: EncoderDecoder[Any], batch: Batch) -> Float[Tensor, "target_time source_time"]:
     """Returns how many nats each target token's log-probability falls when each source token is hidden, for one pair.
 
-    All target tokens are given, so what falls is the model's belief in this output.
+    All target tokens are given, so the fall is that of the model's belief in this output.
     """
     return drops_of(partial(_log_probabilities, model, batch), batch.source)
 
@@ -83,7 +83,7 @@ def gradients_of(outputs: Outputs, text: Tokens, steps: int = STEPS) -> Attribut
 
 
 def rank_correlation(first: NDArray[np.floating], second: NDArray[np.floating]) -> float | None:
-    """Spearman's rank correlation, from -1 to 1; None if either is all of one value, or there are fewer than three."""
+    """Returns Spearman's rank correlation, -1 to 1; None if either is constant, or of fewer than three values."""
     if len(first) < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
     return float(np.corrcoef(_ranks(first), _ranks(second))[0, 1])
@@ -91,9 +91,9 @@ def rank_correlation(first: NDArray[np.floating], second: NDArray[np.floating]) 
 
 def _ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
     """Returns ranks in rising order, averaged over equal values."""
-    found, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    assert len(found) == len(counts)
-    return (np.cumsum(counts) - (counts - 1) / 2)[places]
+    distinct, indices, counts = np.unique(values, return_inverse=True, return_counts=True)
+    assert len(distinct) == len(counts)
+    return (np.cumsum(counts) - (counts - 1) / 2)[indices]  # mean rank of each distinct value, [values]
 
 
 def _log_probabilities(
@@ -114,9 +114,9 @@ def _log_probabilities(
 def hidden_in_part(
     tables: Sequence[nn.Embedding], keep: Callable[[], Float[Tensor, "rows time"]], end: int
 ) -> Iterator[None]:
-    """While open, tables of embeddings give vectors between that of the end token (0) and a token's own (1).
+    """While open, makes embedding tables give vectors between the end token's (0) and a token's own (1).
 
-    `keep` is asked at each call, and tells of the tokens in the order in which the table is given them.
+    `keep` is called with each call of a table, and has a value for each token in the table's order.
     """
 
     def hide(table: nn.Embedding, _: object, embedded: Tensor) -> Tensor:

@@ -14,12 +14,12 @@ STYLE_SHEET = "page.css"
 
 @cache
 def style_sheet() -> str:
-    """The style sheet of the pages."""
+    """Returns the style sheet of the pages."""
     return (resources.files("transduce.analysis") / "pages" / STYLE_SHEET).read_text(encoding="utf-8")
 
 
 def palettes() -> str:
-    """The part of the style sheet that names colours, for light and for dark screens."""
+    """Returns the part of the style sheet that names colours, for light and for dark screens."""
     text, blocks = style_sheet(), []
     for name in (":root", "@media (prefers-color-scheme: dark)"):
         start = text.index(f"\n{name} {{") + 1
@@ -29,25 +29,25 @@ def palettes() -> str:
 
 @cache
 def colours() -> dict[str, str]:
-    """The colours of light pages by the names of their variables; a map has several, with commas between."""
+    """Returns the colours of light pages by the names of their variables; a map has several, with commas between."""
     lines = (line.strip().partition(": ") for line in palettes().partition("@media")[0].splitlines())
     return {name[2:]: value.rstrip(";") for name, _, value in lines if value.startswith("#")}
 
 
 def runs() -> list[str]:
-    """Colours that distinguish runs, series and measures, in their order."""
+    """Returns colours that distinguish runs, series and measures, in their order."""
     return [value for name, value in colours().items() if name.startswith("run-")]
 
 
 def colour_map(name: str) -> "LinearSegmentedColormap":
-    """The map of a page's heat maps: sequential or diverging; the one that diverges begins with the lowest value."""
+    """Returns the map of heat maps, sequential or diverging; the latter begins with the lowest value."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list(name, colours()[name].split(", "))
 
 
 def figure_style() -> dict[str, Any]:
-    """Settings of matplotlib for figures that look as the pages do."""
+    """Returns settings of matplotlib for figures that look like the pages."""
     from cycler import cycler
 
     named = colours()
@@ -72,7 +72,7 @@ def figure_style() -> dict[str, Any]:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """A context, or decorator, in which figures have the design."""
+    """Makes a context, or decorator, in which figures have the design."""
     from matplotlib import rc_context
 
     with rc_context(cast(Any, figure_style())):

@@ -37,7 +37,7 @@ PER_TOKEN = 0.16  # inches of a heat map
 
 @styled()
 def draw_look(look: Findings) -> Figure:
-    """Attention of every layer (the mean of its heads), confidence, leave-out, and the search."""
+    """Draws the attention of every layer (the mean of its heads), confidence, leave-out, and the search."""
     of_source = [] if look.source is None else look.source.tokens
     longest = max(len(of_source), len(look.read))
     columns = 3
@@ -48,11 +48,12 @@ def draw_look(look: Findings) -> Figure:
     heights += [_height_of(look)] if look.search is not None else []
     figure = Figure(figsize=(columns * size + 0.6, sum(heights) + 0.4 * len(heights)), layout="constrained")
     grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
-    for number, one in enumerate(look.attention):
+    for number, attention in enumerate(look.attention):
         axes = figure.add_subplot(grid[number // columns, number % columns])
-        image = heat_map(axes, one.weights.mean(0), *_tokens(look, one))
+        image = heat_map(axes, attention.weights.mean(0), *_tokens(look, attention))
         figure.colorbar(image, ax=axes, shrink=0.6, pad=0.02).ax.tick_params(labelsize=6)
-        axes.set_title(f"{TITLES[one.part]}, layer {one.layer + 1}, mean of {len(one.weights)} heads", fontsize=8)
+        title = f"{TITLES[attention.part]}, layer {attention.layer + 1}, mean of {len(attention.weights)} heads"
+        axes.set_title(title, fontsize=8)
     row = map_rows
     if look.confidence:
         confidence_bars(figure.add_subplot(grid[row, :]), look.confidence)
@@ -76,8 +77,8 @@ def draw_look(look: Findings) -> Figure:
 
 @styled()
 def draw_training(runs: Sequence[Curves]) -> Figure:
-    """Losses, perplexity, BLEU, learning rate, speed and gradient norm of runs beside each other, then their other
-    figures."""
+    """Draws losses, perplexity, BLEU, learning rate, speed and gradient norm of runs beside each other, then their
+    other figures."""
     logged = dict.fromkeys(kind for run in runs for kind in run.series)
     usual = [kinds for kinds in PANELS if any(kind in logged for kind in kinds)]
     panels = usual + [[kind] for kind in logged if not any(kind in kinds for kinds in PANELS)]
@@ -88,14 +89,14 @@ def draw_training(runs: Sequence[Curves]) -> Figure:
     grid = figure.add_gridspec(max(rows, 1), 2)
     for number, kinds in enumerate(panels):
         is_last_of_odd = number == len(panels) - 1 and number % 2 == 0  # which is as wide as two
-        place = grid[number // 2, :] if is_last_of_odd else grid[number // 2, number % 2]
-        curves(figure.add_subplot(place), runs, kinds)
+        cell = grid[number // 2, :] if is_last_of_odd else grid[number // 2, number % 2]
+        curves(figure.add_subplot(cell), runs, kinds)
     return figure
 
 
 @styled()
 def draw_positions(positions: PositionVectors) -> Figure:
-    """The vectors, their dot products, and these by distance."""
+    """Draws the vectors, their dot products, and these by distance."""
     figure = Figure(figsize=(11, 3.6), layout="constrained")
     figure.suptitle(readable(positions.title), fontsize=10)
     vectors, products, by_distance = figure.subplots(1, 3)
@@ -111,7 +112,7 @@ def draw_positions(positions: PositionVectors) -> Figure:
     return figure
 
 
-def _tokens(look: Findings, one: AttentionMap) -> tuple[list[str], list[str]]:
+def _tokens(look: Findings, attention: AttentionMap) -> tuple[list[str], list[str]]:
     """Returns the tokens that attend and the tokens attended to."""
     of_source = [] if look.source is None else look.source.tokens
     return {
@@ -119,7 +120,7 @@ def _tokens(look: Findings, one: AttentionMap) -> tuple[list[str], list[str]]:
         "decoder": (look.read, look.read),
         "query": (look.target.tokens, look.read),
         "cross": (look.read, of_source),
-    }[one.part]
+    }[attention.part]
 
 
 def _height_of(look: Findings) -> float:

@@ -105,7 +105,7 @@ class SearchTree:
 
 @dataclass(frozen=True)
 class Findings:
-    """A record of what a model did with one sentence or text."""
+    """A record of a model's work on one sentence or text."""
 
     model: str
     task: str
@@ -132,18 +132,18 @@ class Findings:
 
     def maps(self, part: Part) -> NDArray[np.float32]:
         """Returns the weights of a part, [layers, heads, queries, keys]; InputError if the model has none."""
-        found = [one.weights for one in self.attention if one.part == part]
-        if not found:
+        weights = [attention.weights for attention in self.attention if attention.part == part]
+        if not weights:
             raise InputError(f"the model has no {part} attention")
-        return np.stack(found)
+        return np.stack(weights)
 
     def to_dict(self) -> dict[str, Any]:
-        """All findings as numbers, lists and strings, which is what `transduce look -o FILE.json` writes."""
+        """Returns all findings as numbers, lists and strings, which `transduce look -o FILE.json` writes."""
         facts = self.facts()
-        return facts | {"attention": [one | {"weights": one["weights"].tolist()} for one in facts["attention"]]}
+        return facts | {"attention": [entry | {"weights": entry["weights"].tolist()} for entry in facts["attention"]]}
 
     def facts(self) -> dict[str, Any]:
-        """All findings with attention weights as arrays."""
+        """Returns all findings with attention weights as arrays."""
         facts = {name: getattr(self, name) for name in self.__dataclass_fields__}
         if self.occlusion is not None:
             facts["occlusion"] = {"drops": self.occlusion.drops.tolist(), "total": self.occlusion.total.tolist()}
@@ -153,7 +153,7 @@ class Findings:
 def _plain(value: Any) -> Any:
     """Turns dataclasses into dicts and small arrays into lists; attention keeps its arrays."""
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, AttentionMap):
         return {"part": value.part, "layer": value.layer, "weights": value.weights}
     if isinstance(value, np.ndarray):

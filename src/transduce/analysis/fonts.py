@@ -30,7 +30,7 @@ def save_figure(make: Callable[[], Figure], path: Path, **options: Any) -> str:
     """Saves a figure with fonts that have its letters, if the machine has some; options are those of `savefig`.
 
     Returns:
-        A line that says for which letters there is no font and what brings one; "" where nothing is missing.
+        A line that names letters without a font and a package with one; "" where nothing is missing.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph .* missing from font")  # a box is drawn in its place
@@ -80,13 +80,13 @@ def _fonts_for(letters: set[str]) -> list[tuple[str, str]]:
     ]
     candidates: list[tuple[bool, str, str, set[str]]] = []
     for entry in usual:
-        found = {letter for letter in letters if ord(letter) in _characters_of(entry.fname)}
-        if found:
-            candidates.append(("Sans" not in entry.name, entry.name, entry.fname, found))
+        covered = {letter for letter in letters if ord(letter) in _characters_of(entry.fname)}
+        if covered:
+            candidates.append(("Sans" not in entry.name, entry.name, entry.fname, covered))
     chosen = []
     rest = set(letters)
     while rest and candidates:
-        best = min(candidates, key=lambda one: (-len(one[3] & rest), one[0], one[1]))
+        best = min(candidates, key=lambda candidate: (-len(candidate[3] & rest), candidate[0], candidate[1]))
         if not best[3] & rest:
             break
         chosen.append((best[1], best[2]))

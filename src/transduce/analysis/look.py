@@ -1,4 +1,4 @@
-"""Looks at a model with one sentence or text: attention, search, confidence, and what its output depends on."""
+"""Looks at a model with one sentence or text: attention, search, confidence, and the sources of its output."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "
 
 @dataclass(frozen=True)
 class Look(Findings):
-    """A record of what a model did with one sentence or text; shows itself as a page in a notebook."""
+    """A record of a model's work on one sentence or text; shows itself as a page in a notebook."""
 
     def html(self) -> str:
         """Returns the page, which needs nothing else."""
@@ -108,7 +108,7 @@ def look_at_pair(
         model: its name.
         source: token ids without the end.
         target: likewise.
-        texts: what they spell.
+        texts: the texts of both.
         head: the attention that aligns; chosen on this pair where None.
         search: the search by which the target was found, if it was.
         batch: the pair, as the model reads it.
@@ -121,7 +121,7 @@ def look_at_pair(
     hidden = occlusion(network, batch).numpy()
     gradient = integrated_gradients(network, batch)
     cross = recorded.cross()
-    attended = torch.stack([one.weights[0].mean((0, 1)) for one in cross]).mean(0).cpu().numpy() if cross else None
+    attended = torch.stack([layer.weights[0].mean((0, 1)) for layer in cross]).mean(0).cpu().numpy() if cross else None
     totals = hidden.sum(0)[:-1]
     config = bundle.config
     return Look(
@@ -174,17 +174,17 @@ def confidence_in(
     of_chosen = log_probabilities.gather(1, log_probabilities.new_tensor(chosen, dtype=torch.long)[:, None])
     ranks = (log_probabilities > of_chosen).sum(1) + 1
     best, classes = log_probabilities.topk(min(RUNNERS_UP + 1, log_probabilities.shape[1]))
-    found = []
-    for i, one in enumerate(chosen):
-        others = [(p, t) for p, t in zip(best[i].exp().tolist(), classes[i].tolist(), strict=True) if t != one]
+    result = []
+    for i, token in enumerate(chosen):
+        others = [(p, t) for p, t in zip(best[i].exp().tolist(), classes[i].tolist(), strict=True) if t != token]
         alternatives = [RunnerUp(name(t), p) for p, t in others[:RUNNERS_UP]]
-        found.append(Confidence(name(one), float(of_chosen[i].exp()), int(ranks[i]), alternatives))
-    return found
+        result.append(Confidence(name(token), float(of_chosen[i].exp()), int(ranks[i]), alternatives))
+    return result
 
 
 def maps_of(attention: Sequence[RecordedAttention]) -> list[AttentionMap]:
     """Returns the attention weights of a single row."""
-    return [AttentionMap(one.part, one.layer, one.weights[0].cpu().numpy()) for one in attention]
+    return [AttentionMap(recorded.part, recorded.layer, recorded.weights[0].cpu().numpy()) for recorded in attention]
 
 
 def direction_of(language: str) -> Direction:
@@ -198,7 +198,7 @@ def words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:
 
 
 def _words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[range]:
-    texts = [tokenizer.decode(tokens[: place + 1]) for place in range(len(tokens))]
+    texts = [tokenizer.decode(tokens[: index + 1]) for index in range(len(tokens))]
     starts = [start for start, _ in words(texts[-1])] if texts else []
     if len(starts) > len(texts[-1].split() if texts else ()):  # a script without spaces, whose texts only grow
         sizes = [0, *(len(text.rstrip()) for text in texts)]
@@ -224,7 +224,7 @@ def _alignment(
     source, target = list(source), list(target)
     head = head or choose_head(bundle, [(source, target)])
     of_source, of_target = bundle.tokenizers.source, bundle.tokenizers.target
-    places = places_of(recorded.cross(), head, 0, len(source), len(target))
-    links: Links = link_words(places, linked_words(of_source, source), linked_words(of_target, target))
+    positions = places_of(recorded.cross(), head, 0, len(source), len(target))
+    links: Links = link_words(positions, linked_words(of_source, source), linked_words(of_target, target))
     both = (word_texts(of_source.decode(source)), word_texts(of_target.decode(target)))
     return WordAlignment(head.layer, head.head, head.shift, *both, sorted(links))

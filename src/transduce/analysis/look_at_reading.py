@@ -32,22 +32,22 @@ NOTHING = Told("", [], [], None)
 """The result of an encoder that only reads."""
 
 
-def look_at_reading(bundle: ModelBundle, model: str, text: str, row: tuple[Ids, Ids | None], told: Told) -> Look:
+def look_at_reading(bundle: ModelBundle, model: str, text: str, row: tuple[Ids, Ids | None], result: Told) -> Look:
     """Looks at a model that reads a text, or two.
 
     Args:
         bundle: the model, in float32.
         model: its name.
-        text: what the row spells.
+        text: the text of the row.
         row: ids without special tokens.
-        told: the model's result for it.
+        result: the model's result for it.
     """
     network, special = bundle.reader, bundle.special
     batch = make_text_batch([row], special).to(bundle.device)
     (attention,) = record_reading(network, batch).attention
     occlusion = gradient = agreement = None
-    if told.chosen is not None:
-        outputs = outputs_of_text(network, batch, special.target_eos, told.chosen)
+    if result.chosen is not None:
+        outputs = outputs_of_text(network, batch, special.target_eos, result.chosen)
         occlusion = Occlusion(drops_of(outputs, batch.tokens).numpy())
         gradient = gradients_of(outputs, batch.tokens)
         tokens = batch.tokens[0].cpu().numpy()
@@ -58,12 +58,12 @@ def look_at_reading(bundle: ModelBundle, model: str, text: str, row: tuple[Ids, 
         model=model,
         task=bundle.config.task,
         source=TokenText(text, bundle.tokenizers.target.pieces(batch.tokens[0].tolist()), direction),
-        target=TokenText(told.text, told.tokens, direction),
+        target=TokenText(result.text, result.tokens, direction),
         read=[],
         attention=maps_of(attention),
-        confidence=told.confidence,
+        confidence=result.confidence,
         occlusion=occlusion,
         gradient=gradient,
         agreement=agreement,
-        unit=told.unit,
+        unit=result.unit,
     )

@@ -46,11 +46,11 @@ def show_mask(mask: AttentionMask | None, queries: int = 1, row: int = 0, head: 
     """
     if mask is None:
         return MaskPicture([[True] * queries] * queries)
-    one = mask[min(row, len(mask) - 1), min(head, mask.shape[1] - 1)]
-    if len(one) == 1:
-        one = one.expand(queries, -1)
-    if max(one.shape) > LARGEST:
+    chosen = mask[min(row, len(mask) - 1), min(head, mask.shape[1] - 1)]
+    if len(chosen) == 1:
+        chosen = chosen.expand(queries, -1)
+    if max(chosen.shape) > LARGEST:
         raise InputError(
-            f"a mask of {len(one)} queries and {one.shape[1]} keys; pictures have {LARGEST} of each at most"
+            f"a mask of {len(chosen)} queries and {chosen.shape[1]} keys; pictures have {LARGEST} of each at most"
         )
-    return MaskPicture(one.tolist())
+    return MaskPicture(chosen.tolist())

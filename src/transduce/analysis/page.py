@@ -14,7 +14,7 @@ from transduce.analysis.design import style_sheet
 LOOK = ("common.js", "output.js", "heatmap.js", "attention.js", "search.js", "leave_out.js", "look.js")
 TRAINING = ("common.js", "training.js")
 
-# Nothing may be loaded, not even from the page's own folder; what the page needs is in it.
+# Nothing may be loaded, not even from the page's own folder; the page holds all that it needs.
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
     "base-uri 'none'; form-action 'none'"
@@ -60,7 +60,7 @@ DRAWN = """\
 
 
 def render_look(facts: dict[str, Any]) -> str:
-    """The page that shows how a model made one output: confidence, attention, search and leave-out.
+    """Returns the page that shows how a model made one output: confidence, attention, search and leave-out.
 
     facts: JSON-like values, save for the weights of `attention`, arrays [heads, queries, keys].
     """
@@ -69,13 +69,13 @@ def render_look(facts: dict[str, Any]) -> str:
 
 
 def render_training(facts: dict[str, Any]) -> str:
-    """The page that shows the training curves of one or several runs."""
+    """Returns the page that shows the training curves of one or several runs."""
     names = ", ".join(run["name"] for run in facts["runs"])
     return _document(f"{names}: training", TRAINING, facts)
 
 
 def render_positions(title: str, drawing: str) -> str:
-    """The page that shows position encodings: a drawing in SVG, which needs no script."""
+    """Returns the page that shows position encodings: a drawing in SVG, which needs no script."""
     body = DRAWN.format(
         kind="Position encodings",
         title=_text(title),
@@ -96,7 +96,7 @@ def _page(title: str, body: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Text between elements. A folder's name may have bytes that are no UTF-8, which a file in UTF-8 cannot hold."""
+    """Escapes text between elements. A folder's name may have bytes that are no UTF-8, which the page cannot hold."""
     return html.escape(text.encode("utf-8", "replace").decode())
 
 
@@ -105,13 +105,13 @@ def _file(name: str) -> str:
 
 
 def _json(facts: dict[str, Any]) -> str:
-    """JSON in ASCII that no text in it can end early: a script element ends at `</script`, whatever is around it."""
+    """Writes JSON in ASCII that no text in it can end early: a script element ends at any `</script`."""
     text = json.dumps(_finite(facts), allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _finite(value: Any) -> Any:
-    """The value with None in place of NaN and infinities, which JSON does not have."""
+    """Returns the value with None in place of NaN and infinities, which JSON does not have."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -120,7 +120,7 @@ def _finite(value: Any) -> Any:
 
 
 def _attention(entry: dict[str, Any]) -> dict[str, Any]:
-    """The weights of one layer as text: 16 bits are finer than any colour, and a third of the decimals' length."""
+    """Returns the weights of one layer as text: 16 bits are finer than any colour, and a third as long as decimals."""
     weights = np.nan_to_num(np.asarray(entry["weights"], dtype=np.float32)).clip(0, 1)
     _, queries, keys = weights.shape
     levels = np.rint(weights * 65535).astype("<u2")

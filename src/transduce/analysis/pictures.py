@@ -55,7 +55,7 @@ class Pictures:
 
 
 def _draw(make: "Callable[[], Figure]", path: Path, form: str) -> str:
-    """Saves a figure, with fewer dots to the inch where it is too large to be drawn."""
+    """Saves a figure, with fewer dots per inch where it is too large to be drawn."""
     from transduce.analysis.fonts import save_figure
 
     width, height = (float(side) for side in make().get_size_inches())
@@ -72,7 +72,7 @@ def check_ending(path: str | Path) -> Path:
 
 
 def training_pictures(runs: "list[Curves]") -> Pictures:
-    """The curves of runs beside each other."""
+    """Makes pictures of the curves of runs beside each other."""
     from transduce.analysis.training_log import to_dict
 
     def html() -> str:
@@ -89,7 +89,7 @@ def training_pictures(runs: "list[Curves]") -> Pictures:
 
 
 def position_pictures(positions: "PositionVectors") -> Pictures:
-    """Pictures of position encodings and their similarity."""
+    """Makes pictures of position encodings and their similarity."""
     from transduce.analysis.figures import draw_positions
 
     def html() -> str:

@@ -86,7 +86,7 @@ def _confusion(labels: Sequence[str], counts: NDArray[np.integer], size: float) 
         axes.text(column, row, f"{counts[row, column]:,}", ha="center", va="center", color=colour, fontsize=8)
     axes.set_xticks(range(len(labels)), [readable(label) for label in labels], rotation=45, ha="right")
     axes.set_yticks(range(len(labels)), [readable(label) for label in labels])
-    axes.set_xlabel("told")
+    axes.set_xlabel("predicted")
     axes.set_ylabel("true")
     figure.colorbar(image, label="share of the true class")
     return figure
@@ -94,27 +94,27 @@ def _confusion(labels: Sequence[str], counts: NDArray[np.integer], size: float) 
 
 def confidence_bars(axes: Axes, tokens: Sequence[Confidence]) -> None:
     """Draws the probability of each token of an output, and its likeliest rival's."""
-    places = np.arange(len(tokens))
-    axes.bar(places, [one.probability for one in tokens], 0.8, color=runs()[0], label="the output's token")
-    rivals = [one.alternatives[0].probability if one.alternatives else 0.0 for one in tokens]
-    axes.plot(places, rivals, linestyle="none", marker="_", markersize=9, color=runs()[1], label="the likeliest other")
-    axes.set_xticks(places, [readable(one.token) for one in tokens], rotation=90, fontsize=7)
+    x = np.arange(len(tokens))
+    axes.bar(x, [token.probability for token in tokens], 0.8, color=runs()[0], label="the output's token")
+    rivals = [token.alternatives[0].probability if token.alternatives else 0.0 for token in tokens]
+    axes.plot(x, rivals, linestyle="none", marker="_", markersize=9, color=runs()[1], label="the likeliest other")
+    axes.set_xticks(x, [readable(token.token) for token in tokens], rotation=90, fontsize=7)
     axes.set_ylim(0, 1)
     axes.set_ylabel("probability")
-    axes.legend(frameon=False, fontsize=7, loc="lower right", bbox_to_anchor=(1, 1), ncols=3)  # above what it names
+    axes.legend(frameon=False, fontsize=7, loc="lower right", bbox_to_anchor=(1, 1), ncols=3)  # above the axes
 
 
 def side_by_side_bars(axes: Axes, measures: Mapping[str, NDArray[np.floating]], tokens: Sequence[str]) -> None:
     """Draws several measures of each token, each as a share of its own largest."""
     width = 0.8 / max(len(measures), 1)
     for number, (name, values) in enumerate(measures.items()):
-        places = np.arange(len(tokens)) + (number - (len(measures) - 1) / 2) * width
+        x = np.arange(len(tokens)) + (number - (len(measures) - 1) / 2) * width
         largest = float(np.abs(values).max(initial=0)) or 1.0
-        axes.bar(places, np.asarray(values) / largest, width, color=runs()[number], label=name)
+        axes.bar(x, np.asarray(values) / largest, width, color=runs()[number], label=name)
     axes.axhline(0, color=colours()["muted"], linewidth=0.6)
     axes.set_xticks(range(len(tokens)), [readable(token) for token in tokens], rotation=90, fontsize=7)
     axes.set_ylabel("share of the largest")
-    axes.legend(frameon=False, fontsize=7, loc="lower right", bbox_to_anchor=(1, 1), ncols=3)  # above what it names
+    axes.legend(frameon=False, fontsize=7, loc="lower right", bbox_to_anchor=(1, 1), ncols=3)  # above the axes
 
 
 def search_tree(axes: Axes, tree: SearchTree) -> None:
@@ -151,7 +151,7 @@ def search_tree(axes: Axes, tree: SearchTree) -> None:
 def curves(axes: Axes, shown: Sequence[Curves], kinds: Sequence[str]) -> None:
     """Draws series of these kinds over the updates, a colour for each run and a dash for each kind.
 
-    What there is one of, run or kind, the legend does not say: the axis does, or the figure's title.
+    The legend leaves out a single run or kind: the axis or the figure's title names it.
     """
     palette = runs()
     for number, run in enumerate(shown):
@@ -166,7 +166,7 @@ def curves(axes: Axes, shown: Sequence[Curves], kinds: Sequence[str]) -> None:
             axes.plot(series.x, series.y, dash, color=colour, label=label, marker=marker, markersize=3)
     axes.set_ylabel(kinds[0])
     axes.set_xlabel("updates")
-    axes.set_xlim(left=0)  # what comes before the first report is a part of the training too
+    axes.set_xlim(left=0)  # updates before the first report are part of the training too
     axes.grid()
     if len(axes.lines) > 1:
         axes.legend(fontsize=7)
@@ -197,7 +197,7 @@ def _heights(nodes: Sequence[Node]) -> dict[int, float]:
     stack = [(nodes[0], False)]
     while stack:
         node, are_children_placed = stack.pop()
-        below = sorted(children.get(node.id, []), key=lambda one: (order.index(one.state), -one.score))
+        below = sorted(children.get(node.id, []), key=lambda child: (order.index(child.state), -child.score))
         if not below:
             heights[node.id] = -float(lines)
             lines += 1

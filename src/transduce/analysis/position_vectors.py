@@ -1,4 +1,4 @@
-"""Vectors that tell a Transformer the positions of its tokens."""
+"""Vectors that encode the positions of a Transformer's tokens."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -47,8 +47,8 @@ def sinusoidal_positions(dim: int = DIM, positions: int = POSITIONS) -> Position
 def positions_of_model(model: nn.Module, name: str) -> PositionVectors:
     """Returns the positions of the first part of a model that has some; InputError for a model without.
 
-    Rotary positions are drawn as the cosines and sines that queries and keys are turned by: the products of these
-    are what a query and a key that are alike lose by their distance.
+    Rotary positions are drawn as the cosines and sines that queries and keys are turned by: their products show how a
+    query and an equal key lose similarity by their distance.
     """
     for module in model.modules():
         if isinstance(module, LearnedPositions):

@@ -38,8 +38,8 @@ def record_reading(model: EncoderModel, batch: TextBatch) -> RecordedReading:
         of_rows = [row for call in calls for row in call]  # a call may be for some of the rows
         for row, (weights, length) in enumerate(zip(of_rows, lengths, strict=True)):
             back = order[row, :length].argsort()
-            own = weights[:, :length, :length].index_select(1, back).index_select(2, back)
-            attention[row].append(RecordedAttention("encoder", layer, own[None].float()))
+            in_order = weights[:, :length, :length].index_select(1, back).index_select(2, back)
+            attention[row].append(RecordedAttention("encoder", layer, in_order[None].float()))
     return RecordedReading(attention, outputs)
 
 
@@ -68,10 +68,10 @@ def outputs_of_text(model: EncoderModel, text: TextBatch, end: int, chosen: Call
 
 @contextmanager
 def _numbered(table: nn.Embedding, tokens: Tokens) -> Iterator[tuple[Tokens, list[Tokens]]]:
-    """While open, an encoder can be given the numbers of tokens, row after row, and its table finds the tokens.
+    """While open, lets an encoder read the numbers of tokens, row after row, of which its table finds the tokens.
 
-    Yields the numbers, and a list to which the table adds those that it is given at each call: their order tells how an
-    encoder reads its tokens.
+    Yields the numbers, and a list to which the table adds those of each call: their order is that in which the encoder
+    reads its tokens.
     """
     numbers = torch.arange(tokens.numel(), device=tokens.device).view(tokens.shape)
     placed: list[Tokens] = []

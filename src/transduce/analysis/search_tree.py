@@ -44,7 +44,7 @@ class Node:
 
 
 class SearchTrace:
-    """Takes the steps of a beam search over one sentence, and records what each considered."""
+    """Takes the steps of a beam search over one sentence, and records the candidates of each."""
 
     def __init__(
         self, beam: Beam, pieces: Callable[[Sequence[int]], list[str]], decode: Callable[[Sequence[int]], str]
@@ -65,26 +65,26 @@ class SearchTrace:
         beam_per_group: int,
         end: int,
     ) -> Step[Any]:
-        """See `transduce.search.loop.take_step`, whose step this is."""
+        """Takes a step of `transduce.search.loop.take_step`, and records it."""
         step = take_plain_step(decoder, active, choose, rule, beam_per_group, end)
         candidates = step.candidates
         ends = candidates.tokens == end
         survivors = first_unfinished(ends, beam_per_group)[0, 0].tolist()
         rows, tokens = candidates.rows[0, 0].tolist(), candidates.tokens[0, 0].tolist()
-        found: list[int | None] = []
-        for place, (row, token, total, is_finished) in enumerate(
+        nodes: list[int | None] = []
+        for index, (row, token, total, is_finished) in enumerate(
             zip(rows, tokens, candidates.totals[0, 0].tolist(), step.are_finished[0, 0].tolist(), strict=True)
         ):
             if total == -torch.inf:  # there are fewer candidates
-                found.append(None)
+                nodes.append(None)
                 continue
             state: NodeState = (
-                "finished" if is_finished else "active" if place in survivors and token != end else "pruned"
+                "finished" if is_finished else "active" if index in survivors and token != end else "pruned"
             )
             tokens_so_far = self.tokens[self._of_rows[row]]
             text = self._decode(tokens_so_far if token == end else [*tokens_so_far, token])
-            found.append(self._add(self._of_rows[row], token, total, state, text))
-        self._of_rows = [ROOT if (node := found[place]) is None else node for place in survivors]
+            nodes.append(self._add(self._of_rows[row], token, total, state, text))
+        self._of_rows = [ROOT if (node := nodes[index]) is None else node for index in survivors]
         return step
 
     def mark_best(self, tokens: Sequence[int]) -> None:
@@ -105,8 +105,8 @@ class SearchTrace:
             parent, theirs = node, other.next_of(theirs)
 
     def next_of(self, node: int) -> int | None:
-        """The node after another in a search that follows a single hypothesis."""
-        after = {one.state: one.id for one in self.nodes if one.parent == node and one.state != "pruned"}
+        """Returns the node after another in a search that follows a single hypothesis."""
+        after = {child.state: child.id for child in self.nodes if child.parent == node and child.state != "pruned"}
         return after.get("finished", after.get("active"))
 
     def finished_nodes(self) -> list[Node]:

@@ -40,12 +40,12 @@ class Curves:
 
 def read_runs(runs: Sequence[str | Path]) -> list[Curves]:
     """Reads the curves of runs, by their folders, as far as they have come; InputError for a folder that is no run."""
-    found = []
+    curves = []
     for run in runs:
         if not (Path(run) / "log.jsonl").is_file():
             raise InputError(f"{run} is not the folder of a run that has begun: it has no log.jsonl")
-        found.append(read_curves(Path(run) / "log.jsonl", str(run)))
-    return found
+        curves.append(read_curves(Path(run) / "log.jsonl", str(run)))
+    return curves
 
 
 def read_curves(log: Path, name: str = "") -> Curves:
@@ -53,11 +53,11 @@ def read_curves(log: Path, name: str = "") -> Curves:
     finite is NaN. Raises DataError for other lines that are damaged."""
     points: dict[str, dict[int, float]] = {}
     lines = log.read_bytes().split(b"\n")
-    for number, line in enumerate(lines[:-1], 1):  # what comes after the last line's end is not complete
+    for number, line in enumerate(lines[:-1], 1):  # text after the last line's end is not complete
         try:
-            found = msgspec.json.decode(line, type=dict[str, Any])
-            for kind, value in _figures(found).items():
-                points.setdefault(kind, {})[int(found["update"])] = math.nan if value is None else float(value)
+            entry = msgspec.json.decode(line, type=dict[str, Any])
+            for kind, value in _figures(entry).items():
+                points.setdefault(kind, {})[int(entry["update"])] = math.nan if value is None else float(value)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError, TypeError, ValueError):
             raise DataError(f"{log}:{number}: damaged, not a line of a training log") from None
     in_order = {kind: dict(sorted(values.items())) for kind, values in points.items()}
@@ -65,7 +65,7 @@ def read_curves(log: Path, name: str = "") -> Curves:
 
 
 def to_dict(runs: Sequence[Curves]) -> dict[str, Any]:
-    """Curves as lists and strings."""
+    """Returns curves as lists and strings."""
     facts: dict[str, Any] = {"runs": msgspec.to_builtins(list(runs))}
     return facts
 
