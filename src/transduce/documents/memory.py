@@ -37,7 +37,7 @@ class Memory:
 
     @staticmethod
     def of(pairs: Iterable[tuple[Segment, Segment]]) -> "Memory":
-        """Makes a memory of pairs, but for those that are blank on a side."""
+        """Makes a memory of pairs, except those that are blank on a side."""
         return Memory(
             {source.one_line: (source, target) for source, target in pairs if source.one_line and target.one_line}
         )

@@ -144,7 +144,7 @@ def _vtt_blocks(lines: Sequence[_Line]) -> _Blocks:
 
 
 def _srt_blocks(lines: Sequence[_Line]) -> _Blocks:
-    """Yields blocks of SRT as most players read it: a text goes on to the next number or times, across empty lines."""
+    """Yields blocks of SRT as most players read it: a text extends to the next number or times, across empty lines."""
     begins = [number for number, line in enumerate(lines) if _TIMES.match(line.text)]
     for begin, next_begin in zip(begins, [*begins, len(lines)][1:], strict=True):
         end = next_begin

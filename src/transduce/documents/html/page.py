@@ -67,7 +67,7 @@ class HtmlText:
 
     start: int
     place: str
-    """For a person, beside the line: the name of an attribute."""
+    """Name of the attribute, for a person, to be shown after the line."""
     source: Segment
     write: Write
 

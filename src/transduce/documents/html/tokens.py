@@ -127,9 +127,7 @@ class Tokenizer:
         for match in _SCRIPT.finditer(self.page, start):
             sign = match[0].lower()
             if sign == "<!--":
-                in_comment = True
-                if self.page.startswith((">", "->"), match.end()):
-                    in_comment = False
+                in_comment = not self.page.startswith((">", "->"), match.end())
             elif sign == "-->":
                 in_comment = in_inner = False
             elif sign == "<script":

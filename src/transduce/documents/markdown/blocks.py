@@ -163,9 +163,7 @@ def cells(text: str, begin: int) -> list[tuple[str, Origins]]:
             continue
         row_cells.append(_cell(text, start, bar, begin))
         start = bar + 1
-    first, last = 0, len(row_cells)
-    if text[:1] == "|":
-        first = 1
+    first, last = 1 if text[:1] == "|" else 0, len(row_cells)
     if last > first and not row_cells[-1][0]:
         last -= 1
     return row_cells[first:last]
@@ -214,7 +212,7 @@ def _group(state: Any, line: int, match: re.Match[str]) -> Sequence[tuple[str, O
 
 
 def _hold(state: Any, line: int, stop: int, *texts: tuple[str, Origins]) -> bool:
-    """Makes a block of lines that are held, but for some texts."""
+    """Makes a block of held lines, with some texts in them to translate."""
     state.push("held", "", 0).map = [line, stop]
     for content, origins in texts:
         token = state.push("inline", "", 0)

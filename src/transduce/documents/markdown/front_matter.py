@@ -80,8 +80,7 @@ def _values(text: str, start: int, end: int, is_toml: bool) -> Iterator[Scalar]:
 
 def _block(text: str, start: int, end: int, indent: int) -> tuple[int, int]:
     """Returns the span of the lines after a key that are indented deeper than it."""
-    first = stop = start + 1
-    offset = start + 1
+    first = stop = offset = start + 1
     while offset < end:
         line_end = text.find("\n", offset, end)
         line_end = end if line_end < 0 else line_end

@@ -25,9 +25,9 @@ _DEFINITION = re.compile(r"""\[[^\[\]]++\]:[ \t]++<?\S*[./#]\w\S*(?:[ \t]++(?:"[
 _SIGN = re.compile(
     r"""
       (?P<box>\[[ xX]\](?=\s))                                   # of a task
-    | (?P<own>                                                 # signs that begin a block in a dialect
+    | (?P<dialect>                                             # signs that begin a block in a dialect
           (?P<first>[!?:;%^~=+/\\|$&])(?:(?P=first)++(?![\w~])|(?=\s))\s*+
-        | \#{1,6}(?=[^\W\d])                                   # a heading, but for its blank
+        | \#{1,6}(?=[^\W\d])                                   # a heading, except its blank
         | (?:[|+][\s|:+=-]*+)\Z                                # a line of a table
       )
     """,
@@ -228,13 +228,13 @@ def _with_lines(content: str, items: Sequence[RunItem]) -> list[RunItem]:
             held = Mark(content[start:end], shown=" ".join(content[start:end].split()))
             line[skipped:] = [RunItem(held, start, end, is_text=True)]
     signs = [_sign(line, number) for number, line in enumerate(lines)]
-    is_list = any(sign is not None and sign["own"] is not None and sign["own"][0] in ":|+" for sign in signs)
-    is_own = [is_list or _is_own(line, sign) for line, sign in zip(lines, signs, strict=True)]
+    is_list = any(sign is not None and sign["dialect"] is not None and sign["dialect"][0] in ":|+" for sign in signs)
+    are_apart = [is_list or _is_apart(line, sign) for line, sign in zip(lines, signs, strict=True)]
     merged: list[RunItem] = []
     for number, (line, sign) in enumerate(zip(lines, signs, strict=True)):
         if number:
             soft, *line = line
-            is_apart = is_own[number] or is_own[number - 1]
+            is_apart = are_apart[number] or are_apart[number - 1]
             assert isinstance(soft.part, Mark)
             if soft.part.pair != SOFT:
                 merged.append(soft)
@@ -259,8 +259,8 @@ def _sign(line: Sequence[RunItem], number: int) -> re.Match[str] | None:
     return None if match is None or (number and match["box"]) else match
 
 
-def _is_own(line: Sequence[RunItem], sign: re.Match[str] | None) -> bool:
+def _is_apart(line: Sequence[RunItem], sign: re.Match[str] | None) -> bool:
     """Returns True if a line is no part of the sentence about it: it begins with a dialect's sign, or has no text."""
     if any(item.is_text for item in line):
         return True
-    return (sign is not None and sign["own"] is not None) or not any(is_text(item.part) for item in line)
+    return (sign is not None and sign["dialect"] is not None) or not any(is_text(item.part) for item in line)

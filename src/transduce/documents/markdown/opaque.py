@@ -206,8 +206,7 @@ def _template_tag(searched: _Text, start: int, opening: str) -> tuple[int, int]:
     if end < 0:
         return start, 0
     if sign == "{:":
-        end = searched.find("}", end, len(text)) + 1
-        return start, end
+        return start, searched.find("}", end, len(text)) + 1
     inner = text.rfind(sign, start + len(opening), end)
     if inner > 0 and "`" not in text[inner - 1 : inner]:
         start = inner

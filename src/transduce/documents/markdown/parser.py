@@ -197,7 +197,7 @@ def _noting_origins(name: str, rule: Rule) -> Rule:
 
 
 def _origins(state: Any, token: Any, name: str) -> Origins:
-    """Returns where the lines of a text are, each of which ends where the file's does, but for blanks."""
+    """Returns the origins of the lines of a text, which end where the file's lines do, except for blanks."""
     origins, size = [], 0
     for number, content in enumerate(token.content.split("\n"), token.map[0]):
         begin = state.bMarks[number] + state.tShift[number]

@@ -264,6 +264,5 @@ def _with_tags(parts: Sequence[Part]) -> Iterator[Part]:
     """Yields the parts with HTML tags for emphasis, which may stand beside any character."""
     for part in parts:
         if isinstance(part, Mark) and part.kind != "alone" and part.raw in _EMPHASIS:
-            yield replace(part, raw=f"<{'/' * (part.kind == 'close')}{_EMPHASIS[part.raw]}>")
-        else:
-            yield part
+            part = replace(part, raw=f"<{'/' * (part.kind == 'close')}{_EMPHASIS[part.raw]}>")
+        yield part

@@ -20,7 +20,7 @@ _UNSEEN = re.compile("[\u00a0\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff\ud800-
 
 
 def read_android(data: bytes, name: str, wanted: Languages) -> Document:
-    """Reads the texts of all strings, but for those that are not translatable or refer to others.
+    """Reads the texts of all strings, except those that are not translatable or refer to others.
 
     Raises InputError for XML that is something else.
     """

@@ -69,8 +69,7 @@ def _decoded(file: TextFile, raw: str, start: int) -> str:
     if "\\" not in raw:
         return raw[1:-1]
     try:
-        text: str = require("openstep_plist").loads(raw)
-        return joined_halves(text)
+        return joined_halves(require("openstep_plist").loads(raw))
     except Exception as error:  # its ParseError, and half of a character
         reason = " ".join(str(error).split())[:100]
         raise InputError(f"{file.name}: {file.where(start)}: {raw[:40]} cannot be read ({reason})") from None

@@ -164,7 +164,7 @@ def parse_json(file: TextFile) -> Json:
 
 
 def strings_of(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
-    """Yields all strings in a value, in their order, but for names."""
+    """Yields all strings in a value, in their order, except names."""
     waiting = [(path, value)]
     while waiting:
         path, value = waiting.pop()

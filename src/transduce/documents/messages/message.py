@@ -26,7 +26,7 @@ _MORE_FORMS = {
     "two few many": "br ga gv",
     "zero two few many": "ar cy",
 }
-"""Languages by their plural forms beside `one` and `other` (CLDR), but for those of fractions and millions."""
+"""Languages by their plural forms beside `one` and `other` (CLDR), except those of fractions and millions."""
 PLURAL_FORMS = frozenset(["zero", "one", "two", "few", "many", "other"])
 """Categories of plurals in CLDR."""
 

@@ -83,9 +83,8 @@ def _decoded(file: TextFile, raw: str, start: int) -> str:
         other = match["other"] or ""
         return _ESCAPES.get(other, other.strip("\r\n"))
 
-    text = _ESCAPE.sub(character, raw)
     try:
-        return joined_halves(text)
+        return joined_halves(_ESCAPE.sub(character, raw))
     except UnicodeDecodeError:
         raise InputError(f"{file.name}: {file.where(start)}: half of a character (\\ud800 to \\udfff)") from None
 

@@ -82,7 +82,7 @@ class _Collection:
 
 
 def _scalars(file: TextFile) -> Iterator[_Scalar]:
-    """Yields all scalars, in their order, but for aliases: what they refer to is there once."""
+    """Yields all scalars, in their order, except aliases: what they refer to is there once."""
     yaml, _, _ = _loader()
     opened: list[_Collection] = []
     number = 0
@@ -152,7 +152,7 @@ class _Rewriting(Edit):
 def _rewriting(file: TextFile, scalar: _Scalar, text: str) -> _Rewriting:
     raw = file.text[scalar.start : scalar.end]
     end = scalar.end
-    written: str | None
+    written: str | None = None
     if scalar.style in ("|", ">"):
         written = written_like(raw, scalar.style, scalar.text, text)
         if written is None:
@@ -161,8 +161,6 @@ def _rewriting(file: TextFile, scalar: _Scalar, text: str) -> _Rewriting:
         written = text
     elif scalar.style != '"' and text.isprintable():
         written = "'" + text.replace("'", "''") + "'"
-    else:
-        written = None
     is_ascii = raw.isascii() and not scalar.text.isascii()
     comment = _COMMENT.match(raw) if scalar.style in ("|", ">") else None
     in_quotes = double_quoted(text, is_ascii) + (comment["comment"] if comment is not None else "")

@@ -119,7 +119,7 @@ class _Paragraph:
             yield Mark(raw, shown=element.text.strip())
 
     def _blank(self, element: Element, raw: str) -> Mark:
-        """Returns the mark of an element of white space: it breaks the text, but for a blank or two."""
+        """Returns the mark of an element of white space: it breaks the text, except a blank or two."""
         count = prefixed(element.attributes, "c") or "1"
         is_wide = element.name != "s" or not count.isdecimal() or int(count[:9]) > 2
         return Mark(raw, shown=" ", breaks=is_wide)

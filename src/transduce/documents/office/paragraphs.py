@@ -137,7 +137,7 @@ class Paragraph:
         return counts.most_common(1)[0][0] if counts else ""
 
     def _own(self, content: Sequence[Element | Token], *skipped: str) -> Iterator[Element]:
-        """Yields the elements of the paragraph's own content, at any depth, but for some names."""
+        """Yields the elements of the paragraph's own content, at any depth, except some names."""
         for child in content:
             if isinstance(child, Element) and child.name not in _OTHERS and child.name not in skipped:
                 yield child

@@ -224,9 +224,8 @@ class _Restoring:
         held = {cluster.shown for cluster in self.clusters}
         held |= {self.marks[member.number].shown for cluster in self.clusters for member in cluster.members}
         copies = {normalised(shown): shape_of(shown) for shown in held if shape_of(shown) or not shown.isalnum()}
-        copies = {
-            shown: shape for shown, shape in [*copies.items(), (STAND_IN, STAND_IN)] if shown not in self.free_text
-        }
+        copies[STAND_IN] = STAND_IN
+        copies = {shown: shape for shown, shape in copies.items() if shown not in self.free_text}
         again = occurrences(self.output, copies, is_exact=False)
         spans = [span for span in self.tokens if self._is_made_up(*span)]
         for shown, matches in again.items():

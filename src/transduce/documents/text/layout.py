@@ -9,7 +9,7 @@ from transduce.documents.sentences import WINDOW, ends_sentence
 
 COLUMN = 3
 """Blanks in a row that set the text after them apart, as a tab does; two are a typing error, or follow a sentence."""
-_BLANKS = re.compile(r"(\A\s++|[^\S ]\s*+| \s++| \Z)")  # but for single blanks between words
+_BLANKS = re.compile(r"(\A\s++|[^\S ]\s*+| \s++| \Z)")  # except single blanks between words
 _LINE_END = re.compile(r"\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 

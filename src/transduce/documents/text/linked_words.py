@@ -183,9 +183,8 @@ def _share_out(sources_of: list[set[int]], count: int) -> None:
             continue
         for neighbour, step in ((index + 1, -1), (index - 1, 1)):
             beside = sources_of[neighbour] if 0 <= neighbour < len(sources_of) else set()
-            free = [
-                source + step for source in sorted(beside) if 0 <= source + step < count and not linked[source + step]
-            ]
+            shifted = sorted(source + step for source in beside)
+            free = [source for source in shifted if 0 <= source < count and not linked[source]]
             if free:
                 linked[next(iter(sources))] -= 1
                 linked[free[0]] += 1

@@ -139,34 +139,36 @@ class _Placing:
         self._place(self.roots, whole)
         return [part for part in self._render(self.roots, whole) if part is not BEYOND]
 
-    def _place(self, nodes: Sequence[Node], room: Span) -> None:
+    def _place(self, nodes: Sequence[Node], bounds: Span) -> None:
         """Chooses the positions of marks that are beside each other, within a span."""
         for node in nodes:
             if node.opening is BEYOND or node.closing is BEYOND:  # from or to a break: the other marks are beside it
-                start, end = self._run(node, room, ()) or self._point(node, room, ())
-                node.place = (room[0] if node.opening is BEYOND else start, room[1] if node.closing is BEYOND else end)
-                room = (node.place[1], room[1]) if node.opening is BEYOND else (room[0], node.place[0])
+                start, end = self._run(node, bounds, ()) or self._point(node, bounds, ())
+                first = bounds[0] if node.opening is BEYOND else start
+                last = bounds[1] if node.closing is BEYOND else end
+                node.place = first, last
+                bounds = (last, bounds[1]) if node.opening is BEYOND else (bounds[0], first)
         taken: list[Span] = []  # in order
         inner = [node for node in nodes if node.opening is not BEYOND and node.closing is not BEYOND]
         pairs = [node for node in inner if node.closing is not None and self.source[node.start : node.end].strip()]
         for node in sorted(pairs, key=lambda node: (node.start - node.end, node.order)):  # the longest first
-            node.place = self._run(node, room, taken) or self._point(node, room, taken)
+            node.place = self._run(node, bounds, taken) or self._point(node, bounds, taken)
             if node.place[0] < node.place[1]:
                 insort(taken, node.place)
         placed = {id(node) for node in pairs}
         for node in inner:
             if id(node) not in placed:
-                node.place = self._line_end(node, room, taken) or self._point(node, room, taken)
+                node.place = self._line_end(node, bounds, taken) or self._point(node, bounds, taken)
                 if node.place[0] < node.place[1]:
                     insort(taken, node.place)
         for node in nodes:
             self._place(node.inside, node.place)
 
-    def _run(self, node: Node, room: Span, taken: Sequence[Span]) -> Span | None:
-        """Returns the run of words in the room that best matches those of the pair; None where none does."""
+    def _run(self, node: Node, bounds: Span, taken: Sequence[Span]) -> Span | None:
+        """Returns the run of words in the bounds that best matches those of the pair; None where none does."""
         inside = overlapping(self.source_words, (node.start, node.end))
-        rooms = overlapping(self.words, room)
-        linked = {word for source in inside for word in self.words_of.get(source, ()) if word in rooms}
+        candidates = overlapping(self.words, bounds)
+        linked = {word for source in inside for word in self.words_of.get(source, ()) if word in candidates}
         best, most = None, 0.0
         total, begin, last = 0.0, 0, -1
         for word in sorted(linked):
@@ -184,7 +186,7 @@ class _Placing:
         if best is None:
             return None
         start, end = self._without_punctuation(node, *best)
-        start, end = max(start, room[0]), min(end, room[1])
+        start, end = max(start, bounds[0]), min(end, bounds[1])
         return (start, end) if start < end else None
 
     def _weight(self, word: int, inside: range) -> float:
@@ -217,7 +219,7 @@ class _Placing:
             shorter -= 1
         return shorter if shorter > start else end
 
-    def _line_end(self, node: Node, room: Span, taken: Sequence[Span]) -> Span | None:
+    def _line_end(self, node: Node, bounds: Span, taken: Sequence[Span]) -> Span | None:
         """Returns the blank to be replaced by a line's end, as far on as in the source; None for other marks."""
         if not node.opening.shown.isspace():
             return None
@@ -230,7 +232,7 @@ class _Placing:
             )
             span = self._blanks[before if is_first else after]
             before, after = (before - 1, after) if is_first else (before, after + 1)
-            if room[0] < span[0] and span[1] < room[1] and not is_taken(taken, *span):
+            if bounds[0] < span[0] and span[1] < bounds[1] and not is_taken(taken, *span):
                 return span
         return None
 
@@ -240,28 +242,28 @@ class _Placing:
         blanks = [match.span() for match in re.finditer(r"\s+", self.text)]
         return [span for span in blanks if not is_taken(self.fixed_spans, *span)]
 
-    def _point(self, node: Node, room: Span, taken: Sequence[Span]) -> Span:
+    def _point(self, node: Node, bounds: Span, taken: Sequence[Span]) -> Span:
         """Returns an empty span for a mark, or for a pair without words: where its neighbour is."""
         after = bisect_left(self.source_words, (node.start, 0))  # the first word that does not begin before it
         next_character = self.source[node.end : node.end + 1]
         is_apart = self.source[node.start - 1 : node.start].isspace()
         before = range(after - 1, -1, -1)
         if not before:
-            offset = room[0]
+            offset = bounds[0]
         elif after == len(self.source_words) and not is_punctuation(next_character):
-            offset = room[1]
+            offset = bounds[1]
         elif is_apart and next_character.strip() and not is_punctuation(next_character):
             offset = self._beside(chain([after], before), is_bound_to_next=True)
         else:
             offset = self._beside(before, leaves_signs=is_punctuation(next_character))
-        offset = min(max(offset, room[0]), room[1])
+        offset = min(max(offset, bounds[0]), bounds[1])
         for spans in (self.fixed_spans, taken):  # never within a span
             span = span_about(spans, offset)
             offset = offset if span is None else span[1]
         blanks = self.text[offset : offset + 2]
         if is_apart and len(blanks) == 2 and blanks.isspace():
             offset += 1
-        offset = min(offset, room[1])
+        offset = min(offset, bounds[1])
         return offset, offset
 
     def _beside(self, sources: Iterable[int], is_bound_to_next: bool = False, leaves_signs: bool = False) -> int:
@@ -275,8 +277,8 @@ class _Placing:
                 return self._without_last_signs(start, end) if leaves_signs else end
         return 0
 
-    def _render(self, nodes: Sequence[Node], room: Span) -> Iterator[Part]:
-        done = room[0]
+    def _render(self, nodes: Sequence[Node], bounds: Span) -> Iterator[Part]:
+        done = bounds[0]
         for node in sorted(nodes, key=lambda node: (node.place[0], node.order)):
             start, end = max(node.place[0], done), max(node.place[1], done)
             yield from self._texts(done, start)
@@ -287,7 +289,7 @@ class _Placing:
                 yield node.opening
                 yield from self._render(node.inside, (start, end))
                 yield node.closing
-        yield from self._texts(done, room[1])
+        yield from self._texts(done, bounds[1])
 
     def _spaced(self, node: Node, start: int, end: int) -> Iterator[Part]:
         """Yields a single mark, with blanks about it where the source has them."""
