@@ -58,7 +58,7 @@ def is_within_character(text: str, offset: int) -> bool:
         or before == _JOINER
         or before in _LEADING
         or (unicodedata.combining(before) == _VIRAMA and before not in _NOT_JOINING and after.isalpha())
-        or (text[offset + 1 : offset + 2] in _SILENCING and offset + 1 < len(text) and SPELLED.match(after) is not None)
+        or (text[offset + 1 : offset + 2] in _SILENCING and SPELLED.match(after) is not None)
     )
 
 

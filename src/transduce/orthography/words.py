@@ -52,9 +52,8 @@ def has_words(text: str) -> bool:
 
 
 def words(text: str) -> list[Span]:
-    """Returns the spans of the words of a text, which white space divides; where a script without spaces is among them,
-    each character of it, each run of other letters, and punctuation with the word before it, or after it where it opens
-    something."""
+    """Returns the spans of words: runs between white space, but in runs with letters of a script without spaces each
+    such letter, each run of others, and punctuation with the word before it, or after it where it opens something."""
     spans: list[Span] = []
     for run in re.finditer(r"\S+", text):
         if UNSPACED.search(run[0]) is None:

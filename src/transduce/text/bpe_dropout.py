@@ -66,10 +66,10 @@ class BpeMerges:
     def segment(self, texts: Segmented, dropout: float, random: np.random.Generator) -> Segmented:
         """Returns the same texts, merges left out at that rate; at 0, as the tokenizer segments them."""
         symbols, begins, text = self._characters(texts)
-        word = np.cumsum(begins) - 1
+        word = np.cumsum(begins) - 1  # number of each symbol's word, [symbols]
         ids, word_of_id = self._merge(symbols, word, dropout, random)
         text_of_word = text[begins]
-        lengths = np.bincount(text_of_word[word_of_id], minlength=len(texts)).astype(np.int64)
+        lengths = np.bincount(text_of_word[word_of_id], minlength=len(texts)).astype(np.int64)  # [texts]
         return Segmented(ids, np.concatenate([[0], np.cumsum(lengths)]))
 
     def check(self, texts: Segmented) -> None:
@@ -79,13 +79,13 @@ class BpeMerges:
 
     def _characters(self, texts: Segmented) -> tuple[Ids, NDArray[np.bool_], Ids]:
         """Returns all texts in symbols that no merge has made, where among them words begin, and the text of each."""
-        counts = self._count[texts.ids]
+        counts = self._count[texts.ids]  # symbols of each token, [tokens]
         ends = np.cumsum(counts)
         total = int(ends[-1]) if len(ends) else 0
-        within = np.arange(total) - np.repeat(ends - counts, counts)
+        within = np.arange(total) - np.repeat(ends - counts, counts)  # index in its token, [symbols]
         symbols = self._symbols[np.repeat(self._first[texts.ids], counts) + within]
         text_of_token = np.repeat(np.arange(len(texts)), np.diff(texts.offsets))
-        text = np.repeat(text_of_token, counts)
+        text = np.repeat(text_of_token, counts)  # [symbols]
         begins = symbols == self._space  # no merge crosses a space or punctuation
         begins[:1] = True
         begins[1:] |= text[1:] != text[:-1]

@@ -40,21 +40,21 @@ def _pack(text: str, level: int, tokenizer: Tokenizer, longest: int) -> Iterator
     if level == len(LEVELS):
         yield 0, len(text)
         return
-    begin = end = room = 0
+    begin = end = left = 0
     spans = list(LEVELS[level](text))
     for (start, stop), count in zip(spans, _lengths([text[a:b] for a, b in spans], tokenizer), strict=True):
-        if begin < end and count > room:
+        if begin < end and count > left:
             yield begin, end
             begin = end
         if count > longest:
             for first, last in _pack(text[start:stop], level + 1, tokenizer, longest):
                 yield start + first, start + last
             begin = end = stop
-            room = 0
+            left = 0
         elif begin < end:
-            end, room = stop, room - count
+            end, left = stop, left - count
         else:
-            begin, end, room = start, stop, longest - count
+            begin, end, left = start, stop, longest - count
     if begin < end:
         yield begin, end
 

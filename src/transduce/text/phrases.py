@@ -68,21 +68,21 @@ class PhraseEncoder:
 
     @cached_property
     def continues(self) -> tuple[bool, ...]:
-        """For each token, True if it continues a word that the text before it ends in."""
+        """Truth values by token: True if it continues a word that the text before it ends in."""
         before = self.tokenizer.decode([self._letter])
         after = (self.tokenizer.decode([self._letter, token])[len(before) :] for token in range(len(self.tokenizer)))
         return tuple(_may_continue(text) for text in after)
 
     @cached_property
     def leaves_open(self) -> tuple[bool, ...]:
-        """For each token, True if another may continue the word, or the character, that it ends in."""
+        """Truth values by token: True if another may continue the word, or the character, that it ends in."""
         if not any(self.continues):
             return (False,) * len(self.tokenizer)
         return tuple(_may_be_continued(text[-1:]) for text in self._texts)
 
     @cached_property
     def precedes_no_letter(self) -> tuple[bool, ...]:
-        """For each token, True if a letter right after it would continue its word, or lack a space as after commas."""
+        """Truth values by token: True if a letter after it would continue its word, or lack a space as after commas."""
         return tuple(
             is_open or text.endswith(CLOSING) for is_open, text in zip(self.leaves_open, self._texts, strict=True)
         )

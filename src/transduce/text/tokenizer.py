@@ -404,12 +404,8 @@ class Tokenizer:
             encoding = self.backend.encode(text, add_special_tokens=False)
         result = []
         for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
-            if (
-                token == self.unknown or token in self._not_in_texts
-            ):  # the latter where a text spells "<pad>" and the like
-                result += [self._bytes[byte] for byte in text[start:stop].encode()]
-            else:
-                result.append(token)
+            is_spelled = token == self.unknown or token in self._not_in_texts  # the latter: "<pad>" in a text
+            result += [self._bytes[byte] for byte in text[start:stop].encode()] if is_spelled else [token]
         return result
 
     def _unknown_pieces(self, encoding: Encoding, text: str) -> list[tuple[str, int]]:
