@@ -98,7 +98,7 @@ def places_of(
             f"the model has no head {head.head} in a layer {head.layer} that attends to its source; delete {FILE} in "
             "its folder, so that one is chosen anew"
         )
-    weights = maps[head.layer].weights[row, head.head]
+    weights = maps[head.layer].weights[row, head.head]  # [targets and end, sources and end]
     positions = weights[head.shift : target_length + head.shift].argmax(-1).tolist()
     return [position if position < source_length else None for position in positions]
 

@@ -57,10 +57,10 @@ def integrated_gradients(model: EncoderDecoder[Any], batch: Batch, steps: int = 
 def drops_of(outputs: Outputs, text: Tokens) -> Float[Tensor, "outputs time"]:
     """Returns by how much each output falls when each token of a text, [1, time], is hidden."""
     time = text.shape[1]
-    keep = 1 - torch.eye(time, device=text.device)
+    keep = 1 - torch.eye(time, device=text.device)  # each row hides one token, [time, time]
     with torch.inference_mode():
-        plain = outputs(keep.new_ones(1, time))
-        hidden = torch.cat([outputs(rows) for rows in keep.split(ROWS_AT_ONCE)])
+        plain = outputs(keep.new_ones(1, time))  # with the whole text, [1, outputs]
+        hidden = torch.cat([outputs(rows) for rows in keep.split(ROWS_AT_ONCE)])  # [time, outputs]
     return (plain - hidden).T.cpu()
 
 
@@ -71,13 +71,13 @@ def gradients_of(outputs: Outputs, text: Tokens, steps: int = STEPS) -> Attribut
     gained = torch.zeros(time, device=text.device)
     with torch.enable_grad():
         for chosen in points.split(ROWS_AT_ONCE):
-            keep = chosen[:, None].expand(-1, time).clone().requires_grad_()
+            keep = chosen[:, None].expand(-1, time).clone().requires_grad_()  # [points, time]
             total = outputs(keep).sum()
             # Embeddings are linear in `keep`: this derivative is the gradient times the way from the hidden embedding.
             (gradient,) = torch.autograd.grad(total, keep)
             gained += gradient.sum(0) / steps
     with torch.inference_mode():
-        ends = outputs(torch.stack([torch.ones_like(gained), torch.zeros_like(gained)]))
+        ends = outputs(torch.stack([torch.ones_like(gained), torch.zeros_like(gained)]))  # [2, outputs]
         whole, nothing = ends.sum(1).tolist()
     return Attribution(gained.cpu().numpy(), abs(float(gained.sum()) - (whole - nothing)))
 
@@ -91,8 +91,7 @@ def rank_correlation(first: NDArray[np.floating], second: NDArray[np.floating]) 
 
 def _ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
     """Returns ranks in rising order, averaged over equal values."""
-    distinct, indices, counts = np.unique(values, return_inverse=True, return_counts=True)
-    assert len(distinct) == len(counts)
+    _, indices, counts = np.unique(values, return_inverse=True, return_counts=True)
     return (np.cumsum(counts) - (counts - 1) / 2)[indices]  # mean rank of each distinct value, [values]
 
 

@@ -80,8 +80,7 @@ def _fonts_for(letters: set[str]) -> list[tuple[str, str]]:
     ]
     candidates: list[tuple[bool, str, str, set[str]]] = []
     for entry in usual:
-        covered = {letter for letter in letters if ord(letter) in _characters_of(entry.fname)}
-        if covered:
+        if covered := {letter for letter in letters if ord(letter) in _characters_of(entry.fname)}:
             candidates.append(("Sans" not in entry.name, entry.name, entry.fname, covered))
     chosen = []
     rest = set(letters)

@@ -118,11 +118,11 @@ def look_at_pair(
     of_source, of_target = bundle.tokenizers.source, bundle.tokenizers.target
     source_tokens = of_source.pieces([*source, of_source.eos])
     target_tokens = of_target.pieces(batch.target_out[0].tolist())
-    hidden = occlusion(network, batch).numpy()
+    hidden = occlusion(network, batch).numpy()  # [target tokens, source tokens]
     gradient = integrated_gradients(network, batch)
     cross = recorded.cross()
     attended = torch.stack([layer.weights[0].mean((0, 1)) for layer in cross]).mean(0).cpu().numpy() if cross else None
-    totals = hidden.sum(0)[:-1]
+    totals = hidden.sum(0)[:-1]  # fall of the whole output, [source tokens]
     config = bundle.config
     return Look(
         model=model,
@@ -172,7 +172,7 @@ def confidence_in(
 ) -> list[Confidence]:
     """Returns the confidence of each choice among tokens, or classes, with these names."""
     of_chosen = log_probabilities.gather(1, log_probabilities.new_tensor(chosen, dtype=torch.long)[:, None])
-    ranks = (log_probabilities > of_chosen).sum(1) + 1
+    ranks = (log_probabilities > of_chosen).sum(1) + 1  # [choices]
     best, classes = log_probabilities.topk(min(RUNNERS_UP + 1, log_probabilities.shape[1]))
     result = []
     for i, token in enumerate(chosen):

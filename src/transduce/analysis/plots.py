@@ -79,7 +79,7 @@ def plot_confusion(labels: Sequence[str], counts: NDArray[np.integer], path: Pat
 def _confusion(labels: Sequence[str], counts: NDArray[np.integer], size: float) -> Figure:
     figure = Figure(figsize=(size + 1, size), layout="constrained")
     axes = figure.subplots()
-    shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)  # of each true class, [true, predicted]
     image = axes.imshow(shares, cmap=colour_map("sequential"), vmin=0, vmax=1)
     for row, column in np.ndindex(*counts.shape):
         colour = colours()["on-accent" if shares[row, column] > 0.55 else "ink"]

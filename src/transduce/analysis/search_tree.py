@@ -97,8 +97,7 @@ class SearchTrace:
         parent, theirs = ROOT, other.next_of(ROOT)
         while theirs is not None:
             token, step = other.tokens[theirs][-1], other.nodes[theirs]
-            node = self._child(parent, token)
-            if node is None:
+            if (node := self._child(parent, token)) is None:
                 total = self.nodes[parent].total + step.log_probability
                 node = self._add(parent, token, total, "greedy", step.text)
             self.nodes[node] = replace(self.nodes[node], greedy=True)
@@ -121,8 +120,7 @@ class SearchTrace:
         """Returns the nodes on the path of some tokens, as far as they are in the tree."""
         path, node = {ROOT}, ROOT
         for token in tokens:
-            child = self._child(node, token)
-            if child is None:
+            if (child := self._child(node, token)) is None:
                 break
             path.add(child)
             node = child
