@@ -1,4 +1,4 @@
-"""Writes a bundle as a package that Argos Translate installs and LibreTranslate serves, with the same tokens."""
+"""Exports a bundle as a package for Argos Translate and LibreTranslate, with the same tokens."""
 
 import shutil
 import tempfile
@@ -32,7 +32,7 @@ SEARCH = Beam(size=4, length_penalty=0.2, normalization="power")
 
 
 class ArgosCertificate(Settings, frozen=True):
-    """A record of what was compared when a package was made."""
+    """A record of the comparison made when a package was exported."""
 
     sentences: int
     """The number of sentences translated by the model, and by the package as Argos Translate does."""
@@ -64,20 +64,20 @@ def export_argos(
     texts: Sequence[str] | None = None,
     splitter: Path | None = None,
 ) -> ArgosCertificate:
-    """Writes the package, and compares what the model and the package make of sample sentences.
+    """Writes the package, and compares its translations of sample sentences with the model's.
 
     Args:
         model: the folder of a model or a run.
-        file: where to write; ends in .argosmodel, and must not exist.
-        quantization: how weights are stored.
+        file: the file to write; ends in .argosmodel, and must not exist.
+        quantization: the type in which weights are stored.
         texts: sentences to compare on (default: the model's own probes and random tokens).
-        splitter: what divides text into sentences: a model of MiniSBD (.onnx), or the folder of one of Stanza. Without
-            it Argos Translate downloads one when it first translates.
+        splitter: a sentence splitter to pack: a model of MiniSBD (.onnx), or the folder of one of Stanza. Without it
+            Argos Translate downloads one when it first translates.
 
     Raises:
-        InputError: where CTranslate2 or SentencePiece is not installed, where they cannot express the model or its
-            tokenizers (all reasons are listed), where its languages are not known, or where the file exists.
-        CheckpointError: where the model is not whole, or where the package tokenizes or writes text differently.
+        InputError: if CTranslate2 or SentencePiece is not installed, or does not support the model or its tokenizers
+            (all reasons are listed), if the model's languages are unknown, or if the file exists.
+        CheckpointError: if the model is damaged, or the package tokenizes or writes text differently.
     """
     libraries = [require_ctranslate2(), require_sentencepiece()]
     if file.suffix != ENDING:
@@ -120,7 +120,7 @@ def export_argos(
 
 
 def _check_splitter(splitter: Path) -> None:
-    """Raises InputError for a file that is no model of MiniSBD, or a folder that is none of Stanza."""
+    """Raises InputError for a file that is not a model of MiniSBD, or a folder that is not one of Stanza."""
     is_stanza = splitter.is_dir() and (splitter / "resources.json").is_file()
     if not is_stanza and not (splitter.suffix == ".onnx" and splitter.is_file()):
         raise InputError(
@@ -130,7 +130,7 @@ def _check_splitter(splitter: Path) -> None:
 
 
 def _check_exportable(model: Path, bundle: ModelBundle) -> None:
-    """Raises InputError, with all reasons, for a model that Argos Translate cannot run as it is."""
+    """Raises InputError, with all reasons, for a model that Argos Translate does not support."""
     source, target = bundle.tokenizers.source, bundle.tokenizers.target
     problems = [f"its source tokenizer: {problem}" for problem in what_cannot_be_written(source)]
     if source is not target and not {SPACE} & {piece[:1] for piece in target.pieces(range(len(target)))}:
@@ -162,22 +162,21 @@ def _metadata(bundle: ModelBundle) -> dict[str, Any]:
 def _check_same(bundle: ModelBundle, package: Path, lines: Sequence[str], file: Path) -> list[str]:
     """Returns the model's translations of lines, as Argos Translate shows such text.
 
-    Raises CheckpointError where the package divides a line into other tokens, or writes tokens of a translation
-    differently.
+    Raises CheckpointError if the package tokenizes a line or decodes a translation's tokens differently.
     """
     processor = _processor(package)
     source, target = bundle.tokenizers.source, bundle.tokenizers.target
     ids = {piece: number for number, piece in enumerate(source.pieces(range(len(source))))}
     divided = processor.encode(list(lines), out_type=str)
     for line, pieces, expected in zip(lines, divided, source.encode_batch(lines), strict=True):
-        found = [ids.get(piece, source.unknown) for piece in pieces]
-        if found != expected:
-            theirs, ours = _where_they_differ(source.pieces(found), source.pieces(expected))
+        their_ids = [ids.get(piece, source.unknown) for piece in pieces]
+        if their_ids != expected:
+            theirs, ours = _where_they_differ(source.pieces(their_ids), source.pieces(expected))
             raise CheckpointError(
                 f"{file} is not written: SentencePiece divides {line[:80]!r} into {theirs}, the model's tokenizer into "
                 f"{ours}; other sentences may be given to compare on"
             )
-    texts = [one.text for one in Translator(bundle).translate(lines, SEARCH)]
+    texts = [translation.text for translation in Translator(bundle).translate(lines, SEARCH)]
     for tokens in target.encode_batch(texts):
         written, expected_text = _write(processor, target.pieces(tokens)), _as_shown(target.decode(tokens))
         if written != expected_text:
@@ -188,15 +187,15 @@ def _check_same(bundle: ModelBundle, package: Path, lines: Sequence[str], file: 
 
 
 def _known_text(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
-    """Returns the text of tokens but the unknown ones, whose name in a text some tokenizers take for the token."""
+    """Returns the text of tokens without unknown ones, whose names some tokenizers would read as the token itself."""
     return tokenizer.decode(token for token in ids if token != tokenizer.unknown)
 
 
-def _where_they_differ(one: Sequence[str], other: Sequence[str]) -> tuple[str, str]:
-    """Returns a few tokens of two divisions of a text, from shortly before the first that differs."""
-    first = next(place for place, (a, b) in enumerate(zip_longest(one, other)) if a != b)
+def _where_they_differ(theirs: Sequence[str], ours: Sequence[str]) -> tuple[str, str]:
+    """Returns a few tokens of two tokenizations of a text, from shortly before the first that differs."""
+    first = next(index for index, (a, b) in enumerate(zip_longest(theirs, ours)) if a != b)
     shown = slice(max(first - 2, 0), first + 6)
-    return " ".join(one[shown]), " ".join(other[shown])
+    return " ".join(theirs[shown]), " ".join(ours[shown])
 
 
 def _translate(package: Path, lines: Sequence[str], compute_type: str) -> list[str]:

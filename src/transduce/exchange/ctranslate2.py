@@ -1,4 +1,4 @@
-"""Writes a bundle as a folder that CTranslate2 runs, which is kept only if it translates as the bundle does."""
+"""Exports a bundle to CTranslate2; the folder is kept only if it translates as the bundle does."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ from transduce.task_table import check_tool
 from transduce.verification import checksums
 
 POSITIONS = 4096
-"""The fewest rows of the position tables that ours does without; four times the longest source if that is more."""
+"""The fewest rows of position tables, which CTranslate2 needs; four times the longest source if that is more."""
 
 TOLERANCE = 1e-3  # nats an output, as for a bundle's probe
 SAMPLES = 32
@@ -38,18 +38,18 @@ GREEDY = Beam(size=1, length_penalty=1, max_ratio=1, max_extra=20)  # the penalt
 def export_ctranslate2(
     model: Path, folder: Path, quantization: Quantization = "float32", texts: Sequence[str] | None = None
 ) -> Export:
-    """Writes the folder, and compares what both models make of sample sentences.
+    """Writes the folder, and compares both models' translations of sample sentences.
 
     Args:
         model: the folder of a model or a run.
-        folder: where to write; must not exist.
-        quantization: how weights are stored.
+        folder: the folder to write; must not exist.
+        quantization: the type in which weights are stored.
         texts: sentences to compare on (default: the model's own probes and random tokens).
 
     Raises:
-        InputError: where CTranslate2 is not installed or cannot express the model (all reasons are listed), or where
-            the folder exists.
-        CheckpointError: where the model is not whole, or where an export in float32 does not translate as it does.
+        InputError: if CTranslate2 is not installed or does not support the model (all reasons are listed), or if the
+            folder exists.
+        CheckpointError: if the model is damaged, or if an export in float32 translates differently.
     """
     library = require_ctranslate2()
     check_absent(folder)
@@ -71,7 +71,7 @@ def export_ctranslate2(
 
 
 def load_exportable(model: Path, to: str = "CTranslate2") -> ModelBundle:
-    """Loads the bundle of a model or a run; InputError if CTranslate2 cannot express it (all reasons are listed)."""
+    """Loads the bundle of a model or a run; InputError if CTranslate2 does not support it (all reasons are listed)."""
     bundle = ModelBundle.load(model)
     check_tool(model, bundle.config.task, "translator")
     if problems := what_cannot_be_exported(bundle):
@@ -82,17 +82,17 @@ def load_exportable(model: Path, to: str = "CTranslate2") -> ModelBundle:
 def write_ctranslate2(
     bundle: ModelBundle, quantization: Quantization, samples: Sequence[list[int]], folder: Path, shown: Path
 ) -> tuple[int | None, Parity]:
-    """Writes CTranslate2's own files into a folder, and compares what both models make of samples.
+    """Writes CTranslate2's files into a folder, and compares both models' translations of samples.
 
     Args:
-        bundle: an exportable one.
-        quantization: how weights are stored.
+        bundle: an exportable bundle.
+        quantization: the type in which weights are stored.
         samples: token ids of sentences.
-        folder: where to write.
-        shown: what errors call it.
+        folder: the folder to write to.
+        shown: the path that errors name.
 
-    Returns the most tokens of a source or an output, if there is a limit, and the comparison. Raises CheckpointError
-    where an export in float32 does not translate as the bundle does.
+    Returns the most tokens of a source or an output (None for no limit), and the comparison. Raises CheckpointError if
+    an export in float32 translates differently.
     """
     longest = _longest(bundle)
     _write(require_ctranslate2().specs, bundle, longest, quantization, folder)
@@ -109,7 +109,7 @@ def write_ctranslate2(
 
 
 def samples_of(bundle: ModelBundle, model: Path, texts: Sequence[str] | None) -> list[list[int]]:
-    """Returns token ids to compare on: of texts, or the bundle's own probes and random tokens."""
+    """Returns token ids to compare on: those of texts, or the bundle's own probes and random tokens."""
     if texts is None:
         return _samples(bundle, read_probe(find_bundle(model)).source)
     encoded = bundle.for_probe.read([text.strip() for text in texts if text.strip()])
@@ -120,7 +120,7 @@ def samples_of(bundle: ModelBundle, model: Path, texts: Sequence[str] | None) ->
 
 
 def what_cannot_be_exported(bundle: ModelBundle) -> list[str]:
-    """Lists what CTranslate2 cannot express of a model, in words; none for a Transformer with ordinary tokenizers."""
+    """Lists the properties of a model that CTranslate2 does not support; none for an ordinary Transformer."""
     problems = []
     kind = bundle.config.model.__struct_config__.tag
     if not isinstance(bundle.config.model, TransformerConfig):
@@ -161,7 +161,7 @@ def _write(specs: Any, bundle: ModelBundle, longest: int | None, quantization: Q
 
 
 def _first_read(bundle: ModelBundle, config: TransformerConfig) -> str | None:
-    """Returns the token that the decoder reads first, for CTranslate2; None if each request names a language's."""
+    """Returns the decoder's first token; None if it is the token of a language, which each request names."""
     target, languages = bundle.tokenizers.target, bundle.config.languages
     if config.first_token is not None:
         return target.pieces([config.first_token])[0]
@@ -184,8 +184,7 @@ def _compare(bundle: ModelBundle, ours: Engine, theirs: Engine, samples: Sequenc
     begin = bundle.for_probe.marks.begin
     pieces = [Piece(source, prefix=[], required=[], banned=[], begin=begin) for source in samples]
     constraints = Constraints(bundle.tokenizers.target)
-    outputs = zip(
-        *([found[0] for found in one.search(pieces, constraints, GREEDY)] for one in (ours, theirs)), strict=True
-    )
+    best = [[hypotheses[0] for hypotheses in engine.search(pieces, constraints, GREEDY)] for engine in (ours, theirs)]
+    outputs = zip(*best, strict=True)
     differences = [abs(a.log_probability - b.log_probability) for a, b in outputs if a.tokens == b.tokens]
     return Parity(sentences=len(samples), identical=len(differences), largest_difference=max(differences, default=0.0))

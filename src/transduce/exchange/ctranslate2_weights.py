@@ -18,13 +18,13 @@ from transduce.nn.positions import SINUSOIDS, LearnedPositions
 def make_specification(specs: Any, config: TransformerConfig, model: Transformer, longest: int | None) -> Any:
     """Fills CTranslate2's TransformerSpec.
 
-    Queries and keys may differ in size from values: the smaller get zeros, which change no product and no sum.
+    If queries and keys differ in size from values, the smaller are padded with zeros, which change no result.
 
     Args:
         specs: the module `ctranslate2.specs`.
-        config: what the model was built from.
-        model: whose weights are copied.
-        longest: rows of the tables of positions; None where there is no table.
+        config: the model's settings.
+        model: the model whose weights are copied.
+        longest: rows of the position tables; None without a table.
     """
     kinds = specs.common_spec.Activation
     activations = {
@@ -66,7 +66,7 @@ def _fill_embedding(
     table.weight = _array(embedding.table.weight)
     part.scale_embeddings = config.scale_embeddings
     if longest is None:
-        if hasattr(part, "position_encodings"):  # the encoder's, which nothing reads where positions are rotary
+        if hasattr(part, "position_encodings"):  # the encoder's, which rotary positions do not use
             del part.position_encodings
     elif isinstance(embedding.positions, LearnedPositions):
         part.position_encodings.encodings = _array(embedding.positions.weight)

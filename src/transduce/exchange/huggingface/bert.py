@@ -40,7 +40,7 @@ ARCHITECTURES = ("BertModel", "BertForPreTraining", "BertForSequenceClassificati
 
 
 class BERT(Family):
-    """BERT, alone or with a head; numbers of positions, which older versions saved, are no weights."""
+    """BERT, alone or with a head; saved position ids of older versions are not weights."""
 
     model_type = "bert"
     title = "BERT"
@@ -87,24 +87,24 @@ class BERT(Family):
         }
 
     def problems(self, config: BundleConfig) -> list[str]:
-        """Lists the settings of such a bundle that Hugging Face's BERT does not have, in words."""
-        model, found = config.model_as(BertConfig), []
+        """Lists the settings of a bundle that Hugging Face's BERT does not support, in words."""
+        model, wrong = config.model_as(BertConfig), []
         if model.activation not in ACTIVATIONS.values():
             known = ", ".join(dict.fromkeys(ACTIVATIONS.values()))
-            found.append(f"model.activation is {model.activation!r}, where BERT has one of {known}")
+            wrong.append(f"model.activation is {model.activation!r}, where BERT has one of {known}")
         if isinstance(config.head, WordHeadConfig):
             for name in ("activation", "norm_epsilon"):
                 if getattr(config.head, name) != getattr(model, name):
-                    found.append(f"head.{name} is {getattr(config.head, name)}, where BERT has that of its layers")
+                    wrong.append(f"head.{name} is {getattr(config.head, name)}, where BERT has that of its layers")
         if isinstance(config.head, ScoreHeadConfig):
-            found.append("its scores are told as deviations from a mean, where BERT tells them as they are")
+            wrong.append("its scores are told as deviations from a mean, where BERT tells them as they are")
         if isinstance(config.head, ClassHeadConfig) and config.head.pooling != "pooler":
-            found.append(f"head.pooling is {config.head.pooling!r}, where {self.architecture(config)} reads the pooler")
+            wrong.append(f"head.pooling is {config.head.pooling!r}, where {self.architecture(config)} reads the pooler")
         elif model.pooler == (self.architecture(config) in WITHOUT_POOLER):
-            found.append(
+            wrong.append(
                 f"model.pooler is {str(model.pooler).lower()}, where {self.architecture(config)} has it otherwise"
             )
-        return found
+        return wrong
 
     def write_settings(self, model: BertConfig) -> dict[str, Any]:
         """See Family; a model's size implies some of its settings."""
@@ -159,25 +159,25 @@ class BERT(Family):
 
     @torch.inference_mode()
     def outputs(self, bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
-        """Returns the head's output for a row, or the hidden vectors; of two tasks, the logits of both, joined."""
+        """Returns the head's output for a row, or the hidden vectors; for two tasks, both logits, concatenated."""
         tokens = torch.tensor([ids])
         model, texts = bundle.reader, (tokens, torch.zeros_like(tokens), torch.ones_like(tokens).bool())
-        found: Tensor = model(*texts)
+        output: Tensor = model(*texts)
         if isinstance(model.head, WordHead) and model.head.follows is not None:
             follows: Tensor = model.head.follows(model.encoder(*texts).pooled)
-            return torch.cat([found[0].flatten(), follows[0]])
-        return found[0]
+            return torch.cat([output[0].flatten(), follows[0]])
+        return output[0]
 
-    def their_outputs(self, found: Any) -> Tensor:
+    def their_outputs(self, output: Any) -> Tensor:
         """Returns the same outputs of a model of transformers."""
-        if hasattr(found, "start_logits"):
-            return torch.stack([found.start_logits, found.end_logits], -1)
-        if hasattr(found, "seq_relationship_logits"):
-            return torch.cat([found.prediction_logits.flatten(1), found.seq_relationship_logits.flip(1)], 1)
+        if hasattr(output, "start_logits"):
+            return torch.stack([output.start_logits, output.end_logits], -1)
+        if hasattr(output, "seq_relationship_logits"):
+            return torch.cat([output.prediction_logits.flatten(1), output.seq_relationship_logits.flip(1)], 1)
         for name in ("logits", "last_hidden_state"):
-            if hasattr(found, name):
-                return cast(Tensor, getattr(found, name))
-        raise InputError(f"{type(found).__name__} has no outputs that can be compared")
+            if hasattr(output, name):
+                return cast(Tensor, getattr(output, name))
+        raise InputError(f"{type(output).__name__} has no outputs that can be compared")
 
     def longest(self, bundle: ModelBundle) -> int:
         """Returns the rows of the table of positions."""
@@ -210,10 +210,10 @@ def _read_head(fields: Fields, architecture: str) -> HeadConfig | None:
 
 
 def _labels(fields: Fields) -> tuple[str, ...]:
-    found = fields.values.get("id2label")
-    if not isinstance(found, dict) or sorted(found) != sorted(str(number) for number in range(len(found))):
+    names = fields.values.get("id2label")
+    if not isinstance(names, dict) or sorted(names) != sorted(str(number) for number in range(len(names))):
         raise InputError(f"{fields.path}: id2label must name each class by its number, from 0")
-    labels = tuple(str(found[str(number)]) for number in range(len(found)))
+    labels = tuple(str(names[str(number)]) for number in range(len(names)))
     if len(set(labels)) < max(len(labels), 2):
         raise InputError(f"{fields.path}: id2label must name two classes or more, all different")
     return labels

@@ -1,4 +1,4 @@
-"""Writes the card of an exported model in the form that the hub reads: the bundle's facts as YAML, and text below."""
+"""Writes the card of an exported model as the hub reads it: the bundle's facts as YAML, and text below."""
 
 import json
 import re
@@ -26,7 +26,7 @@ GENERAL_SCORES = "general_"
 
 
 def check_license(license: str | None) -> None:
-    """Raises InputError for a licence that is not spelled as the hub's identifiers are."""
+    """Raises InputError for a licence that is not an identifier of the hub."""
     if license is not None and not IDENTIFIER.fullmatch(license):
         raise InputError(
             f"the licence is {license!r}; expected an identifier of the hub, such as apache-2.0, mit or other"
@@ -52,29 +52,29 @@ def hub_card(bundle: ModelBundle, architecture: str, license: str | None) -> str
     if scores := _metrics(bundle.history.get("test")):
         facts["metrics"] = [score["type"] for score in scores]
         facts["model-index"] = [{"name": name, "results": [_result(bundle, scores)]}]
-    told = {key: value for key, value in facts.items() if value not in (None, [])}
+    stated = {key: value for key, value in facts.items() if value not in (None, [])}
     use = f"""    from transformers import AutoTokenizer, {architecture}
 
     model = {architecture}.from_pretrained("FOLDER")
     tokenizer = AutoTokenizer.from_pretrained("FOLDER")"""
-    front = "\n".join(_yaml(told))
+    front = "\n".join(_yaml(stated))
     return f"---\n{front}\n---\n\n{card_of(bundle, use)}"
 
 
 def _pipeline(config: BundleConfig) -> str:
-    """Returns the hub's name of the task; an encoder without its head, for masked words, gives vectors alone."""
+    """Returns the hub's name of the task; an encoder without a head for masked words only extracts features."""
     is_headless = config.task == "encoder" and config.head is None
     return "feature-extraction" if is_headless else PIPELINES[config.task]
 
 
 def _languages(config: BundleConfig) -> list[str]:
-    """Returns language codes as the hub has them, without regions and scripts."""
+    """Returns language codes in the hub's form, without regions and scripts."""
     known = (config.source, config.target) if config.languages is None else config.languages.tokens
     return list(dict.fromkeys(code.partition("_")[0] for code in known if is_language(code)))
 
 
 def _result(bundle: ModelBundle, metrics: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns scores on the data's test set, which the hub wants a name and an identifier of."""
+    """Returns the scores on a test set, with its name and identifier, which the hub requires."""
     data = str(bundle.history.get("data", "unknown"))
     return {
         "task": {"type": _pipeline(bundle.config)},
@@ -84,8 +84,8 @@ def _result(bundle: ModelBundle, metrics: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _metrics(test: object) -> list[dict[str, Any]]:
-    """Returns the scores of a bundle's test, without those on a general text, which are not of the data that it names;
-    other numbers and text say how they were made."""
+    """Returns the scores of a bundle's test, without those on a general text; the signature and the interval are the
+    arguments of the first score."""
     if not isinstance(test, Mapping):
         return []
     how = {key: test[key] for key in ("signature", "interval") if key in test}
@@ -94,32 +94,32 @@ def _metrics(test: object) -> list[dict[str, Any]]:
     }
     return [
         {"type": key, "value": value, "name": TITLES.get(key, key.replace("_", " "))}
-        | ({"args": how} if how and place == 0 else {})  # the signature and the interval are the first one's
-        for place, (key, value) in enumerate(scores.items())
+        | ({"args": how} if how and index == 0 else {})
+        for index, (key, value) in enumerate(scores.items())
     ]
 
 
 def _yaml(value: Any) -> Iterator[str]:
     """Yields lines of YAML; text is quoted as in JSON, which YAML has too."""
     if isinstance(value, Mapping):
-        for key, one in value.items():
-            if isinstance(one, Mapping | list):
+        for key, item in value.items():
+            if isinstance(item, Mapping | list):
                 yield f"{key}:"
-                yield from (f"  {line}" for line in _yaml(one))
+                yield from (f"  {line}" for line in _yaml(item))
             else:
-                yield f"{key}: {_scalar(one)}"
+                yield f"{key}: {_scalar(item)}"
     elif isinstance(value, list):
-        for one in value:
-            if isinstance(one, Mapping):
-                first, *others = _yaml(one)
+        for item in value:
+            if isinstance(item, Mapping):
+                first, *others = _yaml(item)
                 yield f"- {first}"
                 yield from (f"  {line}" for line in others)
             else:
-                yield f"- {_scalar(one)}"
+                yield f"- {_scalar(item)}"
 
 
 def _scalar(value: Any) -> str:
-    """Writes plain words as they are, other values as in JSON."""
+    """Writes plain words unquoted, other values as in JSON."""
     is_word = isinstance(value, str) and re.fullmatch(r"[A-Za-z][A-Za-z-]+[.\d]*", value)
     plain = is_word and value.lower() not in ("no", "yes", "on", "off", "true", "false", "null")
     return str(value) if plain else json.dumps(value, ensure_ascii=False)

@@ -17,7 +17,7 @@ from transduce.errors import CheckpointError
 from transduce.exchange.huggingface.family import Family
 
 LIBRARY = "transformers"
-TOLERANCE = 1e-3  # of logits; another order of sums in float32 stays far below in all but the deepest models
+TOLERANCE = 1e-3  # of logits; rounding in float32 stays far below in all but the deepest models
 MOST_TOKENS = 256  # of a row that is compared
 SAMPLES = (
     "To be, or not to be, that is the question:",
@@ -25,11 +25,11 @@ SAMPLES = (
     "Der Äquator, 北京, здравствуйте, 12,345.67 and 🙂👍🏽",
     "def same(ours, theirs):\n    return abs(ours - theirs) < 1e-3",
 )
-"""Texts that begin, end and go on in several ways, in several scripts."""
+"""Texts with different beginnings and ends, in several scripts."""
 
 
 class Certificate(Settings, frozen=True):
-    """A record of what was compared when a model was imported or exported."""
+    """A record of the comparison made when a model was imported or exported."""
 
     compared_with: str | None
     """The library and its version; None if it is not installed."""
@@ -55,9 +55,9 @@ class Certificate(Settings, frozen=True):
 
 
 def certify(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
-    """Compares a bundle with what transformers makes of a folder.
+    """Compares a bundle with a folder's model in transformers.
 
-    Raises CheckpointError where token ids differ, or logits by more than rounding.
+    Raises CheckpointError if token ids differ, or logits by more than rounding.
     """
     missing = next((name for name in (LIBRARY, *family.needs) if find_spec(name) is None), None)
     if missing is not None:
@@ -82,13 +82,13 @@ def _compare(folder: Path, family: Family, bundle: ModelBundle) -> Certificate:
             )
     most = min(family.longest(bundle), MOST_TOKENS)
     random = torch.randint(len(tokenizer), (most,), generator=torch.Generator().manual_seed(1)).tolist()
-    random = [token for token in random if token != tokenizer.pad]  # by which some models find padding
+    random = [token for token in random if token != tokenizer.pad]  # which some models would take for padding
     rows = [ids[:most] for _, ids in texts] + [random]
     ours = [family.outputs(bundle, ids) for ids in rows]
-    if not all(one.isfinite().all() for one in ours):
+    if not all(logits.isfinite().all() for logits in ours):
         raise CheckpointError(f"{folder}: the scores that its model gives texts are not finite")
-    found = [family.their_outputs(theirs(**family.their_inputs(torch.tensor([ids]))))[0] for ids in rows]
-    difference = max(float((one - other).abs().max()) for one, other in zip(ours, found, strict=True))
+    their_logits = [family.their_outputs(theirs(**family.their_inputs(torch.tensor([ids]))))[0] for ids in rows]
+    difference = max(float((logits - their).abs().max()) for logits, their in zip(ours, their_logits, strict=True))
     if not difference <= TOLERANCE:
         raise CheckpointError(
             f"{folder}: the logits of {library} are up to {difference:.2g} apart from those of the same weights here; "
@@ -106,7 +106,7 @@ def _load(folder: Path, family: Family, config: BundleConfig) -> tuple[str, Any,
             folder, use_safetensors=True, local_files_only=True
         )
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except Exception as error:  # whatever it is, this folder is not what that library reads
+    except Exception as error:  # of any kind: the library cannot read this folder
         line = " ".join(str(error).split())[:200]
         raise CheckpointError(f"{folder}: {LIBRARY} {transformers.__version__} cannot read it ({line})") from None
     return f"{LIBRARY} {transformers.__version__}", model.float().eval(), tokenizer
@@ -114,7 +114,7 @@ def _load(folder: Path, family: Family, config: BundleConfig) -> tuple[str, Any,
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Silences the library: what matters of its messages is raised as an error."""
+    """Silences the library, whose important messages are raised as errors."""
     import transformers
 
     before = transformers.logging.get_verbosity()
@@ -131,5 +131,5 @@ def _quiet() -> Iterator[None]:
 
 def _first(theirs: Sequence[int], ours: Sequence[int]) -> str:
     """Describes the first position where the token ids differ."""
-    place = next((i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours)))
-    return f"{list(theirs[place : place + 3])} and {list(ours[place : place + 3])} from token {place + 1} on"
+    index = next((i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), min(len(theirs), len(ours)))
+    return f"{list(theirs[index : index + 3])} and {list(ours[index : index + 3])} from token {index + 1} on"

@@ -1,4 +1,4 @@
-"""Writes a bundle as a folder of Hugging Face transformers, which is kept only if it is the same when read again."""
+"""Exports a bundle to Hugging Face transformers; the folder is kept only if it reads back as the same model."""
 
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,11 @@ def export_huggingface(model: Path, folder: Path, license: str | None = None) ->
 
     Args:
         model: the folder of a model or a run.
-        folder: where to write; must not exist.
+        folder: the folder to write; must not exist.
         license: the card's licence, as the hub spells it (default: that of its run).
 
-    Raises InputError for a model with settings that Hugging Face's does not have (all reasons are listed), or where the
-    folder exists; CheckpointError where the model is not whole, or where what is read again is another one.
+    Raises InputError for a model with settings that Hugging Face's does not support (all reasons are listed), or if the
+    folder exists; CheckpointError if the model is damaged, or if the folder reads back as another model.
     """
     check_absent(folder)
     check_license(license)
@@ -61,7 +61,7 @@ def export_huggingface(model: Path, folder: Path, license: str | None = None) ->
 
 
 def _check_tokenizer(model: Path, tokenizer: Tokenizer) -> None:
-    """Raises InputError for a tokenizer that does more than its file says."""
+    """Raises InputError for a tokenizer whose file alone tokenizes differently."""
     alone = Backend.from_str(tokenizer.backend.to_str())
     if gaps := tokenizer.pieces(range(len(tokenizer))).count(""):
         raise InputError(
@@ -79,8 +79,8 @@ def _check_tokenizer(model: Path, tokenizer: Tokenizer) -> None:
 
 def _check_same(bundle: ModelBundle, again: ModelBundle, folder: Path, family: Family) -> None:
     """Raises CheckpointError unless weights, token ids and logits are equal bit for bit."""
-    weights, found = unshared_weights(bundle.model), unshared_weights(again.model)
-    if changed := [name for name, tensor in weights.items() if not torch.equal(tensor, found[name])]:
+    weights, read_again = unshared_weights(bundle.model), unshared_weights(again.model)
+    if changed := [name for name, tensor in weights.items() if not torch.equal(tensor, read_again[name])]:
         raise CheckpointError(f"{folder} is not written: {changed[0]} was another one when it was read again")
     for text in SAMPLES:
         source, ids = (side.encode(text) for side in (bundle.tokenizers.source, bundle.tokenizers.target))

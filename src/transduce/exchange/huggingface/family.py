@@ -17,7 +17,7 @@ from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 
 
 class Family:
-    """A family of models: those of one `model_type`. Its tables say what its models have there and here."""
+    """A family of models, those of one `model_type`, with its settings, tokens and tensors in both libraries."""
 
     model_type: str
     """The family's name in config.json."""
@@ -30,36 +30,36 @@ class Family:
     roles: ClassVar[Mapping[str, str]] = {}
     """The names that transformers gives the family's special tokens, by our roles."""
     special: ClassVar[Mapping[str, str]] = {}
-    """The spelling of its special tokens where no file says it, by our roles."""
+    """The default spelling of its special tokens, by our roles."""
     is_byte_level = False
     """True if transformers gives it a byte-level tokenizer."""
     has_own_tokenizers = False
-    """True if the family has files of its own for its tokenizers."""
+    """True if the family has its own file formats for tokenizers."""
     needs: Sequence[str] = ()
     """The packages that transformers needs for the family's tokenizer."""
     config: type[Any]
     """The class of our models' settings."""
     settings: Sequence[Setting]
-    """The settings that models there and here have."""
+    """The settings that models of both libraries have."""
     sizes: str
     """The names of their settings that must fit together."""
     fixed: ClassVar[dict[str, object]] = {}
-    """The values of settings of config.json that models here cannot have otherwise."""
+    """The only values that our models support of settings in config.json."""
     unwritten: ClassVar[dict[str, object]] = {}
-    """More of them, whose values transformers takes if config.json does not say."""
+    """More such settings, whose values are the defaults of transformers and are not written."""
     choices: ClassVar[dict[str, object]] = {}
-    """The values of our settings that models there cannot have otherwise."""
+    """The only values that models of transformers support of our settings."""
     has_even_dim = False
     """True if the width of its layers must be even."""
     buffers: tuple[str, ...] = ()
-    """The endings of the names of what older versions saved with the weights, of no use."""
+    """The endings of the names of buffers that older versions saved with the weights."""
 
     def is_of(self, config: BundleConfig) -> bool:
-        """Returns True for a bundle whose model is of this family, if perhaps with settings that it lacks."""
+        """Returns True for a bundle whose model is of this family, even with unsupported settings."""
         return isinstance(config.model, self.config)
 
     def architecture(self, config: BundleConfig) -> str:
-        """Returns the class of transformers that runs what is written, and that what is read is compared with."""
+        """Returns the class of transformers that runs exported models, and that imported ones are compared with."""
         return self.architectures[0]
 
     def read(self, fields: Fields, tokenizer: TokenizerConfig) -> BundleConfig:
@@ -79,17 +79,17 @@ class Family:
         return {setting.ours: setting.read(fields) for setting in self.settings}
 
     def read_bundle(self, fields: Fields, model: Any) -> dict[str, Any]:
-        """Reads the bundle's settings, but those of the model and the tokenizer."""
+        """Reads the bundle's settings, except those of the model and the tokenizer."""
         raise NotImplementedError
 
     def problems(self, config: BundleConfig) -> list[str]:
-        """Lists the settings of such a bundle that the family does not have, in words."""
+        """Lists the settings of a bundle that the family does not support, in words."""
         activations = next(setting.known for setting in self.settings if setting.ours == "activation")
-        found = unlike(self.title, config.model, self.choices, activations.values())
+        wrong = unlike(self.title, config.model, self.choices, activations.values())
         dim = cast(Any, config.model).dim
         if self.has_even_dim and dim % 2:
-            found.append(f"model.dim is {dim}, where {self.title} has an even number")
-        return found
+            wrong.append(f"model.dim is {dim}, where {self.title} has an even number")
+        return wrong
 
     def write(self, bundle: ModelBundle) -> dict[str, Any]:
         """Returns the config.json of a bundle without problems."""
@@ -101,7 +101,7 @@ class Family:
         return {setting.theirs: setting.write(model) for setting in self.settings}
 
     def write_own(self, bundle: ModelBundle) -> dict[str, Any]:
-        """Returns the settings in config.json that no table has."""
+        """Returns the settings in config.json that are in no table."""
         raise NotImplementedError
 
     def read_search(self, folder: Path) -> dict[str, Any]:
@@ -117,11 +117,11 @@ class Family:
         raise NotImplementedError
 
     def rename(self, config: BundleConfig, name: str) -> str | None:
-        """Renames a tensor to the form that `same` has; None for one that is of no use."""
+        """Renames a tensor as `same` names it; None for a tensor that is not needed."""
         return None if name.endswith(self.buffers) else name
 
     def copies(self, config: BundleConfig) -> Mapping[str, str]:
-        """Returns the tensors that some versions save although they are others, by name, as tied matrices are."""
+        """Returns the originals of tensors that some versions save twice, such as tied matrices, by the copy's name."""
         return {}
 
     def read_tokenizers(self, folder: Path, fields: Fields) -> tuple[Tokenizers, TokenizerConfig]:
@@ -135,7 +135,7 @@ class Family:
         return from_vocabulary(folder, settings)
 
     def write_tokenizers(self, folder: Path, bundle: ModelBundle) -> None:
-        """Writes tokenizers into a folder; raises InputError for some that cannot be such files."""
+        """Writes tokenizers into a folder; raises InputError for tokenizers that the format does not support."""
         write_tokenizer(folder, bundle.tokenizers.target, self.roles, self.inputs, self.longest(bundle))
 
     def longest(self, bundle: ModelBundle) -> int:
@@ -150,33 +150,33 @@ class Family:
         """Returns the inputs of a transformers model, to be compared, from a row of tokens with an axis for the row."""
         return {"input_ids": tokens}
 
-    def their_outputs(self, found: Any) -> Tensor:
-        """Returns the same of the outputs of a transformers model for a row, with an axis for the row."""
-        return cast(Tensor, found.logits)
+    def their_outputs(self, output: Any) -> Tensor:
+        """Returns the outputs of a transformers model that are compared with `outputs`, with an axis for the row."""
+        return cast(Tensor, output.logits)
 
 
 def unlike(title: str, model: Any, expected: Mapping[str, object], activations: Iterable[str]) -> list[str]:
-    """Lists the settings of a stack of attention layers that a family does not have, in words.
+    """Lists the settings of a stack of attention layers that a family does not support, in words.
 
     Args:
-        title: the family's.
+        title: the family's title.
         model: the settings.
-        expected: what some of them must be; heads must share `dim` evenly, too.
-        activations: all that the family has.
+        expected: the required values of some settings; heads must also divide `dim` evenly.
+        activations: the family's activations.
     """
     share = model.dim / model.heads
     shown = {"size_of_key": "key_dim", "size_of_value": "value_dim"}
-    found = [
+    wrong = [
         f"model.{shown.get(name, name)} is {_toml(getattr(model, name))}, where {title} has {_toml(value)}"
         for name, value in {**expected, "norm_kind": "layer", "size_of_key": share, "size_of_value": share}.items()
         if getattr(model, name) != value
     ]
     if getattr(model, "kv_heads", None) not in (None, model.heads):
-        found.append(f"model.kv_heads is {model.kv_heads}, where {title} has {model.heads} (heads)")
+        wrong.append(f"model.kv_heads is {model.kv_heads}, where {title} has {model.heads} (heads)")
     known = list(dict.fromkeys(activations))
     if model.activation not in known:
-        found.append(f"model.activation is {model.activation!r}, where {title} has one of {', '.join(known)}")
-    return found
+        wrong.append(f"model.activation is {model.activation!r}, where {title} has one of {', '.join(known)}")
+    return wrong
 
 
 def _toml(value: object) -> str:

@@ -1,4 +1,4 @@
-"""The settings of a Hugging Face config.json, asked for one by one; every error names file and setting."""
+"""Reads the settings of a Hugging Face config.json one by one; every error names the file and the setting."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Fields:
         return known[value]
 
     def must_be(self, name: str, supported: object, default: object) -> None:
-        """Raises InputError for a setting of another value than the one that is supported."""
+        """Raises InputError for a setting with an unsupported value."""
         value = self.values.get(name)
         value = default if value is None else value
         if value != supported:
@@ -60,10 +60,10 @@ class Fields:
                 f"{self.path}: {name} is {_json(value)}, which cannot be carried over; only {_json(supported)} can"
             )
 
-    def must_lack(self, name: str, what: str) -> None:
-        """Raises InputError for such a setting, which says what the model is."""
+    def must_lack(self, name: str, reason: str) -> None:
+        """Raises InputError, with this reason, if the setting is there."""
         if self.values.get(name) is not None:
-            raise InputError(f"{self.path}: {name}: {what}")
+            raise InputError(f"{self.path}: {name}: {reason}")
 
     def _value(self, name: str, default: object) -> Any:
         value = self.values.get(name)

@@ -1,4 +1,4 @@
-"""A Hugging Face folder: config.json, weights in safetensors, and a tokenizer's files; read and written, never run."""
+"""Hugging Face folders: config.json, weights in safetensors, and a tokenizer's files; no code in them is run."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ SlowTokenizer = Callable[[Path, Mapping[str, Any]], Backend]
 """Makes a tokenizer from a folder's older files, and the contents of tokenizer_config.json."""
 
 Rename = Callable[[str], str | None]
-"""The name by which a family knows a tensor of a file; None for one that is of no use."""
+"""Returns a family's name of a tensor in a file; None for a tensor that is not needed."""
 
 
 def read_fields(folder: Path) -> Fields:
@@ -54,17 +54,17 @@ def read_fields(folder: Path) -> Fields:
 
 
 def read_tensors(folder: Path, rename: Rename) -> dict[str, Tensor]:
-    """Reads all weights of use, float32, by their family's names.
+    """Reads all weights that are needed, as float32, by their family's names.
 
     Raises InputError for weights of another format, CheckpointError for damaged files.
     """
     tensors: dict[str, Tensor] = {}
     for file, expected in _weight_files(folder).items():
         with _safetensors_errors(file), safe_open(file, framework="pt") as opened:
-            found = list(opened.keys())
-            if missing := sorted(expected - set(found)):
+            names = list(opened.keys())
+            if missing := sorted(expected - set(names)):
                 raise CheckpointError(f"{file}: no tensor {missing[0]}, which {INDEX} names; {ADVICE}")
-            for name in found:
+            for name in names:
                 renamed = rename(name)
                 if renamed is None:
                     continue
@@ -77,18 +77,18 @@ def read_tensors(folder: Path, rename: Rename) -> dict[str, Tensor]:
 def read_tokenizer(
     folder: Path, roles: Mapping[str, str], defaults: Mapping[str, str], is_byte_level: bool, from_slow: SlowTokenizer
 ) -> tuple[Tokenizer, SpecialTokens]:
-    """Reads the tokenizer, and which of its tokens serve as padding and so on; none is added.
+    """Reads the tokenizer and its special tokens; none is added.
 
     Args:
-        folder: with tokenizer.json, or the files that older versions wrote.
-        roles: what the family calls its special tokens, by our roles.
-        defaults: how the family's special tokens are spelled, where no file says it, by our roles; padding is the end
-            token unless one is given.
-        is_byte_level: whether transformers makes the family's tokenizer byte-level, unless tokenizer_config.json names
-            a general class, and so decides itself whether a text gets a space in front.
-        from_slow: makes a tokenizer of older files.
+        folder: holds tokenizer.json, or the files that older versions wrote.
+        roles: the family's names of its special tokens, by our roles.
+        defaults: the default spelling of the family's special tokens, by our roles; padding is the end token by
+            default.
+        is_byte_level: True if transformers gives the family a byte-level tokenizer (unless tokenizer_config.json names
+            a general class), whose space before a text is then a setting.
+        from_slow: makes a tokenizer from older files.
 
-    Raises InputError where there is none, CheckpointError for a damaged one or one that lacks a special token.
+    Raises InputError for a missing one, CheckpointError for a damaged one or one that lacks a special token.
     """
     settings = read_optional(folder / TOKENIZER_CONFIG)
     named = read_optional(folder / SPECIAL_TOKENS) | settings
@@ -110,12 +110,12 @@ def read_tokenizer(
         backend = from_slow(folder, settings)
         path = next(file for name in (SLOW_TOKENIZER[0], VOCABULARY) if (file := folder / name).exists())
     if "mask" in names and not token_name(named.get(roles["mask"])) and backend.token_to_id(names["mask"]) is None:
-        del names["mask"]  # which only guessing words needs
+        del names["mask"]  # only guessing masked words needs it
     special = SpecialTokens(**names)
     for role, name in reversed(to_tree(special).items()):  # the end token first, which may serve as the others
         if backend.token_to_id(name) is None:
             raise CheckpointError(f"{path}: it has no token {name!r}, which serves as {roles[role]}")
-    # Found in texts, as transformers finds them; a special token that is marked already stays as it is.
+    # Special tokens are recognised in texts, as in transformers; those that are marked already stay.
     marked = {token.content for token in backend.get_added_tokens_decoder().values()}
     backend.add_special_tokens([AddedToken(name, normalized=False) for name in {*names.values()} - marked])
     check_backend(backend, path)
@@ -136,13 +136,13 @@ def write_tensors(folder: Path, tensors: dict[str, Tensor]) -> None:
 def write_tokenizer(
     folder: Path, tokenizer: Tokenizer, roles: Mapping[str, str], inputs: Sequence[str], longest: int
 ) -> None:
-    """Writes tokenizer.json, and the names of its special tokens, for a model with these inputs and longest row."""
+    """Writes tokenizer.json and the names of its special tokens, for a model with these inputs and longest row."""
     ids = {"pad": tokenizer.pad, "unknown": tokenizer.unknown, "bos": tokenizer.bos, "eos": tokenizer.eos}
     if tokenizer.mask is not None:
         ids["mask"] = tokenizer.mask
     names = {roles[role]: tokenizer.pieces([token])[0] for role, token in ids.items()}
     if tokenizer.pad == tokenizer.eos:
-        del names[roles["pad"]]  # as where it came from: the end token pads unless something else is named
+        del names[roles["pad"]]  # the end token is the default
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": longest,
@@ -155,19 +155,19 @@ def write_tokenizer(
 
 
 def _weight_files(folder: Path) -> dict[Path, set[str]]:
-    """Returns the files with weights, and the tensors that an index says each has."""
+    """Returns the files with weights, and the names of each one's tensors by the index; empty without an index."""
     if _is_named(folder / WEIGHTS):
         return {folder / WEIGHTS: set()}
     index = folder / INDEX
     if _is_named(index):
-        places = read_json(index, dict[str, Any], ADVICE).get("weight_map")
-        if not isinstance(places, dict) or not places or not all(isinstance(place, str) for place in places.values()):
+        names = read_json(index, dict[str, Any], ADVICE).get("weight_map")
+        if not isinstance(names, dict) or not names or not all(isinstance(name, str) for name in names.values()):
             raise CheckpointError(f"{index} is damaged (it has no weight_map); {ADVICE}")
         files: dict[Path, set[str]] = {}
-        for tensor, place in places.items():
-            if Path(place).name != place:
-                raise CheckpointError(f"{index} is damaged (it names the file {place!r}, outside its folder); {ADVICE}")
-            files.setdefault(folder / place, set()).add(tensor)
+        for tensor, name in names.items():
+            if Path(name).name != name:
+                raise CheckpointError(f"{index} is damaged (it names the file {name!r}, outside its folder); {ADVICE}")
+            files.setdefault(folder / name, set()).add(tensor)
         if missing := [file for file in files if not file.exists()]:
             raise CheckpointError(f"{missing[0]} is missing, which {INDEX} names; {ADVICE}")
         return files
@@ -190,15 +190,15 @@ def _safetensors_errors(file: Path) -> Iterator[None]:
         raise CheckpointError(f"{file} is damaged ({' '.join(str(error).split())}); {ADVICE}") from None
 
 
-def _as_float32(tensor: Tensor, what: str) -> Tensor:
+def _as_float32(tensor: Tensor, name: str) -> Tensor:
     if tensor.dtype not in FLOATS:
         raise InputError(
-            f"{what} is of type {str(tensor.dtype).removeprefix('torch.')}; only float32, float16 and bfloat16 can be "
+            f"{name} is of type {str(tensor.dtype).removeprefix('torch.')}; only float32, float16 and bfloat16 can be "
             "carried over, no quantized weights"
         )
     tensor = tensor.float()
     if not tensor.isfinite().all():
-        raise CheckpointError(f"{what} has numbers that are not finite; {ADVICE}")
+        raise CheckpointError(f"{name} has numbers that are not finite; {ADVICE}")
     return tensor
 
 
@@ -242,19 +242,19 @@ def from_vocabulary(folder: Path, settings: Mapping[str, Any]) -> Backend:
 
 
 def token_name(token: object) -> str | None:
-    """Returns the text of a special token, which is written in two ways."""
+    """Returns the text of a special token, which is a string or a dict in JSON; None for another value."""
     if isinstance(token, dict):
         token = token.get("content")
     return token if isinstance(token, str) else None
 
 
 def read_optional(path: Path) -> dict[str, Any]:
-    """Reads a JSON file; empty if there is none."""
+    """Reads a JSON file; returns an empty dict for a missing one."""
     return read_json(path, dict[str, Any], ADVICE) if _is_named(path) else {}
 
 
 def _is_named(path: Path) -> bool:
-    """Returns True if a folder has an entry of this name, even a link that leads nowhere."""
+    """Returns True if a path exists, even as a dangling link."""
     return path.exists() or path.is_symlink()
 
 

@@ -30,7 +30,7 @@ END = "<|endoftext|>"
 
 
 class GPT2(Family):
-    """GPT-2; its masks, which older versions saved, are no weights."""
+    """GPT-2; saved masks of older versions are not weights."""
 
     model_type = "gpt2"
     title = "GPT-2"
@@ -85,21 +85,21 @@ class GPT2(Family):
     def same(self, config: BundleConfig) -> list[Same]:
         """Lists the tensors that are the same; their linear layers are [in, out], where ours are [out, in]."""
         model = config.model_as(CausalTransformerConfig)
-        found = [
+        entries = [
             Same(("decoder.embedding.table.weight",), (f"{PREFIX}wte.weight",)),
             Same(("decoder.embedding.positions.weight",), (f"{PREFIX}wpe.weight",)),
         ]
         for number in range(model.layers):
             here, there = f"decoder.layers.{number}", f"{PREFIX}h.{number}"
             attention = f"{here}.attention.attention"
-            found += linear(f"{here}.around_attention.norm", f"{there}.ln_1")
-            found += linear((f"{attention}.query", f"{attention}.key_value"), f"{there}.attn.c_attn", True)
-            found += linear(f"{attention}.output", f"{there}.attn.c_proj", True)
-            found += linear(f"{here}.around_feed_forward.norm", f"{there}.ln_2")
-            found += linear(f"{here}.feed_forward.inner", f"{there}.mlp.c_fc", True)
-            found += linear(f"{here}.feed_forward.output", f"{there}.mlp.c_proj", True)
-        found += linear("decoder.norm", f"{PREFIX}ln_f")
-        return found if model.tie else [*found, Same(("decoder.output.weight",), ("lm_head.weight",))]
+            entries += linear(f"{here}.around_attention.norm", f"{there}.ln_1")
+            entries += linear((f"{attention}.query", f"{attention}.key_value"), f"{there}.attn.c_attn", True)
+            entries += linear(f"{attention}.output", f"{there}.attn.c_proj", True)
+            entries += linear(f"{here}.around_feed_forward.norm", f"{there}.ln_2")
+            entries += linear(f"{here}.feed_forward.inner", f"{there}.mlp.c_fc", True)
+            entries += linear(f"{here}.feed_forward.output", f"{there}.mlp.c_proj", True)
+        entries += linear("decoder.norm", f"{PREFIX}ln_f")
+        return entries if model.tie else [*entries, Same(("decoder.output.weight",), ("lm_head.weight",))]
 
     def rename(self, config: BundleConfig, name: str) -> str | None:
         """Returns a tensor's name with the prefix that older versions left out; None for a mask."""

@@ -1,4 +1,4 @@
-"""Reads a folder of Hugging Face transformers as a bundle, which is kept only if both compute the same."""
+"""Imports a model of Hugging Face transformers as a bundle, which is kept only if both compute the same."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -26,13 +26,13 @@ def import_huggingface(folder: Path, output: Path, no_answer: bool | None = None
     """Reads the folder, compares it with transformers if that is installed, and writes the bundle.
 
     Args:
-        folder: what `save_pretrained` wrote, or was downloaded.
+        folder: a folder that `save_pretrained` wrote, or a downloaded one.
         output: the bundle's folder; must not exist.
-        no_answer: whether a model that answers questions may find no answer, as those trained on SQuAD 2 do, whose
-            config.json does not say so; None for what config.json says, else False.
+        no_answer: True if a model that answers questions may find no answer, as those trained on SQuAD 2; None for the
+            value in config.json, which often lacks it, else False.
 
-    Raises InputError for a model that cannot be had here, with the setting that is in the way, or where the bundle's
-    folder exists; CheckpointError for a folder that is damaged, or that both libraries understand differently.
+    Raises InputError for an unsupported model, with the setting in question, or if the bundle's folder exists;
+    CheckpointError for a folder that is damaged, or that the two libraries read differently.
     """
     check_absent(output)
     bundle, family = read_bundle(folder, {} if no_answer is None else {"no_answer": no_answer})
@@ -53,8 +53,9 @@ def import_huggingface(folder: Path, output: Path, no_answer: bool | None = None
 
 
 def read_bundle(folder: Path, known: Mapping[str, Any] | None = None) -> tuple[ModelBundle, Family]:
-    """Reads the model of a folder and its family, with values in place of those of config.json; raises as
-    `import_huggingface` does."""
+    """Reads the model of a folder and its family; `known` values replace those of config.json.
+
+    Raises as `import_huggingface` does."""
     fields = read_fields(folder)
     fields = replace(fields, values={**fields.values, **(known or {})})
     family = family_of_folder(fields)

@@ -28,7 +28,7 @@ from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 
 
 class M2M100(Marian):
-    """M2M100 and NLLB, whose settings and weights are named as those of MarianMT are."""
+    """M2M100 and NLLB, whose settings and weights have the names of MarianMT's."""
 
     model_type = "m2m_100"
     title = "M2M100 and NLLB"
@@ -49,7 +49,7 @@ class M2M100(Marian):
         "output_bias": False,
         "first_token": END,
     }
-    has_even_dim = False  # the positions ask for it
+    has_even_dim = False  # the positions require it already
     added = 2  # its language and its end
 
     def is_of(self, config: BundleConfig) -> bool:
@@ -67,10 +67,10 @@ class M2M100(Marian):
         """Lists the settings that M2M100 does not have, in words."""
         languages = config.languages
         assert languages is not None  # as an M2M100 has
-        found = unlike("M2M100", config.model, self.choices, ACTIVATIONS.values())
+        wrong = unlike("M2M100", config.model, self.choices, ACTIVATIONS.values())
         if languages.place != "decoder":
-            found.append(f"data.language_token is {languages.place!r}, where M2M100 has 'decoder'")
-        return found
+            wrong.append(f"data.language_token is {languages.place!r}, where M2M100 has 'decoder'")
+        return wrong
 
     def write_own(self, bundle: ModelBundle) -> dict[str, Any]:
         """See Family."""
@@ -94,11 +94,11 @@ class M2M100(Marian):
         write_tokenizers(folder, bundle)
 
     def their_inputs(self, tokens: Tensor) -> Mapping[str, Tensor]:
-        """Returns the same row, before which their decoder is given the token that ours reads by itself."""
+        """Returns the same row, with the first token for their decoder, which ours adds by itself."""
         everything = torch.ones_like(tokens)  # a row may hold the token of padding
         first = tokens.new_full((len(tokens), 1), END)
         return {"input_ids": tokens, "attention_mask": everything, "decoder_input_ids": torch.cat([first, tokens], 1)}
 
-    def their_outputs(self, found: Any) -> Tensor:
+    def their_outputs(self, output: Any) -> Tensor:
         """See Family."""
-        return super().their_outputs(found)[:, 1:]
+        return super().their_outputs(output)[:, 1:]

@@ -31,7 +31,7 @@ NAMES = ("<s>", "<pad>", "</s>", "<unk>")
 SPECIAL = SpecialTokens(bos="<s>", pad="<pad>", eos="</s>", unknown="<unk>")
 SENTENCEPIECE_MODEL = "sentencepiece.bpe.model"
 MADE_UP = "madeupword"
-"""The beginning of the names of tokens that fill a vocabulary up to the rows of its matrix; nothing means them."""
+"""Prefix of the names of unused tokens that fill a vocabulary up to the rows of its matrix."""
 MOST_MADE_UP = 10_000
 NLLB_LANGUAGE = re.compile("[a-z]{3}_[A-Z][a-z]{3}")
 M2M100_LANGUAGES = (
@@ -49,10 +49,10 @@ def language_tokens(folder: Path) -> dict[str, str]:
     if not is_m2m100(folder):
         backend = read_backend(folder / TOKENIZER)
         added = sorted(backend.get_added_tokens_decoder().items())
-        found = [token.content for _, token in added if NLLB_LANGUAGE.fullmatch(token.content)]
-        if len(found) < 2:
+        languages = [token.content for _, token in added if NLLB_LANGUAGE.fullmatch(token.content)]
+        if len(languages) < 2:
             raise InputError(f"{folder / TOKENIZER}: it has no tokens of languages, such as deu_Latn")
-        return {language: language for language in found}
+        return {language: language for language in languages}
     settings = read_optional(folder / TOKENIZER_CONFIG)
     kind = settings.get("language_codes", "m2m100")
     if not isinstance(kind, str) or kind not in LANGUAGES:
@@ -81,7 +81,7 @@ def is_m2m100(folder: Path) -> bool:
 def read_tokenizers(folder: Path, fields: Fields) -> tuple[Tokenizers, TokenizerConfig]:
     """Reads one tokenizer for both sides, with as many tokens as the model has rows.
 
-    Raises InputError where a file is missing or has what cannot be carried over, CheckpointError for a damaged one.
+    Raises InputError for a missing file or one with unsupported settings, CheckpointError for a damaged one.
     """
     languages = language_tokens(folder)
     tokenizer = (_read_m2m100 if is_m2m100(folder) else _read_nllb)(folder, fields, languages)
@@ -123,9 +123,9 @@ def _made_up(fields: Fields, usual: int, known: int) -> list[str]:
 
 def _names_languages(folder: Path, names: list[str]) -> bool:
     """Returns True if the folder lists the languages' tokens as special, so that a text that spells one means it."""
-    found = (read_optional(folder / file) for file in (TOKENIZER_CONFIG, SPECIAL_TOKENS))
+    contents = (read_optional(folder / file) for file in (TOKENIZER_CONFIG, SPECIAL_TOKENS))
     kinds = ("additional_special_tokens", "extra_special_tokens")
-    lists = [settings.get(kind) for settings in found for kind in kinds]
+    lists = [settings.get(kind) for settings in contents for kind in kinds]
     return any(isinstance(tokens, list) and list(map(token_name, tokens)) == names for tokens in lists)
 
 
@@ -172,13 +172,13 @@ def write_tokenizers(folder: Path, bundle: ModelBundle) -> None:
     write_json(folder / VOCABULARY, {piece: number for number, piece in enumerate(pieces[:first])})
     made_up = len(pieces) - first - len(names)
     meant = {token.content for token in tokenizer.backend.get_added_tokens_decoder().values()}
-    own = {
+    specific = {
         "tokenizer_class": "M2M100Tokenizer",
         "language_codes": kind,
         "num_madeup_words": made_up,
         "additional_special_tokens": [name for name in names if name in meant],
     }
-    write_json(folder / TOKENIZER_CONFIG, settings | own)
+    write_json(folder / TOKENIZER_CONFIG, settings | specific)
 
 
 def _write_nllb(folder: Path, tokenizer: Tokenizer, settings: dict[str, Any]) -> None:
@@ -186,5 +186,5 @@ def _write_nllb(folder: Path, tokenizer: Tokenizer, settings: dict[str, Any]) ->
     tree["added_tokens"] = [token for token in tree["added_tokens"] if not token["content"].startswith(HIDDEN)]
     (folder / TOKENIZER).write_text(json.dumps(tree, ensure_ascii=False, indent=2), encoding="utf-8")
     extra = [token["content"] for token in tree["added_tokens"] if NLLB_LANGUAGE.fullmatch(token["content"])]
-    own = {"tokenizer_class": "NllbTokenizer", "legacy_behaviour": False, "extra_special_tokens": extra}
-    write_json(folder / TOKENIZER_CONFIG, settings | own)
+    specific = {"tokenizer_class": "NllbTokenizer", "legacy_behaviour": False, "extra_special_tokens": extra}
+    write_json(folder / TOKENIZER_CONFIG, settings | specific)

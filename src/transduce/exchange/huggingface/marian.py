@@ -51,7 +51,7 @@ def settings_of(activation: str, scales: bool, attention_dropout: float) -> tupl
 
 
 class Marian(Family):
-    """MarianMT; its sinusoids, which older versions saved, are no weights."""
+    """MarianMT; saved sinusoids of older versions are not weights."""
 
     model_type = "marian"
     title = "MarianMT"
@@ -82,7 +82,7 @@ class Marian(Family):
     has_even_dim = True
     buffers = ("embed_positions.weight", "embed_positions.weights")
     added = 1
-    """The number of tokens of a source that are no text."""
+    """The number of special tokens of a source."""
 
     def is_of(self, config: BundleConfig) -> bool:
         """Returns True if a bundle has a Transformer that translates in one direction."""
@@ -166,7 +166,7 @@ class Marian(Family):
     def read_tokenizers(self, folder: Path, fields: Fields) -> tuple[Tokenizers, TokenizerConfig]:
         """Reads two SentencePiece models over one vocabulary, as transformers' MarianTokenizer uses them.
 
-        Raises InputError where a file is missing or has what cannot be carried over, CheckpointError for a damaged one.
+        Raises InputError for a missing file or one with unsupported settings, CheckpointError for a damaged one.
         """
         files = [folder / name for name in (VOCABULARY, "source.spm", "target.spm")]
         vocabulary = read_vocabulary(*files)
@@ -240,7 +240,7 @@ class Marian(Family):
 def read_vocabulary(file: Path, *models: Path) -> dict[str, int]:
     """Reads the file that numbers the pieces of SentencePiece models.
 
-    Raises InputError where it or a model is missing, CheckpointError for a damaged one.
+    Raises InputError if it or a model is missing, CheckpointError for a damaged file.
     """
     if missing := [path.name for path in (file, *models) if not path.exists()]:
         raise InputError(f"{file.parent} has no {missing[0]}: a model is imported with its tokenizer; {ADVICE}")
@@ -251,24 +251,24 @@ def read_vocabulary(file: Path, *models: Path) -> dict[str, int]:
 
 
 def same_layers(model: TransformerConfig) -> list[Same]:
-    """Lists embeddings and layers, as the models that come from fairseq and Marian name them."""
-    found = [Same(("encoder.embedding.table.weight",), ("model.shared.weight",))]
+    """Lists the tensors of embeddings and layers, by their names in models that come from fairseq and Marian."""
+    entries = [Same(("encoder.embedding.table.weight",), ("model.shared.weight",))]
     for side, layers in (("encoder", model.encoder_layers), ("decoder", model.decoder_layers)):
         for number in range(layers):
             here, there = f"{side}.layers.{number}", f"model.{side}.layers.{number}"
             mine, self_attention = f"{here}.attention.attention", f"{there}.self_attn"
-            found += linear(
+            entries += linear(
                 (f"{mine}.query", f"{mine}.key_value"), tuple(f"{self_attention}.{name}_proj" for name in "qkv")
             )
-            found += linear(f"{mine}.output", f"{self_attention}.out_proj")
-            found += linear(f"{here}.around_attention.norm", f"{there}.self_attn_layer_norm")
+            entries += linear(f"{mine}.output", f"{self_attention}.out_proj")
+            entries += linear(f"{here}.around_attention.norm", f"{there}.self_attn_layer_norm")
             if side == "decoder":
                 cross = f"{there}.encoder_attn"
-                found += linear(f"{here}.cross_attention.query", f"{cross}.q_proj")
-                found += linear((f"{here}.cross_attention.key_value",), (f"{cross}.k_proj", f"{cross}.v_proj"))
-                found += linear(f"{here}.cross_attention.output", f"{cross}.out_proj")
-                found += linear(f"{here}.around_cross_attention.norm", f"{there}.encoder_attn_layer_norm")
-            found += linear(f"{here}.feed_forward.inner", f"{there}.fc1")
-            found += linear(f"{here}.feed_forward.output", f"{there}.fc2")
-            found += linear(f"{here}.around_feed_forward.norm", f"{there}.final_layer_norm")
-    return found
+                entries += linear(f"{here}.cross_attention.query", f"{cross}.q_proj")
+                entries += linear((f"{here}.cross_attention.key_value",), (f"{cross}.k_proj", f"{cross}.v_proj"))
+                entries += linear(f"{here}.cross_attention.output", f"{cross}.out_proj")
+                entries += linear(f"{here}.around_cross_attention.norm", f"{there}.encoder_attn_layer_norm")
+            entries += linear(f"{here}.feed_forward.inner", f"{there}.fc1")
+            entries += linear(f"{here}.feed_forward.output", f"{there}.fc2")
+            entries += linear(f"{here}.around_feed_forward.norm", f"{there}.final_layer_norm")
+    return entries

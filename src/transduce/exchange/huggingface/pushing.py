@@ -1,4 +1,4 @@
-"""Uploads a model's folder to the Hugging Face hub, and shows before what would be uploaded."""
+"""Plans and makes uploads of a model's folder to the Hugging Face hub."""
 
 import os
 import re
@@ -11,7 +11,7 @@ from transduce.errors import InputError
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])(?<!\.git)", re.ASCII)
 LONGEST_NAME = 96
 DESCRIPTIONS = ("config.json", "config.toml")
-"""The files of which a model's folder has one."""
+"""A model's folder has one of these files."""
 CARD = "README.md"
 
 
@@ -29,9 +29,9 @@ class Upload:
 
 
 def plan_upload(folder: Path, name: str) -> Upload:
-    """Plans an upload: all files of a model's folder but hidden ones.
+    """Plans an upload: all files of a model's folder except hidden ones.
 
-    Raises InputError for a folder that has no model, one with a link in it, or a name that the hub does not take.
+    Raises InputError for a folder without a model or with a link in it, or a name that the hub does not accept.
     """
     if not NAME.fullmatch(name) or len(name) > LONGEST_NAME or "--" in name or ".." in name:
         raise InputError(
@@ -55,10 +55,10 @@ def plan_upload(folder: Path, name: str) -> Upload:
 
 
 def push(upload: Upload, private: bool = False) -> str:
-    """Uploads the files in one commit, into a repository that is made if there is none; returns its address.
+    """Uploads the files in one commit, into a new or existing repository; returns its address.
 
-    Who uploads is whoever has logged in by the library's own means; the environment variable HF_ENDPOINT names another
-    hub. Raises InputError where the library is not installed, or the hub refuses or is not reached.
+    The account is the one that the library is logged in with; the environment variable HF_ENDPOINT names another hub.
+    Raises InputError if the library is not installed, or if the hub refuses or cannot be reached.
     """
     library = _require_library()
     api = library.HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, library_name="transduce")

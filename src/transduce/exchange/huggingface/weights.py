@@ -18,7 +18,7 @@ class Same(NamedTuple):
     is_transposed: bool = False
     """True if theirs are transposed."""
     shape: tuple[int, ...] | None = None
-    """The shape of each of theirs, if axes are split or joined in other ways, in the same order; one may be -1."""
+    """The shape of each of theirs, if it splits or joins axes of ours; one size may be -1."""
     is_reversed: bool = False
     """True if theirs have their rows in the opposite order."""
 
@@ -38,22 +38,22 @@ def from_theirs(
     """Returns tensors by our names.
 
     Args:
-        tensors: by their names.
-        same: which are the same.
-        ours: a model's own tensors, for their shapes.
-        where: named by errors.
+        tensors: the tensors, by their names there.
+        same: the pairs of equal tensors.
+        ours: our model's tensors, for their shapes.
+        where: the folder that errors name.
 
-    Raises CheckpointError unless they are all that the model has, in its shapes, and no more.
+    Raises CheckpointError unless the tensors are exactly those of the model, in its shapes.
     """
-    found: dict[str, Tensor] = {}
+    result: dict[str, Tensor] = {}
     unused = set(tensors)
     for entry in same:
         if missing := [name for name in entry.theirs if name not in tensors]:
             raise CheckpointError(f"{where}: no tensor {missing[0]}, which the model that config.json describes has")
         unused.difference_update(entry.theirs)
         rows = [ours[name].shape[0] for name in entry.ours]
-        joined = (sum(rows), *ours[entry.ours[0]].shape[1:])
-        each = (joined[0] // len(entry.theirs), *joined[1:])
+        joined = (sum(rows), *ours[entry.ours[0]].shape[1:])  # shape of all of ours
+        each = (joined[0] // len(entry.theirs), *joined[1:])  # shape of each of theirs, in our order of axes
         turned = tuple(reversed(each)) if entry.is_transposed else each
         expected = tuple(torch.empty(turned, device="meta").reshape(entry.shape or turned).shape)
         for name in entry.theirs:
@@ -65,13 +65,13 @@ def from_theirs(
         parts = [tensors[name].reshape(turned) for name in entry.theirs]
         whole = torch.cat([part.T if entry.is_transposed else part for part in parts])
         whole = whole.flip(0) if entry.is_reversed else whole
-        found |= {name: part.contiguous() for name, part in zip(entry.ours, whole.split(rows), strict=True)}
+        result |= {name: part.contiguous() for name, part in zip(entry.ours, whole.split(rows), strict=True)}
     if unused:
         raise CheckpointError(
             f"{where}: tensor {min(unused)}, which the model that config.json describes does not have"
             + (f", and {len(unused) - 1} more" if len(unused) > 1 else "")
         )
-    return found
+    return result
 
 
 def without_copies(tensors: Mapping[str, Tensor], copies: Mapping[str, str], where: object) -> dict[str, Tensor]:
@@ -86,12 +86,12 @@ def without_copies(tensors: Mapping[str, Tensor], copies: Mapping[str, str], whe
 
 
 def to_theirs(tensors: Mapping[str, Tensor], same: Iterable[Same]) -> dict[str, Tensor]:
-    """Returns tensors by their names, from those by ours."""
-    found: dict[str, Tensor] = {}
+    """Returns our tensors under their names there."""
+    result: dict[str, Tensor] = {}
     for entry in same:
         whole = torch.cat([tensors[name] for name in entry.ours])
         whole = whole.flip(0) if entry.is_reversed else whole
         for name, part in zip(entry.theirs, whole.chunk(len(entry.theirs)), strict=True):
             turned = part.T if entry.is_transposed else part
-            found[name] = turned.reshape(entry.shape or turned.shape).contiguous()
-    return found
+            result[name] = turned.reshape(entry.shape or turned.shape).contiguous()
+    return result

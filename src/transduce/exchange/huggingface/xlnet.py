@@ -23,7 +23,7 @@ from transduce.shapes import Tokens
 
 ACTIVATIONS: dict[str, Activation] = {"gelu": "gelu", "gelu_new": "gelu_tanh", "relu": "relu"}
 MEMORY = 512
-"""The tokens remembered if mem_len is null, which there means all: as many as transformers takes by default."""
+"""Tokens remembered if mem_len is null (there: all), as many as transformers has by default."""
 SENTENCE_PIECE = "spiece.model"
 PREFIX = "transformer."
 
@@ -33,7 +33,7 @@ class XLNet(Family):
 
     model_type = "xlnet"
     title = "XLNet"
-    architectures = ("XLNetLMHeadModel",)  # its inputs are without token types, with which its generate fails
+    architectures = ("XLNetLMHeadModel",)  # without token types as inputs: its `generate` fails with them
     roles: ClassVar = {
         "pad": "pad_token",
         "unknown": "unk_token",
@@ -100,7 +100,7 @@ class XLNet(Family):
         """Lists the tensors that are the same; their projections are [dim, heads, head_dim], ours are matrices."""
         model = config.model_as(XLNetConfig)
         projection, of_heads = (model.dim, model.heads, model.size_of_key), (model.heads, model.size_of_key)
-        found = [
+        entries = [
             Same(("decoder.stack.table.weight",), (f"{PREFIX}word_embedding.weight",)),
             Same(("decoder.stack.query",), (f"{PREFIX}mask_emb",), shape=(1, 1, model.dim)),
             Same(("decoder.output.bias",), ("lm_loss.bias",)),
@@ -108,7 +108,7 @@ class XLNet(Family):
         for number in range(model.layers):
             here, there = f"decoder.stack.layers.{number}", f"{PREFIX}layer.{number}"
             ours, theirs = f"{here}.attention", f"{there}.rel_attn"
-            found += [
+            entries += [
                 Same((f"{ours}.query.weight",), (f"{theirs}.q",), True, projection),
                 Same((f"{ours}.key_value.weight",), (f"{theirs}.k", f"{theirs}.v"), True, projection),
                 Same((f"{ours}.distance.weight",), (f"{theirs}.r",), True, projection),
@@ -122,7 +122,7 @@ class XLNet(Family):
                 *linear(f"{here}.feed_forward.output", f"{there}.ff.layer_2"),
                 *linear(f"{here}.around_feed_forward.norm", f"{there}.ff.layer_norm"),
             ]
-        return found
+        return entries
 
     def slow_tokenizer(self, folder: Path, settings: Mapping[str, Any]) -> Backend:
         """Raises InputError: a file of SentencePiece is not read here."""
@@ -166,17 +166,17 @@ class XLNet(Family):
 
 
 class RowOrder(NamedTuple):
-    """A way to read a row in which all weights take part, and tokens after another as well as before it."""
+    """An order in which all weights are used, and tokens attend to later as well as earlier ones."""
 
     order: FactorizationOrder
-    """The order: tokens at even positions are context; those between are predicted from the last to the first. Those of
-    the context are targets too, each of which sees itself, so that every target sees something."""
+    """The order: tokens at even positions are context; those between are predicted from the last to the first. Context
+    tokens are targets too and attend to themselves, so that every target attends to something."""
     segments: Tokens
-    """The segments; the second half is another text."""
+    """The segments: the second half is another text."""
 
 
 def reading(time: int) -> RowOrder:
     """Returns the order in which a row of this many tokens is read."""
-    places = torch.arange(time)[None]
-    rank = torch.where(places % 2 == 0, CONTEXT, time - places)
-    return RowOrder(FactorizationOrder(rank, places), (places >= time / 2).long())
+    positions = torch.arange(time)[None]
+    rank = torch.where(positions % 2 == 0, CONTEXT, time - positions)
+    return RowOrder(FactorizationOrder(rank, positions), (positions >= time / 2).long())
