@@ -83,7 +83,7 @@ def get(name: str, *, json: Json = False, quiet: Quiet = False) -> None:
 def _facts(dataset: "Dataset") -> dict[str, Any]:
     from transduce.corpora.catalogue.files import place_of, what_is_missing
 
-    place = place_of(dataset)
+    location = place_of(dataset)
     return {
         "name": dataset.name,
         "description": dataset.description,
@@ -92,8 +92,8 @@ def _facts(dataset: "Dataset") -> dict[str, Any]:
         "languages": list(dataset.languages),
         "licence": dataset.licence,
         "splits": dataset.split_names,
-        "where": place,
-        "missing": what_is_missing(dataset) if place.startswith("a part") else [],
+        "where": location,
+        "missing": what_is_missing(dataset) if location.startswith("a part") else [],
         "bytes": dataset.download_size,
         "downloads": [{"address": r.address, "checksum": r.checksum, "bytes": r.size} for r in dataset.remotes],
     }

@@ -31,9 +31,9 @@ NAMED = 3  # segments to look at that are named
 
 
 def kind_of(context: typer.Context, path: str, asked: str | None) -> str | None:
-    """Returns the format of a document, as asked for or by its name's ending; None for lines of text.
+    """Returns the format of a document, by `asked` or by its name's ending; None for lines of text.
 
-    Raises InputError for an option that goes with the other of both.
+    Raises InputError for an option of documents with lines of text, and the reverse.
     """
     kind = asked or format_of(path)
     if kind is None and (refused := refusal_of(path)) is not None:
@@ -42,16 +42,16 @@ def kind_of(context: typer.Context, path: str, asked: str | None) -> str | None:
     kind = None if kind == "lines" else kind
     names = OF_DOCUMENTS if kind is None else OF_LINES
     if given := given_options(context, but=[name for name in context.params if name not in names]):
-        what = "lines of text" if kind is None else "a document"
+        subject = "lines of text" if kind is None else "a document"
         how = "name its format with --format" if kind is None else "--format lines takes the file for lines"
-        raise InputError(f"{given[0]} is not for {what}, such as {path}; leave it out, or {how}")
+        raise InputError(f"{given[0]} is not for {subject}, such as {path}; leave it out, or {how}")
     return kind
 
 
 def check_lines(path: str, is_asked: bool) -> None:
-    """Raises InputError for a file that is no text to translate line by line, by its first bytes.
+    """Raises InputError for a file that cannot be translated line by line, by its first bytes.
 
-    Markup is so unless it is asked for that its lines are translated.
+    Markup can be only if `is_asked`.
     """
     if path == "-" or not Path(path).is_file() or is_packed(path):
         return
@@ -95,9 +95,9 @@ def translate_document(context: typer.Context, translator: Translator, kind: str
             stream.writelines(f"{line}\n" for line in translated.log())
     write_bytes(options["output"], translated.data)
     teller(quiet)(translated.describe())
-    if to_see := [one for one in translated.segments if one.review]:
-        where = ", ".join(dict.fromkeys(one.where for one in to_see[:NAMED])) + (" ..." if len(to_see) > NAMED else "")
-        teller(quiet)(f"{len(to_see):,} should be looked at ({where}); {options['log'] or '--log FILE'} tells why")
+    if unsure := [report.where for report in translated.segments if report.review]:
+        where = ", ".join(dict.fromkeys(unsure[:NAMED])) + (" ..." if len(unsure) > NAMED else "")
+        teller(quiet)(f"{len(unsure):,} should be looked at ({where}); {options['log'] or '--log FILE'} tells why")
 
 
 def _languages(translator: Translator, source: str | None, target: str | None) -> Languages:

@@ -84,8 +84,8 @@ def evaluate(
         print_json({"text": name, **scores}) if json else print(name, *lines, sep="\n")
         return
     if task is not None:
-        name, told = scored.score_model(model, data, scoring.metrics, machine, confusion)
-        print_json({"data": name, **told.to_dict()}) if json else print(name, told.describe(), sep="\n")
+        name, result = scored.score_model(model, data, scoring.metrics, machine, confusion)
+        print_json({"data": name, **result.to_dict()}) if json else print(name, result.describe(), sep="\n")
         return
     if confusion is not None:
         raise InputError("--confusion is for classifiers; leave it out")
@@ -100,8 +100,8 @@ def evaluate(
     system = test_set.open_system(model, machine, shortlist.chosen)
     if isinstance(system, list) and (refused := given_options(context, OF_OUTPUTS)):
         raise InputError(f"{refused[0]}: nothing is translated, the outputs are in {model}")
-    found = test_set.evaluate_system(model, system, data, scoring, all_bleu, output, search)
-    print_json(found.to_dict()) if json else print(found.describe())
+    evaluation = test_set.evaluate_system(model, system, data, scoring, all_bleu, output, search)
+    print_json(evaluation.to_dict()) if json else print(evaluation.describe())
 
 
 def compare(
@@ -145,9 +145,9 @@ def compare(
     if json and format != "text":
         raise InputError("--json and --format exclude each other; leave one of them out")
     _check_names(systems)
-    found: Comparison | ModelComparison
+    comparison: Comparison | ModelComparison
     if task_of(systems, context) is not None:
-        found = compare_models(systems, data, scoring.metrics, machine, tell)
+        comparison = compare_models(systems, data, scoring.metrics, machine, tell)
     else:
         test_set.check_options(data, scoring)
         if train is not None and not Path(train).is_file():
@@ -155,7 +155,7 @@ def compare(
         opened = test_set.directed(data, {name: test_set.open_system(name, machine, shortlist) for name in systems})
         test = test_set.open_test_set(data, opened)
         sources = test.to_translate()
-        for name, system in opened.items():  # all of them, before the first is waited for
+        for name, system in opened.items():  # all of them, before the first is translated
             test_set.warn_of_case(name, system, scoring)
             if isinstance(system, list):
                 check_aligned(name, system, test.references)
@@ -168,8 +168,8 @@ def compare(
                 system = [translation.text for translation in system.translate(sources, search)]
             outputs[name] = system
         how = (scoring.lowercase, scoring.tokenize)
-        found = run_comparison(outputs, sources, test.references, *how, training, scoring.metrics)
-    print_json(found.to_dict()) if json else print(comparison_tables(found, format))
+        comparison = run_comparison(outputs, sources, test.references, *how, training, scoring.metrics)
+    print_json(comparison.to_dict()) if json else print(comparison_tables(comparison, format))
 
 
 def _check_names(systems: list[str]) -> None:
@@ -177,12 +177,12 @@ def _check_names(systems: list[str]) -> None:
         raise InputError(f"there is nothing to compare {systems[0]} with; name two systems or more")
     if len(systems) > MAX_SYSTEMS:
         raise InputError(f"{len(systems)} systems are too many to compare at once; name at most {MAX_SYSTEMS}")
-    places: dict[Path, str] = {}
+    names: dict[Path, str] = {}
     for name in systems:
-        place = Path(name).resolve()
-        if place in places:
-            raise InputError(f"{name} is named twice" + (f", first as {places[place]}" * (places[place] != name)))
-        places[place] = name
+        path = Path(name).resolve()
+        if path in names:
+            raise InputError(f"{name} is named twice" + (f", first as {names[path]}" * (names[path] != name)))
+        names[path] = name
 
 
 def _training_text(translators: "list[Translator]") -> Iterable[str] | None:

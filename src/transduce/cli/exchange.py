@@ -56,7 +56,7 @@ def export(
         from transduce.exchange.huggingface.exporting import export_huggingface
 
         exported = certificate = export_huggingface(Path(model), output, license)
-        told = f"read again: weights, token ids and logits are equal bit for bit\n{certificate.describe()}"
+        report = f"read again: weights, token ids and logits are equal bit for bit\n{certificate.describe()}"
     else:
         from transduce.corpora.formats import read_lines
 
@@ -65,19 +65,19 @@ def export(
             from transduce.exchange.argos import export_argos
 
             exported = package = export_argos(Path(model), output, quantization, texts, splitter)
-            told = package.describe()
+            report = package.describe()
         else:
             from transduce.exchange.ctranslate2 import export_ctranslate2
 
             exported = folder = export_ctranslate2(Path(model), output, quantization, texts)
-            told = (
+            report = (
                 f"{folder.parity.identical} of {folder.parity.sentences} greedy outputs are the same as the model's, "
                 f"log-probabilities at most {folder.parity.largest_difference:.2g} nats apart"
             )
     if json:
         print_json({"model": str(output), "export": exported})
         return
-    print(told)
+    print(report)
     print(f"the {'package' if to == 'argos' else 'model'} is in {output}")
 
 

@@ -35,7 +35,7 @@ def _attempt(command: Callable[[], object], stop: Stop | None) -> int:
     try:
         command()
     except SystemExit as done:
-        if isinstance(done.__context__, BrokenPipeError):  # of which rich makes this
+        if isinstance(done.__context__, BrokenPipeError):  # which rich turns into SystemExit
             return UNREAD
         return done.code if isinstance(done.code, int) else FAILED if done.code else 0
     except typer.Exit as done:
@@ -44,7 +44,7 @@ def _attempt(command: Callable[[], object], stop: Stop | None) -> int:
         if isinstance(error, BrokenPipeError) and any([_is_unread(sys.stdout), _is_unread(sys.stderr)]):
             return UNREAD
         was_stopped = stop is not None and stop.number is not None
-        line, status = describe(stop.error() if stop and was_stopped else error)  # a library may make another of it
+        line, status = describe(stop.error() if stop and was_stopped else error)  # a library may raise another error
         if line := _one_line("; ".join([line, *getattr(error, "__notes__", [])])):
             try:
                 print(f"transduce: {line}", file=sys.stderr, flush=True)
@@ -88,7 +88,7 @@ def describe(error: BaseException) -> tuple[str, int]:
 
 
 def _one_line(message: str, longest: int = LONGEST) -> str:
-    """Returns a message without line ends and control characters, which file names may hold, cut in its middle."""
+    """Returns a message without line ends and control characters, which file names may hold; a long one is cut."""
     line = " ".join(message.split())
     line = "".join(c if c.isprintable() or c >= "\xa0" else repr(c)[1:-1] for c in line)
     return line if len(line) <= longest else f"{line[: longest // 2]} ... {line[-longest // 2 :]}"
@@ -133,7 +133,7 @@ def is_closed(descriptor: int) -> bool:
 
 
 def _is_unread(stream: TextIO) -> bool:
-    """Returns True if nobody reads any more what is written to a stream, which then gives up."""
+    """Returns True if the reader of a stream has closed it; then discards its output."""
     if (descriptor := descriptor_of(stream)) is None:
         return False
     poll = select.poll()
@@ -145,7 +145,7 @@ def _is_unread(stream: TextIO) -> bool:
 
 
 def _give_up(stream: TextIO) -> None:
-    """Discards what is still held of a stream, so that the interpreter does not complain at its end."""
+    """Discards a stream's buffered output, so that the interpreter does not complain at exit."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())

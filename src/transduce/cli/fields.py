@@ -1,4 +1,4 @@
-"""Options that are fields of settings: a verb names the settings, which say defaults, ranges and help themselves."""
+"""Options that are fields of settings classes, which declare their defaults, ranges and help."""
 
 import ast
 import inspect
@@ -35,7 +35,7 @@ class From:
     """Fields of a class of settings as options."""
 
     table: str
-    """The class, by its place in the package, such as search.beam.Beam. Only its source is read: imports are slow."""
+    """The class, by its path in the package, such as search.beam.Beam. Only its source is read: imports are slow."""
     names: str
     """Names of the fields, or `option=field` where the option has another name."""
     when: str = ""
@@ -51,7 +51,7 @@ class From:
         return {name: field or name for name, _, field in (part.partition("=") for part in self.names.split())}
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The fields that a command line's parameters give, by name; lists become tuples."""
+        """Returns the values of the fields that a command line's parameters give; lists become tuples."""
         values = {field: given[option] for option, field in self.field_of.items() if option in given}
         return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
@@ -78,34 +78,34 @@ def declared_fields(module: str, name: str) -> dict[str, Declared]:
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
     origins = {name.name: node.module or "" for node in imports for name in node.names}
     definition = classes[name]
-    found: dict[str, Declared] = {}
+    declared: dict[str, Declared] = {}
     for base in map(ast.unparse, definition.bases):
         origin = f"transduce.{module}" if base in classes else origins.get(base, "")
         if origin.startswith("transduce."):
-            found |= declared_fields(origin.removeprefix("transduce."), base)
+            declared |= declared_fields(origin.removeprefix("transduce."), base)
     for node, after in zip(definition.body, [*definition.body[1:], None], strict=True):
         if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
             continue
         if not (type_ := ast.unparse(node.annotation)).startswith("ClassVar"):
             text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
             meaning = " ".join(str(text).split())
-            found[node.target.id] = Declared(type_, ast.unparse(node.value) if node.value else "...", meaning)
-    return found
+            declared[node.target.id] = Declared(type_, ast.unparse(node.value) if node.value else "...", meaning)
+    return declared
 
 
 def _evaluated(text: str) -> Any:
-    """A type or a default as written with the names of ranges.py."""
+    """Evaluates a type or a default that is written with the names of ranges.py."""
     return eval(text, vars(ranges), {"Literal": Literal})  # of our own source
 
 
 def _with_options(text: str, option_of: Mapping[str, str]) -> str:
-    """The text with fields by the names of their options."""
+    """Returns the text with the names of fields replaced by those of their options."""
     names = {name: flag(option) for name, option in option_of.items() if "_" in name}  # others are words, too
     return re.sub(r"\w+", lambda name: names.get(name[0], name[0]), text)
 
 
 def flag(option: str) -> str:
-    """Returns an option as the command line has it."""
+    """Returns the name of an option on the command line."""
     return f"--{option.strip('_').replace('_', '-')}"
 
 
@@ -132,22 +132,22 @@ def option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
 
 
 def options_from(table: From) -> "Options":
-    """Returns options that are fields of one class of settings, given as one of it."""
+    """Returns options that are fields of a class of settings; their value is an object of it."""
     module, _, name = f"transduce.{table.table}".rpartition(".")
     return Options(table, make=lambda context: getattr(import_module(module), name)(**table.values(context.params)))
 
 
 class Options:
-    """Options that a verb is given as one value, which `make` makes of the command line."""
+    """Options that a verb gets as one value, which `make` makes from the command line."""
 
     def __init__(self, *tables: From | inspect.Parameter, make: Callable[[typer.Context], Any]) -> None:
         tables_of = ([table] if isinstance(table, inspect.Parameter) else table.parameters() for table in tables)
-        self.parameters = [parameter for some in tables_of for parameter in some]
+        self.parameters = [parameter for of_table in tables_of for parameter in of_table]
         self.make = make
 
 
 def options_of(table: type) -> Options:
-    """Returns options that are the fields of a dataclass, with their docstrings as help, given as one of it."""
+    """Returns options that are the fields of a dataclass, with their docstrings as help; their value is one of it."""
     hints = get_type_hints(table, include_extras=True)
     declared = declared_fields(table.__module__.removeprefix("transduce."), table.__name__)
     helps = {name: field.meaning for name, field in declared.items()}
@@ -156,8 +156,9 @@ def options_of(table: type) -> Options:
 
 
 def _described(parameter: inspect.Parameter, helps: Mapping[str, str]) -> inspect.Parameter:
-    """Returns a parameter as an option, or as an argument if it is given by its place; unless it says itself what it
-    is. A string that a type is annotated with is shown in place of the type."""
+    """Returns a positional parameter as an argument, another as an option, unless its annotation is one already.
+
+    A string in the annotation is shown in place of the type."""
     metadata, type_ = _metadata(parameter), parameter.annotation
     if isinstance(metadata, OptionInfo | ArgumentInfo) or type_ is typer.Context:
         return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -174,14 +175,14 @@ def _metadata(parameter: inspect.Parameter) -> object:
 
 
 def with_options(verb: Verb) -> Verb:
-    """Returns the verb with an option for each parameter that "Args" of its docstring describe, an argument for those
-    before `*`, and the options of its groups, such as dataclasses, in place of a parameter for each group."""
-    own = inspect.signature(verb).parameters
+    """Returns the verb with an argument for each parameter before `*`, an option for each one after it, and the options
+    of a group, such as a dataclass, in place of its parameter; "Args" of its docstring are the help."""
+    verb_parameters = inspect.signature(verb).parameters
     text, _, args = inspect.cleandoc(verb.__doc__ or "").partition("\n\nArgs:\n")
     helps = {name: " ".join(help.split()) for name, help in re.findall(r"(?m)^    (\w+): (.*(?:\n     .*)*)", args)}
     groups: dict[str, Options] = {}
-    parameters = [] if "context" in own else [option("context", typer.Context, inspect.Parameter.empty)]
-    for parameter in own.values():
+    parameters = [] if "context" in verb_parameters else [option("context", typer.Context, inspect.Parameter.empty)]
+    for parameter in verb_parameters.values():
         type_ = parameter.annotation
         group = options_of(type_) if isinstance(type_, type) and is_dataclass(type_) else _metadata(parameter)
         if isinstance(group, Options):
@@ -192,7 +193,7 @@ def with_options(verb: Verb) -> Verb:
 
     def run(**given: Any) -> None:
         made = {name: group.make(given["context"]) for name, group in groups.items()}
-        verb(**{name: value for name, value in given.items() if name in own} | made)
+        verb(**{name: value for name, value in given.items() if name in verb_parameters} | made)
 
     run.__name__, run.__doc__ = verb.__name__, text
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -50,14 +50,15 @@ class TakesFiles(TyperCommand):
     """A command whose `--validation` and `--test` are followed by one or two files."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Name the option anew before the second file, as click expects it."""
+        """Repeats the option before the second file, as click expects it."""
         is_named = any(argument.partition("=")[0] in NAMES for argument in args)
         return super().parse_args(ctx, _repeated(args) if is_named else args)
 
 
 def _repeated(arguments: Sequence[str]) -> list[str]:
-    """Returns the arguments with an option before each of its files: at most two, the second only if the first has not
-    both sides, and no further option, setting or what follows `--`."""
+    """Returns the arguments with the option before each of its files.
+
+    A second file follows unless the first holds both sides, or the next argument is an option, a setting or `--`."""
     from transduce.corpora.formats import is_file_of_pairs
     from transduce.experiment.automatic import is_setting
 

@@ -1,4 +1,4 @@
-"""The verbs that tell facts: `recipes` of the experiments that ship with the program, `info` of a model."""
+"""The verbs that print facts: `recipes` on the built-in experiments, `info` on a model."""
 
 from typing import Any
 
@@ -14,11 +14,8 @@ def recipes(json: Json = False) -> None:
     """
     from transduce import experiment
 
-    found = {name: experiment.describe_recipe(name) for name in experiment.recipes()}
-    if json:
-        print_json(found)
-        return
-    print_facts(found)
+    described = {name: experiment.describe_recipe(name) for name in experiment.recipes()}
+    print_json(described) if json else print_facts(described)
 
 
 def info(model: Model, json: Json = False) -> None:
@@ -36,7 +33,8 @@ def info(model: Model, json: Json = False) -> None:
         "vocabulary": {"source": len(bundle.tokenizers.source), "target": len(bundle.tokenizers.target)},
     }
     sides = {"source": bundle.tokenizers.source, "target": bundle.tokenizers.target}
-    if changed := {side: found for side, one in sides.items() if (found := normalization_examples(one))}:
+    examples = {side: normalization_examples(tokenizer) for side, tokenizer in sides.items()}
+    if changed := {side: changes for side, changes in examples.items() if changes}:
         facts["normalization"] = changed
     if isinstance(bundle, ExportedModel):
         facts["export"] = {name: fact for name, fact in to_tree(bundle.export).items() if name != "sha256"}
@@ -49,7 +47,7 @@ def info(model: Model, json: Json = False) -> None:
         print_json(facts)
         return
     if changed:
-        facts["normalization"] = {side: describe_normalization(found) for side, found in changed.items()}
+        facts["normalization"] = {side: describe_normalization(changes) for side, changes in changed.items()}
     print_facts({key.removeprefix("config."): _shown(value) for key, value in flatten(facts).items()})
 
 

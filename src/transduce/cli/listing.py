@@ -46,7 +46,7 @@ def print_list(columns: Sequence[Column], more: Sequence[Column] = (), notes: Se
 
 
 def print_facts(facts: Mapping[str, str]) -> None:
-    """Prints facts by their names, in whole words."""
+    """Prints facts beside their names, wrapped between words."""
     indent = max(cell_len(name) for name in facts) + len(GAP)
     width = max(shutil.get_terminal_size().columns, indent + MIN_WIDTH)
     for name, fact in facts.items():
@@ -56,7 +56,7 @@ def print_facts(facts: Mapping[str, str]) -> None:
 
 
 def _printable(text: str) -> str:
-    """Returns the text with escapes for what standard output's encoding lacks."""
+    """Returns the text with escapes for characters that standard output's encoding lacks."""
     encoding = sys.stdout.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
@@ -79,12 +79,12 @@ def list_lines(
 
 
 def width_of(columns: Sequence[Column]) -> int:
-    """Returns how wide columns are side by side, in cells of a terminal."""
+    """Returns the width of columns side by side, in cells of a terminal."""
     return sum(column.width for column in columns) + len(GAP) * (len(columns) - 1)
 
 
 def _packed(items: Sequence[str], width: int) -> Iterator[str]:
-    """Yields lines with as many items as fit; one that is longer than a line goes on at the next, between words."""
+    """Yields lines with as many items as fit; an item that is longer than a line is wrapped between words."""
     line = ""
     for item in items:
         first, *rest = textwrap.wrap(item, max(width - len(INDENT), 1), break_long_words=False, break_on_hyphens=False)

@@ -134,8 +134,8 @@ def _is_folder(text: str) -> bool:
 
 def _write(pictures: "Pictures", output: Path, quiet: bool) -> None:
     lacking = pictures.save(output)
-    what = {".html": "a page", ".json": "numbers"}.get(output.suffix.lower(), "a figure")
-    teller(quiet)(f"wrote {output}, {what}")
+    kind = {".html": "a page", ".json": "numbers"}.get(output.suffix.lower(), "a figure")
+    teller(quiet)(f"wrote {output}, {kind}")
     if lacking:
         teller()(f"{output}: {lacking}")
 

@@ -1,4 +1,4 @@
-"""Reads from a verb's options where and how precisely it computes, and opens models there."""
+"""Options for the device, the threads and the precision of a verb, which opens models with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,10 +57,9 @@ class Machine(Processor):
         shortlist: bool | str = False,
         compile: bool = False,
     ) -> "Translator":
-        """Opens a translator; with others, an ensemble; with a shortlist, see `transduce.load`; to compile, see
-        `Translator.warm_up`.
+        """Opens a translator, or an ensemble with others; see `transduce.load` for the shortlist and compiling.
 
-        Raises InputError where the models' folders are not for the engine, if one is named.
+        Raises InputError for a model of another engine than the named one.
         """
         from transduce.bundle import ModelBundle
         from transduce.inference.engines.exported import open_model
@@ -70,14 +69,15 @@ class Machine(Processor):
         from transduce.inference.translator import Translator
 
         keep_free_memory()
-        models = [open_model(one, device_for(self.precision, self.device)) for one in (model, *others)]
-        for path, one in zip((model, *others), models, strict=True):
-            is_exported = not isinstance(one, ModelBundle)
+        paths = (model, *others)
+        models = [open_model(path, device_for(self.precision, self.device)) for path in paths]
+        for path, loaded in zip(paths, models, strict=True):
+            is_exported = not isinstance(loaded, ModelBundle)
             if engine == "ctranslate2" and not is_exported:
                 raise InputError(
                     f"{path} is not for CTranslate2; first: transduce export {path} --to ctranslate2 -o FOLDER"
                 )
             if engine == "pytorch" and is_exported:
                 raise InputError(f"{path} is exported for CTranslate2; use the original model")
-        models = [at_precision(one, self.precision) for one in models]
+        models = [at_precision(loaded, self.precision) for loaded in models]
         return Translator(*models, shortlist=find_shortlist(model, models[0].tokenizers, shortlist), compile=compile)

@@ -66,7 +66,7 @@ class InPanels(TyperCommand):
 
 
 class Verbs(TyperGroup):
-    """Leaves every failure to its caller, where typer would print boxes and end the process."""
+    """Leaves every failure to its caller; typer would print boxes and end the process."""
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> None:
         """Runs the verb that the arguments name; `--debug` among them shows the traceback of what fails."""
@@ -80,13 +80,13 @@ class Verbs(TyperGroup):
             raise
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Finds the verb; UsageError for an option of it whose value is white space alone, a slip of a script."""
+        """Finds the verb; UsageError for an option whose value is only white space, a likely mistake of a script."""
         name, command, rest = super().resolve_command(ctx, args)
-        options = {flag for one in getattr(command, "params", ()) if _takes_text(one) for flag in one.opts}
-        for place, word in enumerate(rest):
+        options = {flag for each in getattr(command, "params", ()) if _takes_text(each) for flag in each.opts}
+        for index, word in enumerate(rest):
             flag, sign, value = word.partition("=")
-            if not sign and place + 1 < len(rest):
-                value = rest[place + 1]
+            if not sign and index + 1 < len(rest):
+                value = rest[index + 1]
             if word == "--":
                 break
             if flag in options and value and not value.strip():
@@ -160,8 +160,8 @@ def _without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
 
 
 def _stand_in_for_closed_streams() -> None:
-    """Opens a file in place of each standard stream that was closed (as by `>&-`), one that can be neither read nor
-    written, or, for messages, one that forgets; else the next file opened would take its number and receive errors."""
+    """Opens /dev/null in place of each standard stream that was closed (as by `>&-`), so that no other file gets its
+    number; standard input and output in the wrong direction, so that reading and writing them fail."""
     for descriptor, (name, flags) in enumerate(
         (("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))
     ):

@@ -38,5 +38,5 @@ def _program() -> str:
 
 
 def _short(path: Path) -> str:
-    """Returns a path from the working folder if it is in there."""
+    """Returns a path, relative to the working folder if it is inside."""
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)

@@ -13,7 +13,7 @@ from transduce.ranges import Number, number_of
 
 
 def ranged(range_: Any, help: str) -> Any:
-    """Returns an option for a number of a range (see ranges.py), which its help shows and its value must keep to."""
+    """Returns an option for a number in a range (see ranges.py), which is shown in its help and checked."""
     number = number_of(range_)
     assert number is not None
     return typer.Option(help=f"{help}; {number.describe()}.", callback=_checked(number))
@@ -29,7 +29,7 @@ def _checked(number: Number) -> Callable[..., Any]:
 
 
 def given_options(context: typer.Context, but: Collection[str]) -> list[str]:
-    """Returns the options that the command line gives, but for those of these parameters."""
+    """Returns the options on the command line, except those of the parameters in `but`."""
     return [
         parameter.opts[0]
         for parameter in context.command.params
@@ -44,7 +44,7 @@ def is_given(context: typer.Context, name: str | None) -> bool:
 
 
 OUTPUT = ("--output", "-o", "--out")
-"""The names of the option that says where a verb writes, be it a file or a folder."""
+"""The names of the option for a verb's output, a file or a folder."""
 Device = Annotated[
     str, typer.Option(help="Where to compute: auto (a GPU where there is one), cpu, cuda, cuda:1 ..., or mps.")
 ]
@@ -114,7 +114,7 @@ class DataOptions:
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """How translations are scored."""
+    """Options of scoring translations."""
 
     lowercase: bool = False
     """Score case-insensitively."""

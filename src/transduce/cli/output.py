@@ -1,4 +1,4 @@
-"""Writes text to standard output, or to a file that is whole or not there and that one process alone writes."""
+"""Writes text to standard output, or to a file that appears when it is complete; one process at a time."""
 
 import errno
 import fcntl
@@ -25,7 +25,7 @@ PACKERS: dict[str, Callable[[IO[bytes]], Any]] = {
     ".xz": partial(lzma.open, mode="wb"),
     ".zst": partial(zstandard.open, mode="wb"),
 }
-"""What opens a compressed file inside an open one, by the ending of its name."""
+"""Functions that open a compressed file inside an open one, by the ending of its name."""
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def write_bytes(path: str, data: bytes) -> None:
 
 @contextmanager
 def new_output(final: Path) -> Iterator[io.BufferedRandom]:
-    """Opens a new file that gets its name, and is compressed if that asks for it, only when all is written."""
+    """Opens a new file that gets its name, and is compressed by its ending, only when all is written."""
     with open_partial(final) as file:
         if not is_empty(file):
             raise InputError(f"{partial_of(final)} is left of an earlier command; remove it or choose another name")
@@ -66,9 +66,9 @@ def new_output(final: Path) -> Iterator[io.BufferedRandom]:
 
 
 def is_new_file(path: str) -> bool:
-    """Returns True if a file is to be made; False for standard output, /dev/null or a pipe."""
-    place = Path(path)
-    return path != "-" and (not place.exists() or place.is_file() or place.is_dir())
+    """Returns True for a path of a file or folder, or of nothing; False for standard output, /dev/null or a pipe."""
+    file = Path(path)
+    return path != "-" and (not file.exists() or file.is_file() or file.is_dir())
 
 
 @contextmanager
@@ -91,9 +91,9 @@ def partial_of(final: Path) -> Path:
 
 @contextmanager
 def open_partial(final: Path) -> Iterator[io.BufferedRandom]:
-    """Opens the file that `partial_of` names, as it is or new, at its beginning and locked against all other processes.
+    """Opens the file that `partial_of` names, existing or new, at its beginning and locked against other processes.
 
-    Raises InputError where the final one is there already, cannot be made, or is being written by another process.
+    Raises InputError if the final file exists, cannot be made, or is being written by another process.
     """
     check_new_file(final)
     partial = partial_of(final)
@@ -120,7 +120,7 @@ def is_empty(file: io.BufferedRandom) -> bool:
 
 
 def publish(file: io.BufferedRandom, final: Path) -> None:
-    """Gives the file that `open_partial` opened its name, packed if that asks for it."""
+    """Renames the file that `open_partial` opened to its final name, compressed by its ending."""
     file.flush()
     sync(partial_of(final))
     check_new_file(final)
@@ -141,7 +141,7 @@ def check_new_file(final: Path) -> None:
 
 
 def _is_ours(file: io.BufferedRandom, partial: Path) -> bool:
-    """Returns True if no other process is writing the file; none will from now on, until this one closes it or ends."""
+    """Locks the file until this process closes it; returns False if another process is writing it."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

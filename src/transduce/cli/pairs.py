@@ -69,13 +69,13 @@ def score(
     count, tokens, nats = 0, 0, 0.0
     with text_output(output) as stream:
         stream.write('{"pairs": [\n' if json else "")
-        for found in scorer.stream(corpus):
+        for result in scorer.stream(corpus):
             if json:
-                stream.write(("" if count == 0 else ",\n") + as_json(found))
+                stream.write(("" if count == 0 else ",\n") + as_json(result))
             else:
-                stream.write(f"{found.log_probability:.4f}\t{found.per_token:.4f}\t{found.perplexity:.4f}\n")
-            count, tokens = count + 1, tokens + len(found.tokens)
-            nats += found.log_probability
+                stream.write(f"{result.log_probability:.4f}\t{result.per_token:.4f}\t{result.perplexity:.4f}\n")
+            count, tokens = count + 1, tokens + len(result.tokens)
+            nats += result.log_probability
         per_token = nats / max(tokens, 1)
         if json:
             total = {

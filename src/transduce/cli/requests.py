@@ -13,7 +13,7 @@ from transduce.search.choices import DecisionRule, can_require
 from transduce.text.glossary import Glossary
 
 LINES_NAMED, MANY = 5, 50
-"""The most line numbers reported for phrases, and for truncated translations, which somebody will look at."""
+"""The most line numbers reported for phrases, and for truncated translations."""
 
 
 def read_glossary(path: str | None, search: DecisionRule, source: str, target: str) -> Glossary | None:
@@ -32,7 +32,7 @@ def read_glossary(path: str | None, search: DecisionRule, source: str, target: s
 def requests_of(
     chunks: Iterator[list[str]], prefix: str | None, prefix_file: str | None, glossary: Glossary | None, skip: int = 0
 ) -> Iterator[list[Request]]:
-    """Yields each line but the first ones, whole chunks to skip, with its constraints; InputError unless a file of
+    """Yields chunks of lines with their constraints, without the first `skip` lines; InputError unless a file of
     prefixes has one a line."""
     prefixes = repeat(prefix or "") if prefix_file is None else read_lines(prefix_file)
     number = 0
@@ -53,8 +53,7 @@ def requests_of(
 
 
 def check_prefixes(prefix: str | None, prefix_file: str | None, lines: int | None) -> None:
-    """Raises InputError for both kinds of prefixes, or, if known, for another number in a file than the input has
-    lines."""
+    """Raises InputError for both kinds of prefixes, or for a file with another number of lines than the input."""
     if prefix is not None and prefix_file is not None:
         raise InputError("--prefix and --prefix-file exclude each other; leave one of them out")
     if prefix_file is None or lines is None or (prefixes := count_lines(prefix_file)) is None:
@@ -77,7 +76,7 @@ def _too_many(prefix_file: str | None, lines: int) -> InputError:
 
 @dataclass
 class RequestReport:
-    """The counts of what became of all lines."""
+    """Counts of the outcomes of all lines."""
 
     lines: int = 0
     split: int = 0
@@ -105,7 +104,7 @@ class RequestReport:
         self.violated += [self.lines] * len(translation.violated)
 
     def describe(self, longest_source: int) -> Iterator[str]:
-        """Yields the facts that a person should know, a line each."""
+        """Yields the lines of the report."""
         if self.split:
             yield f"{self.split:,} lines of over {longest_source} tokens were translated in pieces"
         if self.truncated:
@@ -120,9 +119,9 @@ class RequestReport:
             yield f"{len(self.violated):,} banned phrases occur in translations{_where(self.violated, 'found ')}"
 
 
-def _where(lines: list[int], what: str, most: int = LINES_NAMED) -> str:
+def _where(lines: list[int], noun: str, most: int = LINES_NAMED) -> str:
     if not lines:
         return ""
     numbers = list(dict.fromkeys(lines))
     named = ", ".join(map(str, numbers[:most])) + (" ..." if len(numbers) > most else "")
-    return f", {what}on line{'s' if len(numbers) > 1 else ''} {named}"
+    return f", {noun}on line{'s' if len(numbers) > 1 else ''} {named}"

@@ -1,4 +1,4 @@
-"""Writes translations chunk by chunk: an interruption loses no finished chunk, and `--resume` goes on from there."""
+"""Writes translations chunk by chunk: an interruption loses no finished chunk, and `--resume` continues there."""
 
 import copy
 import hashlib
@@ -31,7 +31,7 @@ class Done:
     """The contents of PATH.partial.json, on PATH.partial."""
 
     task: dict[str, Any]
-    """The task: all that decides the output."""
+    """The task: all that determines the output."""
     bytes: NonNegativeInt = 0
     """The number of bytes that are whole chunks."""
     sha256: str = ""
@@ -42,9 +42,9 @@ class Done:
 
 @contextmanager
 def growing_output(path: str, parameters: Mapping[str, Any], resume: bool) -> Iterator["Growing"]:
-    """Opens the output of a command with these parameters, new or, with `resume`, as an interruption has left it.
+    """Opens the output of a command with these parameters; with `resume`, after the chunks written before.
 
-    Raises InputError where that is not of the same command.
+    Raises InputError if those are of another command.
     """
     task = task_of(parameters) if is_new_file(path) else None
     if resume and task is None:
@@ -69,8 +69,8 @@ def growing_output(path: str, parameters: Mapping[str, Any], resume: bool) -> It
 
 
 def task_of(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Returns what decides an output: the command's parameters, the contents of the files and models that they name,
-    and the program's version; None if the text to translate can be read only once."""
+    """Returns all that determines an output: the command's parameters, checksums of the files and models that they
+    name, and the program's version; None if the text to translate can be read only once."""
     if not Path(parameters["input"]).is_file():
         return None
     task = {name: value for name, value in parameters.items() if name not in CHANGES_NOTHING}
@@ -85,7 +85,7 @@ def task_of(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
 
 @contextmanager
 def _told_of(growing: "Growing", where: str) -> Iterator[None]:
-    """Adds to an error that stops the command how many lines are done."""
+    """Adds a note with the number of finished lines to an error that stops the command."""
     try:
         yield
     except BaseException as error:
@@ -95,7 +95,7 @@ def _told_of(growing: "Growing", where: str) -> Iterator[None]:
 
 
 class _Stream:
-    """Standard output, or another stream that keeps nothing."""
+    """Standard output, or another stream that cannot be resumed."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -130,7 +130,7 @@ class _Partial:
         return self._done.report
 
     def add(self, text: str, report: RequestReport) -> None:
-        """Writes a chunk, and notes in the journal what is done; the report is on all lines up to its last."""
+        """Writes a chunk and the journal; the report is on all lines up to its last."""
         data = text.encode()
         self._file.write(data)
         self._file.flush()
@@ -143,7 +143,7 @@ class _Partial:
             write_text(self.journal, msgspec.json.encode(self._done).decode())
 
     def keep(self) -> None:
-        """Keeps whole chunks alone, or nothing if there is none."""
+        """Cuts the file to its whole chunks; removes it if there are none."""
         if self._done.bytes:
             self._file.truncate(self._done.bytes)
             return
@@ -178,7 +178,7 @@ Growing = _Stream | _Partial
 
 
 def _describe(name: str, task: Mapping[str, Any]) -> str:
-    """Describes a parameter as the command line has it, with its value if that says something."""
+    """Describes a parameter by its option, with its value if it is short."""
     if name in ("model", "input", "version"):
         return {"model": "model", "input": "input", "version": f"version of Transduce, {task.get(name)}"}[name]
     shown = "" if name in (*FILES, "with_", "shortlist") else f" ({task.get(name)})"

@@ -1,4 +1,4 @@
-"""`transduce runs`: what was trained, and how well it went."""
+"""`transduce runs`: a list of runs with their scores."""
 
 import shutil
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from transduce.training.run_summary import RunSummary
 
 MAX_SETTINGS = 12
-"""The most differing settings of runs: those that differ in more are of different recipes, which their names tell."""
+"""The most differing settings that are listed: runs that differ in more are of different recipes."""
 
 
 def runs(
@@ -35,19 +35,19 @@ def runs(
     """
     from transduce.training.run_summary import find_runs
 
-    found = find_runs(folder)
+    summaries = find_runs(folder)
     if json:
-        print_json(found)
+        print_json(summaries)
         return
-    if not found:
+    if not summaries:
         print(f"there are no runs in {folder}")
     tasks: dict[str, list[RunSummary]] = {}
-    for run in found:
+    for run in summaries:
         tasks.setdefault(run.task, []).append(run)
     for i, (task, of_task) in enumerate(tasks.items()):
         print("" if i == 0 else "\n", f"{task}:", sep="")
         _print_task(sorted(of_task, key=lambda run: _order(run, sort)), settings)
-    for run in found:
+    for run in summaries:
         if run.problem:
             print(f"{run.run}: {run.problem}")
 
@@ -58,13 +58,13 @@ def _print_task(of_task: "Sequence[RunSummary]", all_settings: bool) -> None:
     width = shutil.get_terminal_size().columns
     columns = _one_line(_columns(of_task), width)
     shown = differing = differing_settings(of_task)
-    found = _setting_columns(of_task, differing, {column.heading for column in columns})
+    setting_columns = _setting_columns(of_task, differing, {column.heading for column in columns})
     if not all_settings:  # a line a run: what there is room for
         room = len(differing) if len(differing) <= MAX_SETTINGS else 0
-        while room and width_of([*columns, *found[:room]]) > width:
+        while room and width_of([*columns, *setting_columns[:room]]) > width:
             room -= 1
-        shown, found = differing[:room], found[:room]
-    print_list(columns, found)
+        shown, setting_columns = differing[:room], setting_columns[:room]
+    print_list(columns, setting_columns)
     if any(run.bleu is not None and not run.test for run in of_task):
         print("* on the validation data")
     if len({run.test["signature"] for run in of_task if run.test and "signature" in run.test}) > 1:
@@ -75,10 +75,10 @@ def _print_task(of_task: "Sequence[RunSummary]", all_settings: bool) -> None:
 
 
 def _one_line(columns: list[Column], width: int) -> list[Column]:
-    """Returns the columns without those that say the same of all runs, as far as a line is too narrow for them."""
+    """Returns the columns without those that are the same for all runs, until they fit on a line."""
     for heading in ("seed", "updates", "time"):
         if width_of(columns) > width:
-            columns = [one for one in columns if one.heading != heading or len(set(one.cells)) > 1]
+            columns = [column for column in columns if column.heading != heading or len(set(column.cells)) > 1]
     return columns
 
 
@@ -90,13 +90,13 @@ TOLD = {
     "masked_accuracy": "hidden words",
     "next_accuracy": "next sentence",
 }
-"""The names of scores on the validation data that are shown of models that read texts."""
+"""Headings of the validation scores of models that read texts."""
 
 
 def _order(run: "RunSummary", sort: str) -> tuple[Any, ...]:
     perplexity = run.validation.get("perplexity", float("inf"))
-    if sort == "score" and (told := next((run.validation[name] for name in TOLD if name in run.validation), None)):
-        return False, -told, perplexity, run.run
+    if sort == "score" and (score := next((run.validation[name] for name in TOLD if name in run.validation), None)):
+        return False, -score, perplexity, run.run
     if sort == "score":
         return run.bleu is None, -(run.bleu or 0), perplexity, run.run
     return ({"perplexity": perplexity, "time": run.seconds, "name": 0}[sort], run.run)
@@ -110,9 +110,9 @@ def _columns(of_task: "Sequence[RunSummary]") -> list[Column]:
         Column("updates", [f"{run.updates:,}" for run in of_task], is_number=True),
         Column("time", [str(timedelta(seconds=round(run.seconds))) for run in of_task], is_number=True),
     ]
-    told = [name for name in TOLD if any(name in run.validation for run in of_task)]
-    if told:  # classes, scores, tags, answers or hidden words
-        return columns + [_scores(of_task, name, TOLD[name], 4) for name in told]
+    reported = [name for name in TOLD if any(name in run.validation for run in of_task)]
+    if reported:  # classes, scores, tags, answers or hidden words
+        return columns + [_scores(of_task, name, TOLD[name], 4) for name in reported]
     columns.append(_scores(of_task, "perplexity", "perplexity", 2))
     if all("bits_per_character" in run.validation for run in of_task):
         return [*columns, _scores(of_task, "bits_per_character", "bits/char", 3)]

@@ -45,7 +45,7 @@ def task_of(systems: Sequence[str], context: typer.Context) -> str | None:
 
 
 def open_data(options: DataOptions, model: str) -> TestData:
-    """Opens the test data that are named, by default those of the model's run."""
+    """Opens the test data that the options name, by default those of the model's run."""
     if options.dataset is None and options.split is not None:
         raise InputError("--split is for a --dataset; give one, or leave it out")
     recipe = recipe_of(Path(model))
@@ -72,19 +72,19 @@ def compare_models(
     data = [open_data(options, model) for model in models]
     if len({of_model.texts.content() for of_model in data}) > 1:
         raise InputError("the runs have different test sets; give --dataset or --reference")
-    found: dict[str, Scores] = {}
+    scores: dict[str, Scores] = {}
     for model, of_model in zip(models, data, strict=True):
         tell(f"{model}: reading {of_model.texts.name} ...")
-        found[model] = _score(machine.open(model), of_model, metrics)
-    return compare_scores(found, data[0].texts.name, list(data[0].texts))
+        scores[model] = _score(machine.open(model), of_model, metrics)
+    return compare_scores(scores, data[0].texts.name, list(data[0].texts))
 
 
 def score_model(
     model: str, options: DataOptions, metrics: Sequence[str], machine: Machine, confusion: str | None
 ) -> tuple[str, Scores]:
-    """Returns the name of the test data, and a model's scores on them; draws the confusion of classes into a file.
+    """Returns the name of the test data, and a model's scores on them; draws the confusion matrix into a file.
 
-    Raises InputError for a confusion of a model without classes, or a file that no picture can be drawn into.
+    Raises InputError for a confusion matrix of a model without classes, or in an unsupported format.
     """
     from transduce.analysis.plots import check_picture, plot_confusion
 
@@ -94,8 +94,8 @@ def score_model(
         check_picture(Path(confusion))
     data = open_data(options, model)
     scores = _score(machine.open(model), data, metrics)
-    if confusion is not None and isinstance(told := scores.outcome, ToldClasses):
-        plot_confusion(told.labels, told.confusion, Path(confusion))
+    if confusion is not None and isinstance(outcome := scores.outcome, ToldClasses):
+        plot_confusion(outcome.labels, outcome.confusion, Path(confusion))
     return data.texts.name, scores
 
 

@@ -40,7 +40,7 @@ class Choices:
 
 
 def make_rule(context: typer.Context) -> "DecisionRule":
-    """Returns the search or the choice among candidates that a command asks for; InputError for a senseless one."""
+    """Returns the search, or the choice among candidates, that a command asks for; InputError for invalid settings."""
     try:
         return _search(context) if context.params.get("mbr") is None else _minimum_bayes_risk(context)
     except ValueError as error:
@@ -131,9 +131,9 @@ def _refuse(context: typer.Context, tables: Iterable[From], why: str) -> None:
 
 
 def _mistake(error: ValueError) -> InputError:
-    """Returns the same error, with settings of a search by the names of their options."""
-    found = str(error)
+    """Returns an error with the names of settings replaced by those of their options."""
+    message = str(error)
     for table in (SHARED, OF_BEAM, OF_COVERAGE, OF_GROUPS, OF_DIVERSITY, OF_SAMPLING):
         for name, setting in table.field_of.items():
-            found = re.sub(rf"\b{setting}\b" if "_" in setting else rf"^{setting}\b", flag(name), found)
-    return InputError(found)
+            message = re.sub(rf"\b{setting}\b" if "_" in setting else rf"^{setting}\b", flag(name), message)
+    return InputError(message)

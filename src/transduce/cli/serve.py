@@ -59,7 +59,7 @@ def serve(
     check_free(host, port)
     check_temporary_folder()
     metrics = Metrics()
-    found = Models(
+    served = Models(
         models,
         lambda folder: Translator.load(folder, device=machine.device, precision=machine.precision, compile=compile),
         metrics,
@@ -67,7 +67,7 @@ def serve(
     if settings.is_public and settings.keys is None:
         teller()(f"anyone who reaches {host} can use this server; --keys asks for keys")
     teller()(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    run_server(Server(found, settings, metrics))
+    run_server(Server(served, settings, metrics))
 
 
 keys = typer.Typer(help="Make, list and revoke the keys of a server's clients.", no_args_is_help=True)

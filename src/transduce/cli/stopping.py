@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as exceptions in what is at work, but not in imports, which they might tear apart."""
+"""Ctrl-C and SIGTERM as exceptions in running code, but not in imports, which they might leave incomplete."""
 
 import os
 import signal
@@ -28,10 +28,10 @@ class Stop:
         return Terminated() if self.number == signal.SIGTERM else KeyboardInterrupt()
 
     def handle(self, number: int, frame: FrameType | None) -> None:
-        """Raises the error in the code at work, once; a signal that comes more than a second later ends the process.
+        """Raises the error in the running code, once; a signal that comes more than a second later ends the process.
 
-        Modules may catch what is raised while they are imported, and then be there by half. So an import is let finish
-        first; but a verb's own imports come before its work, when there is nothing to lose in ending at once.
+        Modules may catch an error that is raised while they are imported, and stay incomplete. So an import may finish
+        first; but during a verb's own imports, before its work, the process ends at once, since nothing can be lost.
         """
         if number != signal.SIGALRM:
             if self.number is None:
@@ -53,7 +53,7 @@ class Stop:
 
 @contextmanager
 def stoppable() -> Iterator[Stop]:
-    """Handles Ctrl-C and SIGTERM, unless the caller of the command wants it to go on, as a shell does of its jobs."""
+    """Handles Ctrl-C and SIGTERM, unless the caller has them ignored, as a shell does for background jobs."""
     stop = Stop()
     before = {signal.SIGALRM: signal.signal(signal.SIGALRM, stop.handle)}
     for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
@@ -67,16 +67,16 @@ def stoppable() -> Iterator[Stop]:
 
 
 def _importer(frame: FrameType | None) -> str | None:
-    """Returns the module that has begun the outermost import at work, if any."""
-    found = None
+    """Returns the module whose import statement is running, the outermost one; None if there is none."""
+    importing = None
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
-            found = frame.f_back
+            importing = frame.f_back
         frame = frame.f_back
-    return None if found is None else str(found.f_globals.get("__name__", ""))
+    return None if importing is None else str(importing.f_globals.get("__name__", ""))
 
 
 def _end(number: int) -> None:
-    """Ends the process at once, with one line that says so."""
+    """Ends the process at once, with a message."""
     os.write(2, b"transduce: terminated\n" if number == signal.SIGTERM else b"transduce: interrupted\n")
     os._exit(128 + number)

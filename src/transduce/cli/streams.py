@@ -16,11 +16,11 @@ from transduce.errors import InputError
 from transduce.inference.translator import LINES_AT_ONCE
 
 BLOCK = 2**16  # bytes, as many as a pipe holds
-MORE_IS_NEAR = 0.05  # seconds in which whoever has filled a block is waited for
+MORE_IS_NEAR = 0.05  # seconds to wait for more after a full block
 
 
 def lines_of(path: str) -> Iterator[list[str]]:
-    """Yields lines in groups: of a file as many as are held at once; of standard input those that have arrived."""
+    """Yields lines in groups: from a file up to LINES_AT_ONCE; from standard input those that have arrived."""
     if path == "-" and (descriptor := descriptor_of(sys.stdin)) is not None:
         yield from _lines_arriving(descriptor)
         return
@@ -30,7 +30,7 @@ def lines_of(path: str) -> Iterator[list[str]]:
 
 
 def count_lines(path: str) -> int | None:
-    """Counts the lines of a file, all of which are checked; None for a stream that can be read only once."""
+    """Counts and checks the lines of a file; returns None for a stream, which can be read only once."""
     return sum(1 for _ in read_lines(path)) if Path(path).is_file() else None
 
 
@@ -52,10 +52,10 @@ def read_input(path: str) -> bytes:
 
 
 def check_read_once(**names: str | None) -> None:
-    """Raises InputError if more than one of these names, given by what each is for, is `-`, standard input."""
-    found = [what for what, name in names.items() if name == "-"]
-    if len(found) > 1:
-        raise InputError(f"{' and '.join(found)} are both -, but standard input can be read only once; name a file")
+    """Raises InputError if more than one of these names, by their uses, is `-`, standard input."""
+    uses = [use for use, name in names.items() if name == "-"]
+    if len(uses) > 1:
+        raise InputError(f"{' and '.join(uses)} are both -, but standard input can be read only once; name a file")
 
 
 def _lines_arriving(descriptor: int) -> Iterator[list[str]]:
@@ -69,7 +69,7 @@ def _lines_arriving(descriptor: int) -> Iterator[list[str]]:
 
 
 def _decoded(line: bytes, number: int) -> str:
-    """Decodes a line; InputError for one that is no text, or begins a file that is none."""
+    """Decodes a line; InputError for one that is not text, or begins a document of another format."""
     refused = refused_by_content(line) if number == 1 or b"\0" in line else None
     if refused is not None:
         raise InputError(
@@ -80,7 +80,7 @@ def _decoded(line: bytes, number: int) -> str:
 
 
 class _Arriving:
-    """Lines as bytes, read without a thread that Ctrl-C and the program's end would have to wait for."""
+    """Lines as bytes, read without a thread, which would delay Ctrl-C and the end of the program."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -106,10 +106,10 @@ class _Arriving:
         return bool(self._lines)
 
     def _read(self) -> int:
-        """Waits for some bytes, and returns how many have come."""
+        """Waits for bytes, and returns their number."""
         try:
             block = os.read(self._descriptor, BLOCK)
-        except BlockingIOError:  # another program has left it so
+        except BlockingIOError:  # another program has left it in non-blocking mode
             select.select([self._descriptor], [], [])
             return 0
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Opens what `evaluate` and `compare` measure: models or finished outputs, and a test set for them."""
+"""Opens the systems that `evaluate` and `compare` score, models or finished outputs, and their test set."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -62,8 +62,9 @@ def evaluate_system(
     output: str | None,
     search: DecisionRule,
 ) -> Evaluation | DirectionEvaluations:
-    """Returns the scores of finished outputs, or of a translator in each direction that there is a test set for; its
-    translations go into the file `output`, which takes those of one direction."""
+    """Returns the scores of finished outputs, or of a translator in each direction with a test set.
+
+    Its translations are written to `output`; InputError for those of several directions."""
     how = (scoring.lowercase, scoring.tokenize, all_bleu, scoring.metrics)
     if isinstance(system, list):
         test = open_test_set(data, {name: system})
@@ -73,19 +74,19 @@ def evaluate_system(
     if output is not None and len(directions) > 1:
         raise InputError("--output takes the translations of one direction; choose it with --direction")
     warn_of_case(name, system, scoring)
-    found: dict[Any, Evaluation] = {}
+    evaluations: dict[Any, Evaluation] = {}
     for direction in directions:
-        own = system
+        translator = system
         if direction is not None:
-            own = system.directed(direction.target, direction.source)
+            translator = system.directed(direction.target, direction.source)
             data = replace(data, direction=str(direction))
-        test = open_test_set(data, {name: own})
+        test = open_test_set(data, {name: translator})
         sources = test.to_translate()
         with nullcontext() if output is None else text_output(output) as stream:
-            found[direction] = evaluate(own, sources, test.references, search, *how)
+            evaluations[direction] = evaluate(translator, sources, test.references, search, *how)
             if stream is not None:
-                stream.writelines(f"{translation.text}\n" for translation in found[direction].translations)
-    return found[None] if None in found else DirectionEvaluations(found)
+                stream.writelines(f"{translation.text}\n" for translation in evaluations[direction].translations)
+    return evaluations[None] if None in evaluations else DirectionEvaluations(evaluations)
 
 
 def directed(data: DataOptions, systems: Mapping[str, System]) -> dict[str, System]:
@@ -100,7 +101,7 @@ def directed(data: DataOptions, systems: Mapping[str, System]) -> dict[str, Syst
 
 
 def warn_of_case(name: str, system: System, scoring: ScoringOptions) -> None:
-    """Warns on standard error if cased scores are asked of a model that writes lower case alone."""
+    """Warns on standard error if a model that writes lower case only is to be scored with case."""
     if scoring.lowercase or not isinstance(system, Translator):
         return
     if system.bundle.config.tokenizer.of_target.lowercase:
@@ -116,7 +117,7 @@ class TestSet:
     references: list[str]
 
     def to_translate(self) -> list[str]:
-        """The sources, which a model needs; InputError if there are none."""
+        """Returns the sources, which a model needs; InputError if there are none."""
         if self.sources is None:
             raise InputError("--source is missing: the text that --reference translates")
         return self.sources
@@ -127,8 +128,8 @@ def open_test_set(data: DataOptions, systems: Mapping[str, System]) -> TestSet:
 
     Raises InputError for models that do not agree.
     """
-    models = {name: one.bundle.config for name, one in systems.items() if isinstance(one, Translator)}
-    if data.direction is not None and data.dataset is None and not any(one.languages for one in models.values()):
+    models = {name: system.bundle.config for name, system in systems.items() if isinstance(system, Translator)}
+    if data.direction is not None and data.dataset is None and not any(m.languages for m in models.values()):
         raise InputError(FOR_DATASETS)
     if data.dataset is not None:
         split = data.split or find_dataset(data.dataset).test
@@ -146,10 +147,10 @@ def open_test_set(data: DataOptions, systems: Mapping[str, System]) -> TestSet:
 
 
 def _directions_of(data: DataOptions, model: str, system: Translator) -> list[Direction]:
-    """Returns the directions in which a model of several is tested: the one that is named, else all that it was
-    trained in and there is a test set for.
+    """Returns the directions in which a model of several is tested: the named one, else all that it was trained in
+    that have a test set.
 
-    Raises InputError where none is named for files, or there is no test set of any.
+    Raises InputError for files without a named direction, or if no direction has a test set.
     """
     languages = system.bundle.config.languages
     assert languages is not None
@@ -160,13 +161,13 @@ def _directions_of(data: DataOptions, model: str, system: Translator) -> list[Di
         raise InputError(f"{model} translates in several directions; say which with --direction, such as de-en")
     if data.dataset is not None:
         known = find_dataset(data.dataset).languages
-        found = [one for one in languages.trained if {one.source, one.target} <= set(known)]
+        directions = [each for each in languages.trained if {each.source, each.target} <= set(known)]
     else:
         recipe = recipe_of(Path(model))
-        found = [] if recipe is None else _tested_directions(recipe)
-    if not found:
+        directions = [] if recipe is None else _tested_directions(recipe)
+    if not directions:
         raise InputError(f"{model}: there is no test set in any of its directions; give --dataset, or files")
-    return found
+    return directions
 
 
 def _languages(data: DataOptions, systems: Iterable[System]) -> tuple[str, str]:
@@ -182,8 +183,8 @@ def _languages(data: DataOptions, systems: Iterable[System]) -> tuple[str, str]:
     if not directions:
         raise InputError("give the languages of the outputs with --direction, such as de-en")
     if len(directions) > 1:
-        found = " and ".join("-".join(direction) for direction in directions)
-        raise InputError(f"the models translate in different directions ({found}); choose one with --direction")
+        names = " and ".join("-".join(direction) for direction in directions)
+        raise InputError(f"the models translate in different directions ({names}); choose one with --direction")
     return directions[0]
 
 
@@ -192,12 +193,12 @@ def _tested_directions(recipe: Recipe[Any]) -> list[Direction]:
     data = recipe.config.data
     splits = open_splits(data, recipe.folder, announce(tell))
     if splits.directions:
-        return [direction for direction, own in splits.directions.items() if own.test is not None]
+        return [direction for direction, of_direction in splits.directions.items() if of_direction.test is not None]
     return [] if splits.test is None else [Direction(data.source, data.target)]
 
 
 def _is_many(system: System) -> bool:
-    """Returns True if a system is a model of several directions, of which none is chosen."""
+    """Returns True if a system is a model of several directions without a chosen one."""
     return isinstance(system, Translator) and system.bundle.config.target == MANY
 
 
@@ -206,7 +207,7 @@ def _own_test_set(models: Mapping[str, BundleConfig]) -> ParallelCorpus:
     ask = "give --dataset, or --source and --reference"
     if not models:
         raise InputError(f"no test set given; {ask}")
-    found: list[ParallelCorpus] = []
+    test_sets: list[ParallelCorpus] = []
     for model, config in models.items():
         recipe = recipe_of(Path(model))
         if recipe is None:
@@ -215,8 +216,8 @@ def _own_test_set(models: Mapping[str, BundleConfig]) -> ParallelCorpus:
         test = splits.directions.get(Direction(config.source, config.target), splits).test
         if test is None:
             raise InputError(f"the run of {model} has no test set; {ask}")
-        found.append(test)
-    if len({test.content() for test in found}) > 1:
+        test_sets.append(test)
+    if len({test.content() for test in test_sets}) > 1:
         raise InputError(f"the runs have different test sets; {ask}")
-    tell(f"the test set is the run's own: {found[0].name}")
-    return found[0]
+    tell(f"the test set is the run's own: {test_sets[0].name}")
+    return test_sets[0]

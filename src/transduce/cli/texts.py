@@ -54,8 +54,8 @@ class Texts:
         with text_output(self.output) as stream:
             for lines in lines_of(self.input):
                 items: dict[int, Any] = {}
-                for place, line in enumerate(lines):
-                    where = f"{self.input}: line {count + place + 1}"
+                for index, line in enumerate(lines):
+                    where = f"{self.input}: line {count + index + 1}"
                     if not line.strip():
                         continue
                     if as_objects:
@@ -66,10 +66,10 @@ class Texts:
                         if len(texts) != len(keys) or not all(map(str.strip, texts)):
                             raise InputError(f"{where}: {expected}")
                     if all(map(str.strip, texts)):
-                        items[place] = texts[0] if len(keys) == 1 else tuple(texts)
-                found = dict(zip(items, tell_of(list(items.values())), strict=True))
-                for place in range(len(lines)):
-                    stream.write(as_json(found.get(place)) + "\n")
+                        items[index] = texts[0] if len(keys) == 1 else tuple(texts)
+                results = dict(zip(items, tell_of(list(items.values())), strict=True))
+                for index in range(len(lines)):
+                    stream.write(as_json(results.get(index)) + "\n")
                 stream.flush()
                 count += len(lines)
 
@@ -104,8 +104,8 @@ def tag(model: Model, *, texts: Texts, machine: Machine, entities: bool = False)
     tagger = Tagger(machine.open(model))
 
     def tagged(lines: list[str]) -> list[Any]:
-        found = tagger.tag(lines)
-        return [{"text": one.text, "entities": one.entities} for one in found] if entities else found
+        results = tagger.tag(lines)
+        return [{"text": text.text, "entities": text.entities} for text in results] if entities else results
 
     texts.to_json(tagged)
 
@@ -186,8 +186,8 @@ def embed(
         raise InputError("--to and --from are for translation models of several directions; leave them out")
 
     def vectors(lines: list[str]) -> list[Any]:
-        found: list[Any] = encoder.embed(lines, pooling, not raw, layer).tolist()
-        return found
+        rows: list[Any] = encoder.embed(lines, pooling, not raw, layer).tolist()
+        return rows
 
     texts.to_json(vectors)
 

@@ -202,14 +202,14 @@ def sweep(
         if not equals or not key or key == "seed" or key in values or not all(split_values(text)):
             raise InputError(f"'{setting}': expected a setting and its values, such as training.updates=300,600, once")
         values[key] = split_values(text)
-    same = [f"{key}={some[0]}" for key, some in values.items() if len(some) == 1]
+    same = [f"{key}={choices[0]}" for key, choices in values.items() if len(choices) == 1]
     same += data.columns(context)
     if not count or not values:
         raise InputError(f"'{recipe[-1]}': expected a setting and its values, such as training.updates=300,600, once")
     try:
-        found = run_sweep(
+        result = run_sweep(
             experiment.from_words([*recipe[:count], *same], data.held_out(context)),
-            {key: some for key, some in values.items() if len(some) > 1},
+            {key: choices for key, choices in values.items() if len(choices) > 1},
             range(1, seeds + 1),
             out,
             (),
@@ -221,7 +221,4 @@ def sweep(
     except Interrupted:
         teller()("interrupted; everything is saved; repeat the command to continue")
         raise typer.Exit(130) from None
-    if json:
-        print_json(found.to_dict())
-    else:
-        print(sweep_tables(found, format))
+    print_json(result.to_dict()) if json else print(sweep_tables(result, format))

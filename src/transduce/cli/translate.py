@@ -118,7 +118,7 @@ def translate(
 
 
 def _tell_share(tell: "Tell", begun: int, lines: int, share: float) -> None:
-    """Reports how many lines are done of a chunk of them, after those before it."""
+    """Reports the number of finished lines: `begun`, and a share of the lines of a chunk."""
     tell(begun + share * lines)
 
 
