@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from transduce.tasks.language.settings import LanguageConfig as LanguageConfig
     from transduce.tasks.translation.settings import TranslationConfig as TranslationConfig
 
-_PLACES = {
+_MODULES = {
     "load": "inference.loading",
     "train": "experiment.run",
     "evaluate": "evaluation.evaluate",
@@ -94,9 +94,9 @@ wait_asleep()  # before anything loads torch
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'transduce' has no attribute '{name}'")
-    return getattr(import_module(f"transduce.{_PLACES[name]}"), name)
+    return getattr(import_module(f"transduce.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

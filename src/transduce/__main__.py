@@ -5,7 +5,7 @@ import sys
 
 
 def start() -> None:
-    """Run the command; Ctrl-C at any time, imports included, prints one line."""
+    """Runs the command; Ctrl-C at any time, imports included, prints one line."""
     try:
         from transduce.cli.main import main
 
@@ -14,7 +14,7 @@ def start() -> None:
         print("transduce: interrupted", file=sys.stderr)
         sys.exit(130)
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):  # all that is left is to end
+        for number in (signal.SIGINT, signal.SIGTERM):  # nothing may interrupt the end
             signal.signal(number, signal.SIG_IGN)
 
 

@@ -52,7 +52,7 @@ def bundle_facts(bundle: Any) -> dict[str, object]:
     if config.task == "translation":
         facts["languages"] = f"{config.source} to {config.target}"
     if isinstance(model, nn.Module):
-        parameters = sum(one.numel() for one in model.parameters())
+        parameters = sum(parameter.numel() for parameter in model.parameters())
         facts["model"] = f"{config.model.__struct_config__.tag}, {parameters:,} parameters"
         facts["device"] = bundle.device
     return facts | {"folder": bundle.folder}
@@ -67,7 +67,7 @@ class ModelBundle:
     model: nn.Module
     tokenizers: Tokenizers
     history: dict[str, Any] = field(default_factory=dict)
-    """The model's history: its data, how long it trained, its scores."""
+    """The model's history: its data, its training, its scores."""
 
     folder: Path | None = None
     """The folder that it was loaded from."""
@@ -162,7 +162,7 @@ class ModelBundle:
 
     @staticmethod
     def load(path: Path, device: str | torch.device = "cpu", base: Path | None = None) -> "ModelBundle":
-        """Reads and verify a bundle, or the best one of a run's folder; the model is in evaluation mode, float32.
+        """Reads and verifies a bundle, or the best one of a run's folder; the model is in evaluation mode, float32.
 
         Adapters are merged into it; `base` is the folder of the model that they need, if it was moved.
         """
@@ -171,7 +171,7 @@ class ModelBundle:
             raise CheckpointError(
                 f"{folder} is an exported model, which only supports translation; use the original model"
             )
-        config = read_config(folder)  # first, because what is newer may be so in other files too
+        config = read_config(folder)  # first: a newer format may change the other files too
         probe = read_probe(folder)
         check_unchanged(folder, probe.sha256)
         if others := [file for file in folder.glob(f"*{SENTENCEPIECE}") if file.name not in probe.sha256]:
@@ -259,13 +259,13 @@ def read_tokenizers(folder: Path, bundle: BundleConfig) -> Tokenizers:
 
 
 def _is_old_import(history: dict[str, Any]) -> bool:
-    """Returns True for an imported model, not trained since, from before imports recorded the order of next-sentence
-    logits, which was swapped then."""
+    """Returns True for an old imported model, not trained since, whose next-sentence logits are swapped: it does not
+    record their order."""
     return list(history) == ["imported"] and "next_sentence" not in history["imported"]
 
 
 def read_history(folder: Path) -> dict[str, Any]:
-    """Reads how a bundle's model was made."""
+    """Reads the history of a bundle's model."""
     return read_json(folder / "history.json", dict[str, Any])
 
 
@@ -284,20 +284,20 @@ def read_weights(folder: Path, config: BundleConfig, base: Path | None = None) -
 def identity(folder: Path) -> str:
     """Returns a hash of the files that determine a bundle's outputs."""
     checksums = read_probe(folder).sha256
-    told = {name: checksum for name, checksum in checksums.items() if name not in ("README.md", "history.json")}
-    return hashlib.sha256(msgspec.json.encode(sorted(told.items()))).hexdigest()
+    relevant = {name: checksum for name, checksum in checksums.items() if name not in ("README.md", "history.json")}
+    return hashlib.sha256(msgspec.json.encode(sorted(relevant.items()))).hexdigest()
 
 
 def _weights_of_base(config: BaseConfig, folder: Path, base: Path | None) -> dict[str, torch.Tensor]:
     known = Path(os.path.normpath(folder / config.path))
-    what = f"{folder} holds adapters alone, for the model that was in {known}"
+    text = f"{folder} holds adapters alone, for the model that was in {known}"
     try:
-        found = find_bundle(base or known)
-        if identity(found) != config.sha256:
-            raise CheckpointError(f"{found} is another model (SHA-256 differs)")
-        return unshared_weights(ModelBundle.load(found).model)
+        base_folder = find_bundle(base or known)
+        if identity(base_folder) != config.sha256:
+            raise CheckpointError(f"{base_folder} is another model (SHA-256 differs)")
+        return unshared_weights(ModelBundle.load(base_folder).model)
     except CheckpointError as error:
-        raise CheckpointError(f"{what}: {error}; restore it, or merge the adapters with a copy of it (base)") from None
+        raise CheckpointError(f"{text}: {error}; restore it, or merge the adapters with a copy of it (base)") from None
 
 
 def load_weights(model: nn.Module, weights: dict[str, torch.Tensor]) -> None:

@@ -74,9 +74,9 @@ class BundleConfig(Settings, frozen=True):
         Raises InputError for a language that the model does not know, or if the choice is ambiguous.
         """
         if self.languages is None:
-            for asked, own, what in ((from_, self.source, "reads"), (to, self.target, "writes")):
-                if asked is not None and asked != own:
-                    raise InputError(f"the model {what} {own}, not {asked[:20]}; leave that out, or use another model")
+            for asked, code, verb in ((from_, self.source, "reads"), (to, self.target, "writes")):
+                if asked is not None and asked != code:
+                    raise InputError(f"the model {verb} {code}, not {asked[:20]}; leave that out, or use another model")
             return Direction(self.source, self.target)
         chosen = self.target != MANY
         if to is None and chosen:
@@ -90,14 +90,14 @@ def read_config(folder: Path) -> BundleConfig:
     path = folder / "config.toml"
     try:
         tree = read_toml(path)
-        found = tree.get("format")
-        if isinstance(found, int) and found > FORMAT:
+        version = tree.get("format")
+        if isinstance(version, int) and version > FORMAT:
             raise CheckpointError(
-                f"{folder} has format {found}, but this Transduce reads up to {FORMAT}; install a newer Transduce"
+                f"{folder} has format {version}, but this Transduce reads up to {FORMAT}; install a newer Transduce"
             )
-        if isinstance(found, int) and not isinstance(found, bool) and found < FORMAT:
+        if isinstance(version, int) and not isinstance(version, bool) and version < FORMAT:
             raise CheckpointError(
-                f"{folder} has format {found}, from before settings were renamed; train the model again, or "
+                f"{folder} has format {version}, from before settings were renamed; train the model again, or "
                 "use the Transduce that made it"
             )
         config = convert(tree, BundleConfig, str(path), is_saved=True)

@@ -26,8 +26,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Former settings of the table, with the values at which they did nothing; old tables with these values can be
     read."""
     objects: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
-    """For settings that Python may give as objects: the function that turns an object into the stored value, such as a
-    name."""
+    """For each setting that may be an object in Python: the function that returns its stored value, such as a name."""
 
     def __post_init__(self) -> None:
         for name, kept in self.objects.items():
@@ -40,14 +39,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 S = TypeVar("S", bound=Settings)
-DEEPEST = 50  # tables in tables; more would be too much for what reads them later
+DEEPEST = 50  # nested tables; deeper ones would exceed the recursion limit of later code
 WORDS = {r"\bobject\b": "table", r"\bbool\b": "true or false", r" \| null\b": "", r" \| ": " or "}
 """TOML's names for msgspec's types."""
 
 
 def read_text(path: Path, kind: type[TransduceError]) -> str:
     """Reads a file of UTF-8 text; an error of this kind for one that is missing, a pipe, or other bytes."""
-    if path.is_fifo():  # which would be waited for
+    if path.is_fifo():  # reading would wait for its writer
         raise kind(f"{path}: a pipe; expected a file")
     try:
         return path.read_text(encoding="utf-8")
@@ -118,7 +117,7 @@ def override(tree: Mapping[str, Any], values: Mapping[str, Any], type_: Any = An
 def convert(tree: Mapping[str, Any], type_: type[S], origin: str, is_saved: bool = False) -> S:
     """Builds settings of `type_` from parsed TOML; `origin` (a file or recipe) begins every error.
 
-    In what is saved with a model that will train no more, retired settings are dropped, whatever their values.
+    In settings saved with a finished model (`is_saved`), retired settings are dropped, with any value.
     """
     for key, value in flatten(tree).items():
         if any("\0" in text for text in _texts(value)):
@@ -200,7 +199,7 @@ def _kept(table: Any, key: str, value: Any) -> Any:
 
 
 def differences(before: Settings, now: Settings, prefix: str = "") -> dict[str, str]:
-    """Returns the settings that differ, each with a line of both values."""
+    """Returns a line with both values for each setting that differs."""
     old, new = flatten(to_tree(before), prefix), flatten(to_tree(now), prefix)
     return {
         key: f"{key} was {old.get(key, 'not set')}, now it is {new.get(key, 'not set')}"
@@ -209,9 +208,9 @@ def differences(before: Settings, now: Settings, prefix: str = "") -> dict[str, 
     }
 
 
-def _default_kind(type_: Any, key: str, found: Any) -> dict[str, Any]:
-    """Returns a new table for a key of `found`, empty except for its default kind, if it has one."""
-    for struct in _structs(type_, found):
+def _default_kind(type_: Any, key: str, table: Any) -> dict[str, Any]:
+    """Returns a new table for a key of `table`, empty except for its default kind, if it has one."""
+    for struct in _structs(type_, table):
         for field in msgspec.structs.fields(struct):
             if field.encode_name == key and isinstance(field.default, msgspec.Struct):
                 tag = field.default.__struct_config__.tag
@@ -221,10 +220,10 @@ def _default_kind(type_: Any, key: str, found: Any) -> dict[str, Any]:
 
 def _parse_value(text: str) -> Any:
     try:
-        found = tomllib.loads(f"value = {text}")
+        parsed = tomllib.loads(f"value = {text}")
     except (ValueError, RecursionError):
         return text
-    return found["value"] if len(found) == 1 else text
+    return parsed["value"] if len(parsed) == 1 else text
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -253,66 +252,66 @@ def _explain(message: str, tree: Any, type_: Any) -> str:
     """Returns msgspec's message as `model.encoder: unknown key 'hiden' (did you mean 'hidden'?)`."""
     problem, _, path = message.partition(" - at `$")
     keys = [part for part in path.rstrip("`").replace("[", ".[").split(".") if part]
-    found, expected, within = tree, type_, type_
+    value, expected, within = tree, type_, type_
     for key in keys:
-        found, expected, within = _child(found, key), _field_type(expected, key, found), expected
+        value, expected, within = _child(value, key), _field_type(expected, key, value), expected
     where = ".".join(keys).replace(".[", "[")
     if problem.startswith("Object contains unknown field"):
-        return _join(where, _unknown_key(problem.split("`")[1], expected, found))
+        return _join(where, _unknown_key(problem.split("`")[1], expected, value))
     if problem.startswith("Object missing required field"):
         key = problem.split("`")[1]
         kinds = ", ".join(_tags(expected)) if key == "kind" else ""
         return _join(where, f"'{key}' is missing and has no default" + (f"; choose from {kinds}" if kinds else ""))
     if problem.startswith("Invalid value"):
-        choices = _tags(within)  # the only values that msgspec checks so are tags, which are no fields
-        return _join(where, f"{found!r} is not one of {', '.join(choices)}{_suggest(str(found), choices)}")
+        choices = _tags(within)  # msgspec reports only tags this way, and they are not fields
+        return _join(where, f"{value!r} is not one of {', '.join(choices)}{_suggest(str(value), choices)}")
     if problem.startswith("Invalid enum value"):
         choices = [str(choice) for member in members(expected) for choice in get_args(member)]
-        return _join(where, f"{found!r} is not one of {', '.join(choices)}{_suggest(str(found), choices)}")
+        return _join(where, f"{value!r} is not one of {', '.join(choices)}{_suggest(str(value), choices)}")
     number = number_of(expected)
-    if number and isinstance(found, number.kind | int) and not isinstance(found, bool):
-        return _join(where, f"{number.problem(found)}, found {short(found)}")
+    if number and isinstance(value, number.kind | int) and not isinstance(value, bool):
+        return _join(where, f"{number.problem(value)}, found {short(value)}")
     shown = problem[:1].lower() + problem[1:].replace("`", "")
     for theirs, ours in WORDS.items():
         shown = re.sub(theirs, ours, shown)
-    return _join(where, shown if isinstance(found, Mapping) or not keys else f"{shown}, found {short(found)}")
+    return _join(where, shown if isinstance(value, Mapping) or not keys else f"{shown}, found {short(value)}")
 
 
 def _join(where: str, problem: str) -> str:
     return f"{where}: {problem}" if where else problem
 
 
-def _child(found: Any, key: str) -> Any:
-    if isinstance(found, Mapping):
-        return found.get(key)
-    if isinstance(found, list) and key.startswith("[") and key.strip("[]").isdigit():
-        return found[int(key.strip("[]"))]
+def _child(value: Any, key: str) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(key)
+    if isinstance(value, list) and key.startswith("[") and key.strip("[]").isdigit():
+        return value[int(key.strip("[]"))]
     return None
 
 
-def _structs(type_: Any, found: Any) -> list[type[msgspec.Struct]]:
+def _structs(type_: Any, value: Any) -> list[type[msgspec.Struct]]:
     """Returns the table types that `type_` allows; of a tagged union, only the one that `kind` names, if any."""
     structs = [m for m in members(type_) if isinstance(m, type) and issubclass(m, msgspec.Struct)]
-    kind = found.get("kind") if isinstance(found, Mapping) else None
+    kind = value.get("kind") if isinstance(value, Mapping) else None
     named = [s for s in structs if s.__struct_config__.tag == kind]
     return named or structs
 
 
-def _field_type(type_: Any, key: str, found: Any) -> Any:
-    """Returns the type of a key of `found`, which is of `type_`."""
+def _field_type(type_: Any, key: str, value: Any) -> Any:
+    """Returns the type of a key of `value`, which is of `type_`."""
     if key.startswith("["):
         for member in members(type_):
             if get_origin(member) in (list, tuple):
                 return get_args(member)[0]
-    for struct in _structs(type_, found):
+    for struct in _structs(type_, value):
         for field in msgspec.structs.fields(struct):
             if field.encode_name == key:
                 return field.type
     return Any
 
 
-def _unknown_key(key: str, type_: Any, found: Any) -> str:
-    known = [field.encode_name for struct in _structs(type_, found) for field in msgspec.structs.fields(struct)]
+def _unknown_key(key: str, type_: Any, value: Any) -> str:
+    known = [field.encode_name for struct in _structs(type_, value) for field in msgspec.structs.fields(struct)]
     return f"unknown key '{key}'" + (_suggest(key, known) or f"; known are {', '.join(known)}")
 
 

@@ -24,7 +24,7 @@ def find_device(name: str | torch.device = "auto", processes: int = 1) -> torch.
 
     Args:
         name: auto, cpu, cuda, a GPU by its number (cuda:1), or mps.
-        processes: the number of processes on this machine, each of which needs its own GPU.
+        processes: the number of processes on this machine; each needs its own GPU.
 
     Raises ConfigError for a missing device, or too few for the processes.
     """
@@ -44,7 +44,7 @@ def find_device(name: str | torch.device = "auto", processes: int = 1) -> torch.
     elif device.type == "mps" and processes > 1:
         raise ConfigError(f"device mps is for one process, not for {processes}; choose cpu, or one process")
     try:
-        if processes == 1:  # each of several would keep memory of the first GPU by this
+        if processes == 1:  # several processes would all occupy memory of the first GPU
             torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         raise ConfigError(f"device {device}: {str(error).splitlines()[0]}") from None
@@ -54,9 +54,9 @@ def find_device(name: str | torch.device = "auto", processes: int = 1) -> torch.
 def keep_few_kernels() -> None:
     """Lets oneDNN, which multiplies bfloat16 on a CPU, keep few kernels; the user's own settings stay.
 
-    It makes one for each shape, of nearly half a MiB, and by default both it and PyTorch keep 1,024, but few shapes
-    recur after their update or their step of a search. The numbers are read once, before the first product, so this is
-    called when a device is chosen.
+    It makes a kernel of nearly half a MiB for each shape, and by default both it and PyTorch keep 1,024, but few shapes
+    recur after their update or search step. The limits are read once, before the first product, so this is called when
+    a device is chosen.
     """
     for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
         os.environ.setdefault(name, "128")
@@ -68,18 +68,18 @@ def _best(processes: int) -> str:
     return "mps" if torch.backends.mps.is_available() and processes == 1 else "cpu"
 
 
-def _check_gpus(device: torch.device, found: int, processes: int) -> None:
-    if found == 0:
+def _check_gpus(device: torch.device, gpus: int, processes: int) -> None:
+    if gpus == 0:
         raise ConfigError(f"device {device}: PyTorch finds no CUDA GPU here; choose cpu, or leave device out")
-    if device.index is not None and device.index >= found:
-        raise ConfigError(f"device {device}: this machine has {found} GPU{'s' * (found > 1)}, numbered from cuda:0")
+    if device.index is not None and device.index >= gpus:
+        raise ConfigError(f"device {device}: this machine has {gpus} GPU{'s' * (gpus > 1)}, numbered from cuda:0")
     if processes > 1 and device.index is not None:
         raise ConfigError(
             f"device {device} is one GPU for {processes} processes; choose cuda, and each takes one of its own"
         )
-    if processes > found:
+    if processes > gpus:
         raise ConfigError(
-            f"{processes} processes need {processes} GPUs, but this machine has {found}; start at most {found}, "
+            f"{processes} processes need {processes} GPUs, but this machine has {gpus}; start at most {gpus}, "
             "or use device cpu"
         )
 

@@ -1,4 +1,4 @@
-"""Writing files so that a crash, a kill or a full disk never leaves half a file or folder in place of a whole one."""
+"""Writes files and folders atomically: a crash, a kill or a full disk never leaves half of one."""
 
 import fcntl
 import hashlib
@@ -54,21 +54,22 @@ def made_parents(path: Path) -> Iterator[None]:
 
 
 def check_absent(path: Path, advice: str = "choose another folder") -> None:
-    """Raises InputError if something is at a path already, or if a dangling link or a file is in its way, so that long
-    work does not begin in vain."""
+    """Raises InputError if a path exists, or if a dangling link or a file is in place of a parent folder."""
     if path.exists():
         raise InputError(f"{path} exists; remove it or {advice}")
-    for place in (path, *path.parents):
-        if place.is_dir():
+    for ancestor in (path, *path.parents):
+        if ancestor.is_dir():
             return
-        if place.is_symlink():
-            raise InputError(f"{place} is a link to {place.readlink()}, which does not exist; remove it or {advice}")
-        if place.exists():
-            raise InputError(f"{place} is not a folder; {advice}")
+        if ancestor.is_symlink():
+            raise InputError(
+                f"{ancestor} is a link to {ancestor.readlink()}, which does not exist; remove it or {advice}"
+            )
+        if ancestor.exists():
+            raise InputError(f"{ancestor} is not a folder; {advice}")
 
 
 def remove(path: Path) -> None:
-    """Removes a folder or a file, as far as the system allows; nothing if there is none."""
+    """Removes a folder or a file, as far as the system allows; does nothing if it is missing."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -96,7 +97,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a file whole or not at all."""
+    """Writes a text file atomically."""
     with new_file(path) as new:
         new.write_text(text, encoding="utf-8")
 
@@ -109,10 +110,10 @@ def save_tensors(tensors: dict[str, Tensor], path: Path, facts: dict[str, str] |
         save_file(tensors, path, facts)
         path.chmod(mode)
     except SafetensorError as error:  # the library has the system's error only as text
-        found = re.search(r"os error (\d+)", str(error))
-        if found is None:
+        match = re.search(r"os error (\d+)", str(error))
+        if match is None:
             raise
-        raise OSError(int(found[1]), os.strerror(int(found[1])), str(path)) from None
+        raise OSError(int(match[1]), os.strerror(int(match[1])), str(path)) from None
 
 
 def sha256(path: Path) -> str:
@@ -123,7 +124,7 @@ def sha256(path: Path) -> str:
 
 @contextmanager
 def locked(folder: Path, wait: bool = True) -> Iterator[None]:
-    """Lock a folder against other processes that lock it; BlockingIOError if it is locked and `wait` is False."""
+    """Locks a folder against other processes that lock it; BlockingIOError if it is locked and `wait` is False."""
     with (folder / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))  # released with the file
         yield

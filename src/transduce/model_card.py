@@ -1,4 +1,4 @@
-"""Model cards, in Markdown for people: what a model is, how it was made, samples of its output and its weaknesses."""
+"""Model cards in Markdown: a model's description, training, sample outputs and weaknesses."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ def model_card(
         config: the settings of its bundle.
         sizes: the number of its source and target tokens.
         parameters: the number of its parameters.
-        history: how it was made; unknown facts are left out, except the licence.
+        history: the facts on its training; unknown ones are left out, except the licence.
         use: indented code that uses it.
     """
     family, tokenizer = config.model.__struct_config__.tag, config.tokenizer
@@ -84,23 +84,23 @@ def _facts(history: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _training(history: Mapping[str, Any]) -> str:
-    told = [f"{history['updates']:,} updates"] if history.get("updates") else []
+    facts = [f"{history['updates']:,} updates"] if history.get("updates") else []
     if passes := history.get("epochs"):
-        told.append(f"{passes:,} whole pass{'es' if passes > 1 else ''} over the data")
+        facts.append(f"{passes:,} whole pass{'es' if passes > 1 else ''} over the data")
     if seconds := history.get("seconds"):
-        told.append(f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{max(seconds / 60, 0.1):.1f} minutes")
-    return ", ".join(told)
+        facts.append(f"{seconds / 3600:.1f} hours" if seconds >= 3600 else f"{max(seconds / 60, 0.1):.1f} minutes")
+    return ", ".join(facts)
 
 
 def _samples(samples: object) -> Iterator[str]:
     """Yields a table of a few validation texts, with their references and the model's outputs."""
     if not isinstance(samples, Sequence) or not samples:
         return
-    names = [name for name in ("source", "reference", "output") if any(one.get(name) for one in samples)]
+    names = [name for name in ("source", "reference", "output") if any(sample.get(name) for sample in samples)]
     headings = {"source": "source", "reference": "reference", "output": "this model"}
     lines = [f"| {' | '.join(headings[name] for name in names)} |", f"|{' --- |' * len(names)}"]
-    for one in samples[:SAMPLES]:
-        lines.append(f"| {' | '.join(_cell(_shortened(str(one.get(name, '')))) for name in names)} |")
+    for sample in samples[:SAMPLES]:
+        lines.append(f"| {' | '.join(_cell(_shortened(str(sample.get(name, '')))) for name in names)} |")
     yield "## Samples"
     yield "\n".join(lines)
 
@@ -112,11 +112,11 @@ def _weaknesses(parts: object) -> Iterator[str]:
         return
     lengths, words = parts.get("lengths", ()), parts.get("words", ())
     if len(lengths) > 1:
-        told = (f"{_range(one)} words {one['bleu']:.1f} ({one['sentences']:,} sentences)" for one in lengths)
-        yield f"BLEU by the length of the source: {', '.join(told)}."
+        items = (f"{_range(part)} words {part['bleu']:.1f} ({part['sentences']:,} sentences)" for part in lengths)
+        yield f"BLEU by the length of the source: {', '.join(items)}."
     if words:
-        told = (f"{_times(one)} {100 * one['recall']:.0f} % ({one['words']:,} words)" for one in words)
-        yield f"Words of the references that it finds, by how often it had seen them in training: {', '.join(told)}."
+        items = (f"{_times(part)} {100 * part['recall']:.0f} % ({part['words']:,} words)" for part in words)
+        yield f"Words of the references that it finds, by how often it had seen them in training: {', '.join(items)}."
     if len(lengths) < 2 and not words:
         yield "Not measured."
 
@@ -131,25 +131,24 @@ def _times(part: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Returns a value in words: files without folders, numbers in four digits, and without settings that change
-    nothing."""
+    """Returns a value in words: files without folders, numbers in four digits, settings without those that are off."""
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        told = (
+        described = (
             f"{WORDS.get(key, key.replace('_', ' '))} {_plain(item)}"
             for key, item in value.items()
             if key not in NOT_TOLD and item not in (0, None, False, "")
         )
-        return ", ".join(told)
+        return ", ".join(described)
     if isinstance(value, list | tuple):
         return ", ".join(map(_plain, value))
     return f"{value:.4g}" if isinstance(value, float) else re.sub(r"[^\s,|]++", _without_folder, str(value))
 
 
-def _without_folder(found: re.Match[str]) -> str:
-    """Returns the name of a file or folder, without its path on this machine; an address as it is."""
-    return found[0] if ":/" in found[0] else found[0].rstrip("/").rpartition("/")[2]
+def _without_folder(match: re.Match[str]) -> str:
+    """Returns the name of a file or folder, without its path on this machine; keeps web addresses."""
+    return match[0] if ":/" in match[0] else match[0].rstrip("/").rpartition("/")[2]
 
 
 def _cell(text: str) -> str:

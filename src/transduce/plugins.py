@@ -46,15 +46,15 @@ class Registry(Generic[T]):
         return list(dict.fromkeys([*self.built_in, *self.others, *installed]))
 
     def object_of(self, name: str) -> Any:
-        """Returns the object of a name, unchecked; InputError if there is none."""
+        """Returns the object of a name, unchecked; InputError for an unknown name."""
         if name in self.built_in:
-            found = self.built_in[name]
-            return resolve_name(found) if isinstance(found, str) else found
+            known = self.built_in[name]
+            return resolve_name(known) if isinstance(known, str) else known
         if name in _GIVEN:
             return _GIVEN[name]
         if ":" in name:
-            if (found := _in_imported_modules(name)) is not None:
-                return found
+            if (known := _in_imported_modules(name)) is not None:
+                return known
             raise InputError(
                 f"{self.kind} '{name}': not known in this process; define or import it first, or give it itself "
                 f"in place of its name, or install a package that brings it (entry points {self.group})"
@@ -68,16 +68,15 @@ class Registry(Generic[T]):
         raise InputError(f"no {self.kind} '{name}'; there are {', '.join(self.names()) or 'none installed'}")
 
     def find(self, given: Any) -> T:
-        """Returns the checked form of an object, or of the one of that name; InputError if there is none or it is
-        wrong."""
+        """Returns the checked form of an object, given itself or by name; InputError for an unknown or invalid one."""
         name = name_of(given)
         known = self._checked.get(name)
         now = self.built_in.get(name) or _GIVEN.get(name) or _in_imported_modules(name)
         if known is not None and (now is None or isinstance(now, str) or now is known[0]):
             return known[1]  # entry points take milliseconds to read
-        found = self.object_of(name)
-        checked = self.check(name, found)
-        self._checked[name] = (found, checked)
+        object_ = self.object_of(name)
+        checked = self.check(name, object_)
+        self._checked[name] = (object_, checked)
         return checked
 
 
@@ -90,7 +89,7 @@ class Code:
     version: str | None
     """Version of the object's package; None for a module of no package."""
     source: str | None
-    """A hash of the source and of its module's; None if there is none, as for compiled code."""
+    """A hash of the source and of its module's; None without source, as for compiled code."""
 
     @property
     def is_ours(self) -> bool:
@@ -99,7 +98,7 @@ class Code:
 
 
 def name_of(given: Any) -> Any:
-    """Returns the name of an object, which finds it from now on; texts, which are names, and None stay."""
+    """Returns the name of an object, and registers the object under it; returns names and None unchanged."""
     if given is None or isinstance(given, str):
         return given
     name = reference(given)
@@ -113,9 +112,9 @@ def names_of(given: Any) -> Any:
     return tuple(map(name_of, several))
 
 
-def code_of(found: Any) -> Code:
+def code_of(given: Any) -> Code:
     """Returns the code of an object: a function's or class's own, or the class's of another object."""
-    function = _definition(found)
+    function = _definition(given)
     module = getattr(function, "__module__", None) or "__main__"
     digest, has_source = hashlib.sha256(), False
     parts = [function] if module == "__main__" else [function, sys.modules.get(module)]
@@ -123,13 +122,13 @@ def code_of(found: Any) -> Code:
         with suppress(OSError, TypeError):
             digest.update(inspect.getsource(part).encode())
             has_source = True
-    return Code(reference(found), _version(module), digest.hexdigest() if has_source else None)
+    return Code(reference(given), _version(module), digest.hexdigest() if has_source else None)
 
 
-def reference(found: Any) -> str:
+def reference(given: Any) -> str:
     """Returns `module:name` of a function or class; for another object, its class's, with () after it."""
-    function = _definition(found)
-    is_made = function is not found
+    function = _definition(given)
+    is_made = function is not given
     return f"{function.__module__}:{function.__qualname__}{'()' if is_made else ''}"
 
 
@@ -138,12 +137,12 @@ def short_name(name: str) -> str:
     return name.rpartition(":")[2].rpartition(".")[2].removesuffix("()") if ":" in name else name
 
 
-def made_of(kind: str, name: str, found: Any) -> Any:
-    """Returns an object itself, or an instance of a class without arguments; InputError if the class needs some."""
-    if not isinstance(found, type):
-        return found
-    check_takes(kind, name, found, (), "a class that is made without arguments, or an object of it")
-    return found()
+def made_of(kind: str, name: str, given: Any) -> Any:
+    """Returns an object itself, or an instance of a class; InputError for a class that needs arguments."""
+    if not isinstance(given, type):
+        return given
+    check_takes(kind, name, given, (), "a class that is made without arguments, or an object of it")
+    return given()
 
 
 def check_takes(kind: str, name: str, function: Any, arguments: tuple[str, ...], expected: str) -> None:
@@ -160,19 +159,19 @@ def check_takes(kind: str, name: str, function: Any, arguments: tuple[str, ...],
         raise InputError(f"{kind} '{name}': {short_name(name)}{signature} does not fit; expected {expected}") from None
 
 
-def _definition(found: Any) -> Any:
-    while isinstance(found, partial):
-        found = found.func
-    return found if hasattr(found, "__qualname__") else type(found)
+def _definition(given: Any) -> Any:
+    while isinstance(given, partial):
+        given = given.func
+    return given if hasattr(given, "__qualname__") else type(given)
 
 
 def _in_imported_modules(name: str) -> Any:
     """Returns a function or class of Python code from a module that is already imported."""
     module, _, path = name.partition(":")
-    found: Any = sys.modules.get(module)
+    value: Any = sys.modules.get(module)
     for part in path.split("."):
-        found = getattr(found, part, None)
-    return found if isinstance(found, FunctionType | type) else None
+        value = getattr(value, part, None)
+    return value if isinstance(value, FunctionType | type) else None
 
 
 def _version(module: str) -> str | None:

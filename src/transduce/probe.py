@@ -63,7 +63,7 @@ Ids = Sequence[Sequence[int]]
 
 @dataclass(frozen=True)
 class Probing:
-    """The way that the models of some tasks are probed."""
+    """The functions that probe models of one kind."""
 
     limits: Callable[[nn.Module], tuple[int | None, int | None]]
     """Returns the maximum tokens of the two texts, each with its end token."""
@@ -80,7 +80,7 @@ def make_probe(
     sha256: dict[str, str],
     marks: Sequence[int] = (),
 ) -> Probe:
-    """Score a few sentence pairs, with language tokens before each source, if there are any.
+    """Makes the probe of a model from a few sentence pairs, with language tokens before each source, if any.
 
     Raises FloatingPointError if the model's scores are not finite.
     """
@@ -125,7 +125,7 @@ def check_probe(
         raise CheckpointError(f"{folder}: its tokenizer tokenizes text differently than when it was saved")
     (score,) = _score(kind, model, probe.source[:1], probe.target[:1], special)
     saved = probe.scores[0]
-    if not abs(score - saved) <= TOLERANCE * max(1.0, abs(saved)):  # nothing is at most anything for a NaN
+    if not abs(score - saved) <= TOLERANCE * max(1.0, abs(saved)):  # also true for NaN
         raise CheckpointError(
             f"{folder}: the model scores its probe {score:.4f}, but {saved:.4f} when it was saved; "
             "its weights or the libraries' arithmetic have changed"
@@ -152,8 +152,7 @@ def _check_ids(rows: list[list[int]], vocabulary: int, most: int, folder: Path) 
 
 @torch.no_grad()
 def _score(kind: ProbeKind, model: nn.Module, source: Ids, target: Ids, special: SpecialIds) -> list[float]:
-    """Score on the CPU, in float32: another device may compute in TF32, whose scores differ by more than a probe
-    allows."""
+    """Returns scores computed on the CPU in float32: TF32 on another device exceeds a probe's tolerance."""
     if next(model.parameters()).device.type != "cpu":
         model = _on_cpu(model)
     training = model.training
@@ -179,13 +178,13 @@ def _score_pairs(model: nn.Module, source: Ids, target: Ids, special: SpecialIds
 def _text_limits(model: nn.Module) -> tuple[int | None, int | None]:
     assert isinstance(model, EncoderModel)
     limit = model.encoder.limit
-    each = None if limit is None else (limit - 1) // 2  # with one token that begins a row
+    each = None if limit is None else (limit - 1) // 2  # one token begins the row
     return each, each
 
 
 def _score_texts(model: nn.Module, first: Ids, second: Ids, special: SpecialIds) -> Tensor:
     """Returns projections of a model's vectors of texts, or of pairs if the second text is not empty."""
-    batch = make_text_batch([(one, other or None) for one, other in zip(first, second, strict=True)], special)
+    batch = make_text_batch([(ids, other_ids or None) for ids, other_ids in zip(first, second, strict=True)], special)
     outputs = model(batch.tokens, batch.segments, batch.is_real)
     return fixed_projection(outputs, batch.is_real)
 

@@ -58,7 +58,7 @@ class Number(NamedTuple):
         limits = self.limits
         number: Any = value
         holds = (
-            (limits.ge is None or number >= limits.ge)  # each is false of a value that is not a number
+            (limits.ge is None or number >= limits.ge)  # each comparison is false for NaN
             and (limits.gt is None or number > limits.gt)
             and (limits.le is None or number <= limits.le)
             and (limits.lt is None or number < limits.lt)
@@ -100,13 +100,13 @@ def members(type_: Any) -> tuple[Any, ...]:
 
 
 def number_of(type_: Any) -> Number | None:
-    """Returns the numbers that a type allows, alone or in a list."""
+    """Returns the range of the numbers that a type allows, alone or in a list; None for another type."""
     for member in members(type_):
         if get_origin(member) is Annotated:
             kind, limits = get_args(member)[:2]
             return Number(kind, limits)
-        if get_origin(member) in (list, tuple) and (found := number_of(get_args(member)[0])):
-            return found
+        if get_origin(member) in (list, tuple) and (number := number_of(get_args(member)[0])):
+            return number
     return None
 
 

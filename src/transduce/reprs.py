@@ -11,7 +11,7 @@ Facts = Mapping[str, object]
 
 
 def shown_by(facts: Callable[[Any], Facts], html: Callable[[Any], str] | None = None) -> Callable[[type[T]], type[T]]:
-    """A decorator of classes whose objects show these facts; in a notebook as a table, followed by more HTML."""
+    """Decorates a class so that its objects show these facts; in a notebook as a table, followed by more HTML."""
 
     def decorate(shown: type[T]) -> type[T]:
         def text(self: T) -> str:

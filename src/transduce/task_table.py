@@ -73,16 +73,16 @@ TASKS = {
 
 
 def find_task(name: object) -> Any:
-    """Returns the Task of that name, imported now."""
+    """Imports and returns the Task of a name; ConfigError for an unknown name."""
     if not isinstance(name, str) or name not in TASKS:
         raise ConfigError(f"task: no task '{name}'; there are {', '.join(TASKS)}")
     return resolve_name(TASKS[name].place)
 
 
-def check_task(model: object, found: str, wanted: str) -> None:
+def check_task(model: object, task: str, wanted: str) -> None:
     """Raises InputError, with a fitting command, for a model of another task than the one wanted."""
-    if found != wanted:
-        raise _not_for(model, found)
+    if task != wanted:
+        raise _not_for(model, task)
 
 
 def check_tool(model: object, task: str, wanted: str) -> None:

@@ -3,14 +3,14 @@
 import os
 
 SPINS = "1000"
-"""How often a waiting thread checks before it sleeps; GNU's OpenMP, which PyTorch brings, checks 300,000 times (a
+"""Number of checks of a waiting thread before it sleeps; GNU's OpenMP, which PyTorch brings, makes 300,000 (a
 millisecond or more). A spinning thread may occupy the core that the awaited thread needs."""
 
 
 def wait_asleep() -> None:
-    """Set in the environment how OpenMP's threads wait, unless the user has set it.
+    """Makes waiting threads of OpenMP sleep soon, by an environment variable, unless the user has set one.
 
-    OpenMP reads this once, when PyTorch is loaded; so it has no effect in a process that has imported torch before.
+    OpenMP reads it once, when PyTorch is loaded; it has no effect in a process that has imported torch before.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)

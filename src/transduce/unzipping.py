@@ -27,7 +27,7 @@ def is_zipped(path: str | Path) -> bool:
 
 
 def unzipped(path: Path) -> Path:
-    """Unpacks a ZIP file and return the folder of its content, or, if all of it is in one folder there, that folder.
+    """Unpacks a ZIP file and returns the folder of its content, or, if all of it is in one folder there, that folder.
 
     Raises CheckpointError for content that is damaged, encrypted, too large for the limit or the disk, or outside its
     folder.
@@ -54,7 +54,7 @@ def _unpack(path: Path) -> Path:
     except Exception as error:  # zipfile and zlib raise many kinds
         shutil.rmtree(folder, ignore_errors=True)
         raise CheckpointError(f"{path}: is no ZIP file of a model, or damaged ({str(error)[:80]})") from None
-    while len(inner := [one for one in folder.iterdir() if one.name not in BESIDE]) == 1 and inner[0].is_dir():
+    while len(inner := [child for child in folder.iterdir() if child.name not in BESIDE]) == 1 and inner[0].is_dir():
         folder = inner[0]
     return folder
 

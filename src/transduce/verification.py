@@ -1,4 +1,4 @@
-"""Verifying that files of models and runs are as they were written; an error names the one that is not."""
+"""Verifies that the files of models and runs are unchanged; an error names the changed one."""
 
 from pathlib import Path
 from typing import TypeVar
@@ -33,7 +33,7 @@ def check_unchanged(folder: Path, expected: dict[str, str], advice: str = COPY_A
 def read_json(path: Path, kind: type[T], advice: str = COPY_AGAIN, most_bytes: int = MAX_BYTES) -> T:
     """Returns the contents of a JSON file; raises CheckpointError if it is missing, or is not of type `kind`."""
     try:
-        if not path.is_file():  # a pipe would be waited for
+        if not path.is_file():  # reading a pipe would wait for its writer
             raise FileNotFoundError
         if path.stat().st_size > most_bytes:
             raise CheckpointError(f"{path} is damaged (more than {most_bytes:,} bytes); {advice}")
