@@ -47,12 +47,12 @@ class Aligner:
     def _chunks(self, pairs: Iterable[Pair]) -> Iterator[list[Links]]:
         rest, first = iter(pairs), 1
         while chunk := [(pair.source, pair.target) for pair in map(as_pair, islice(rest, PAIRS_AT_ONCE))]:
-            found = self._links(chunk, first)
+            aligned = self._links(chunk, first)
             if self.reverse is not None:
                 back = self.reverse._links([(target, source) for source, target in chunk], first)
                 turned = [{(j, i) for i, j in links} for links in back]
-                found = [symmetrize(*both, self.method) for both in zip(found, turned, strict=True)]
-            yield found
+                aligned = [symmetrize(*both, self.method) for both in zip(aligned, turned, strict=True)]
+            yield aligned
             first += len(chunk)
 
     def _links(self, texts: Sequence[tuple[str, str]], first: int) -> list[Links]:
@@ -63,19 +63,19 @@ class Aligner:
         targets = tokenizers.target.encode_batch([target for _, target in texts])
         check_lengths("source", sources, model.source_limit, first)
         check_lengths("target", targets, model.target_limit, first)
-        found: list[Links] = [set() for _ in texts]
+        results: list[Links] = [set() for _ in texts]
         real = [i for i in range(len(texts)) if len(sources[i]) > marked and targets[i]]
         lengths = [max(len(sources[i]), len(targets[i])) + 1 for i in real]
         for batch_of in batches_by_length(lengths, TOKENS_AT_ONCE):
-            chosen = [real[place] for place in batch_of]
+            chosen = [real[index] for index in batch_of]
             batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], self.bundle.special)
             maps = record_pass(model, batch.to(self.bundle.device)).cross()
             for row, i in enumerate(chosen):
-                places = places_of(maps, self.head, row, len(sources[i]), len(targets[i]))
+                positions = places_of(maps, self.head, row, len(sources[i]), len(targets[i]))
                 sides = (
                     (tokenizers.source, sources[i][marked:], texts[i][0]),
                     (tokenizers.target, targets[i], texts[i][1]),
                 )
                 words = [without_punctuation(side.words_of(text), side.pieces(ids)) for side, ids, text in sides]
-                found[i] = link_words(places, [*[NO_WORDS] * marked, *words[0]], words[1])
-        return found
+                results[i] = link_words(positions, [*[NO_WORDS] * marked, *words[0]], words[1])
+        return results

@@ -79,7 +79,7 @@ class Answerer:
 
     @staticmethod
     def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Answerer":
-        """An answerer from the folder of a model or a run: see `transduce.load`."""
+        """Loads an answerer from the folder of a model or a run: see `transduce.load`."""
         return Answerer(load_bundle(path, device, precision))
 
     @overload
@@ -102,7 +102,7 @@ class Answerer:
             if passage is None:
                 raise InputError(f"the question {question[:60]!r} has no passage; give it as the second argument")
             return self._answer([(question, passage)], n_best)[0]
-        asked = [tuple(one) if isinstance(one, list) else one for one in question]
+        asked = [tuple(pair) if isinstance(pair, list) else pair for pair in question]
         if passage is not None or not all(map(is_pair, asked)):
             raise InputError("expected one question and a passage, or several pairs of a question and its passage")
         return self._answer(asked, n_best)
@@ -124,13 +124,13 @@ class Answerer:
         start, end = _tokens_of(answers[0], window, logits)
 
         def chosen(outputs: Tensor) -> Tensor:
-            log_probabilities = outputs.float().log_softmax(1)
-            return log_probabilities[:, [start], 0] + log_probabilities[:, [end], 1]
+            log_probabilities = outputs.float().log_softmax(1)  # over the tokens  [rows, tokens, 2]
+            return log_probabilities[:, [start], 0] + log_probabilities[:, [end], 1]  # log p(start) + log p(end)
 
         names = [answer.text or "(no answer)" for answer in answers]
-        others = [RunnerUp(name, one.probability) for name, one in zip(names[1:], answers[1:], strict=True)]
-        told = Told(names[0], names[:1], [Confidence(names[0], answers[0].probability, 1, others)], chosen)
-        return look_at_texts(self.bundle, [question, passage], (window.question, window.passage), told)
+        others = [RunnerUp(name, answer.probability) for name, answer in zip(names[1:], answers[1:], strict=True)]
+        result = Told(names[0], names[:1], [Confidence(names[0], answers[0].probability, 1, others)], chosen)
+        return look_at_texts(self.bundle, [question, passage], (window.question, window.passage), result)
 
     def _answer(self, asked: Sequence[Asked], n_best: int) -> list[Answered]:
         if n_best < 1:
@@ -144,7 +144,7 @@ class Answerer:
 def find_span_logits(
     model: nn.Module, windows: Sequence[PassageWindow], special: SpecialIds
 ) -> list[NDArray[np.float32]]:
-    """Returns how likely an answer begins and ends at each token of each window's row: [tokens, 2]."""
+    """Returns the logits of an answer's beginning and end at each token of each window's row: [tokens, 2]."""
     return read_texts(model, [(window.question, window.passage) for window in windows], special)
 
 
@@ -155,43 +155,43 @@ def find_answers(
     head: SpanHeadConfig,
     n_best: int,
 ) -> list[Answered]:
-    """The best pairs of a beginning and an end, of all windows of each question.
+    """Returns the best pairs of a beginning and an end, of all windows of each question.
 
-    Where there may be no answer, that weighs as much as in the window that finds it least likely.
+    "No answer", where it is allowed, has its lowest score of all windows.
     """
-    found: list[dict[tuple[int, int], float]] = [{} for _ in asked]
+    best_scores: list[dict[tuple[int, int], float]] = [{} for _ in asked]
     without = [np.inf for _ in asked]
     for window, scores in zip(windows, logits, strict=True):
         number = window.number
         without[number] = min(without[number], float(scores[0].sum()))
         for start, end, score in _spans(scores[window.first : -1].astype(np.float64), head.longest_answer):
-            place = _without_spaces(asked[number][1], window.places[start][0], window.places[end][1])
-            if place[0] < place[1]:
-                found[number][place] = max(score, found[number].get(place, -np.inf))
+            span = _without_spaces(asked[number][1], window.places[start][0], window.places[end][1])
+            if span[0] < span[1]:
+                best_scores[number][span] = max(score, best_scores[number].get(span, -np.inf))
     return [
         Answered(question, _best(passage, spans, none if head.no_answer or not spans else None, n_best))
-        for (question, passage), spans, none in zip(asked, found, without, strict=True)
+        for (question, passage), spans, none in zip(asked, best_scores, without, strict=True)
     ]
 
 
 def _tokens_of(answer: FoundAnswer, window: PassageWindow, logits: NDArray[np.float32]) -> tuple[int, int]:
-    """The tokens of a window's row at which an answer begins and ends; the first one for none."""
+    """Returns the tokens of a window's row at which an answer begins and ends; the first token for no answer."""
     if not answer.text:
         return 0, 0
-    places = list(enumerate(window.places, window.first))
-    starts = [token for token, (start, end) in places if start <= answer.start < end]
-    ends = [token for token, (start, end) in places if start < answer.end <= end]
+    spans = list(enumerate(window.places, window.first))
+    starts = [token for token, (start, end) in spans if start <= answer.start < end]
+    ends = [token for token, (start, end) in spans if start < answer.end <= end]
     return max(starts, key=lambda token: logits[token, 0]), max(ends, key=lambda token: logits[token, 1])
 
 
 def _without_spaces(passage: str, start: int, end: int) -> tuple[int, int]:
-    """The place of a part of a passage without spaces around it, which some tokenizers count to a word."""
+    """Returns the span of a part of a passage without the spaces around it, which some tokenizers add to words."""
     start += len(passage[start:end]) - len(passage[start:end].lstrip())
     return start, start + len(passage[start:end].rstrip())
 
 
 def _spans(scores: NDArray[np.float64], longest: int) -> list[tuple[int, int, float]]:
-    """The first and the last token of likely answers in a window, and how likely they are."""
+    """Returns the first token, the last token and the score of likely answers in a window."""
     starts, ends = (np.argsort(-scores[:, side], kind="stable")[:CANDIDATES].tolist() for side in (0, 1))
     return [
         (start, end, float(scores[start, 0] + scores[end, 1]))
@@ -202,8 +202,8 @@ def _spans(scores: NDArray[np.float64], longest: int) -> list[tuple[int, int, fl
 
 
 def _best(passage: str, spans: dict[tuple[int, int], float], without: float | None, n_best: int) -> list[FoundAnswer]:
-    weighed = [(score, place) for place, score in spans.items()] + ([(without, (0, 0))] if without is not None else [])
-    weighed.sort(key=lambda one: -one[0])
+    weighed = [(score, span) for span, score in spans.items()] + ([(without, (0, 0))] if without is not None else [])
+    weighed.sort(key=lambda scored: -scored[0])
     probabilities = softmax(np.array([score for score, _ in weighed])).tolist()
     return [
         FoundAnswer(passage[start:end], start, end, probability)

@@ -71,7 +71,7 @@ class Classifier:
 
     @staticmethod
     def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Classifier":
-        """A classifier from the folder of a model or a run: see `transduce.load`."""
+        """Loads a classifier from the folder of a model or a run: see `transduce.load`."""
         return Classifier(load_bundle(path, device, precision))
 
     @property
@@ -93,9 +93,9 @@ class Classifier:
     def classify(self, texts: Iterable[Text]) -> list[Classification | Rating]: ...
 
     def classify(self, texts: Text | Iterable[Text]) -> Classification | Rating | list[Classification | Rating]:
-        """Classifies one text, or several: as many results, in the same order; tuples if the model reads pairs.
+        """Classifies one text or several, in their order; a text is a tuple of two if the model reads pairs.
 
-        Raises InputError for a pair where the model reads single texts, and the reverse.
+        Raises InputError for a pair if the model reads single texts, and for a single text if it reads pairs.
         """
         if isinstance(texts, str) or is_pair(texts):
             return self._classify([cast(Text, texts)])[0]
@@ -108,18 +108,18 @@ class Classifier:
         """
         first, second = self._checked(text)
         row = whole_row(self.bundle, first, second, self.bundle.config.longest_source)
-        (found,) = self._classify([text])
-        return look_at_texts(self.bundle, [first] if second is None else [first, second], row, self._told(found))
+        (result,) = self._classify([text])
+        return look_at_texts(self.bundle, [first] if second is None else [first, second], row, self._prediction(result))
 
-    def _told(self, found: Classification | Rating) -> Told:
-        if isinstance(found, Rating):
+    def _prediction(self, result: Classification | Rating) -> Told:
+        if isinstance(result, Rating):
             head = self.head
             assert isinstance(head, ScoreHeadConfig)
-            return Told(str(found), ["score"], [], lambda scores: head.mean + head.deviation * scores.float(), "score")
-        best = self.labels.index(found.label)
-        log_probabilities = torch.tensor([list(found.probabilities.values())]).log()
+            return Told(str(result), ["score"], [], lambda scores: head.mean + head.deviation * scores.float(), "score")
+        best = self.labels.index(result.label)
+        log_probabilities = torch.tensor([list(result.probabilities.values())]).log()
         confidence = confidence_in(log_probabilities, [best], self.labels.__getitem__)
-        return Told(found.label, [found.label], confidence, lambda logits: logits.float().log_softmax(-1)[:, [best]])
+        return Told(result.label, [result.label], confidence, lambda logits: logits.float().log_softmax(-1)[:, [best]])
 
     def _classify(self, texts: Sequence[Text]) -> list[Classification | Rating]:
         rows = [self._checked(text) for text in texts]
@@ -129,7 +129,7 @@ class Classifier:
         model, special, is_cut = self.bundle.model, self.bundle.special, encoded.is_cut.tolist()
         if isinstance(self.head, ScoreHeadConfig):
             scores = find_scores(model, encoded, special, self.head).tolist()
-            return [Rating(*found) for found in zip(scores, is_cut, strict=True)]
+            return [Rating(score, cut) for score, cut in zip(scores, is_cut, strict=True)]
         probabilities = find_probabilities(model, encoded, special)
         return [_classification(row, self.labels, cut) for row, cut in zip(probabilities, is_cut, strict=True)]
 
@@ -147,16 +147,16 @@ def is_pair(value: object) -> bool:
 
 
 def find_probabilities(model: nn.Module, texts: EncodedTexts, special: SpecialIds) -> NDArray[np.float64]:
-    """The probability of each class: [texts, classes]."""
+    """Returns the probability of each class: [texts, classes]."""
     return softmax(np.stack(read_texts(model, texts.rows, special)))
 
 
 def find_scores(
     model: nn.Module, texts: EncodedTexts, special: SpecialIds, head: ScoreHeadConfig
 ) -> NDArray[np.float64]:
-    """The score of each text: [texts]."""
-    found = np.stack(read_texts(model, texts.rows, special)).astype(np.float64)[:, 0]
-    return head.mean + head.deviation * found
+    """Returns the score of each text: [texts]."""
+    outputs = np.stack(read_texts(model, texts.rows, special)).astype(np.float64)[:, 0]
+    return head.mean + head.deviation * outputs
 
 
 def _classification(row: NDArray[np.float64], labels: tuple[str, ...], truncated: bool) -> Classification:

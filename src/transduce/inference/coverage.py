@@ -1,4 +1,4 @@
-"""Ranks finished hypotheses anew by how much of the source they attended to (Wu et al. 2016, eq. 14)."""
+"""Reranks finished hypotheses by how much of the source they attended to (Wu et al. 2016, eq. 14)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -24,16 +24,16 @@ def rerank(
     bundle: ModelBundle,
     model: Writer[Any],
     sources: Sequence[list[int]],
-    found: Sequence[Sequence[Hypothesis]],
+    outputs: Sequence[Sequence[Hypothesis]],
     weight: float,
     begins: Sequence[int] | None = None,
 ) -> list[list[Hypothesis]]:
     """Returns each sentence's hypotheses, best first by their score plus `weight` times their coverage."""
-    flat = [(i, hypothesis) for i, hypotheses in enumerate(found) for hypothesis in hypotheses]
-    own = None if begins is None else [begins[i] for i, _ in flat]
+    flat = [(i, hypothesis) for i, hypotheses in enumerate(outputs) for hypothesis in hypotheses]
+    row_begins = None if begins is None else [begins[i] for i, _ in flat]
     targets = [hypothesis.tokens for _, hypothesis in flat]
-    coverages = coverage(bundle, model, [sources[i] for i, _ in flat], targets, own)
-    ranked: list[list[Hypothesis]] = [[] for _ in found]
+    coverages = coverage(bundle, model, [sources[i] for i, _ in flat], targets, row_begins)
+    ranked: list[list[Hypothesis]] = [[] for _ in outputs]
     for (i, hypothesis), covered in zip(flat, coverages, strict=True):
         ranked[i].append(replace(hypothesis, score=hypothesis.score + weight * covered))
     return [sorted(hypotheses, key=lambda h: -h.score) for hypotheses in ranked]
@@ -47,12 +47,12 @@ def coverage(
     targets: Sequence[list[int]],
     begins: Sequence[int] | None = None,
 ) -> list[float]:
-    """Returns the coverage of each pair of token ids: 0 if each source token got attention summing to 1, else below."""
+    """Returns the coverage of each pair of token ids: 0 if attention to each source token sums to 1, else less."""
     lengths = [max(len(source), len(target)) + 2 for source, target in zip(sources, targets, strict=True)]
     results = [0.0] * len(lengths)
     for chosen in batches_by_length(lengths, TOKENS_AT_ONCE):
-        own = None if begins is None else [begins[i] for i in chosen]
-        batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], bundle.special, own)
+        row_begins = None if begins is None else [begins[i] for i in chosen]
+        batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], bundle.special, row_begins)
         batch = batch.to(bundle.device)
         target_in = batch.target_in
         if target_in.shape[1] == batch.source.shape[1]:  # so that what attends to the source is known by its shape
@@ -68,7 +68,7 @@ def coverage(
 
 
 def coverage_of(weights: Float[Tensor, "rows target_time source_time"], lengths: Sequence[int]) -> list[float]:
-    """Returns the sum over a row's first source tokens of log min(1, what all target tokens attend to it)."""
+    """Returns each row's sum over its real source tokens of log min(1, attention to it from all target tokens)."""
     attended = weights.sum(1).clamp(1e-9, 1.0).log()  # [rows, source_time]
     return [float(row[:length].sum()) for row, length in zip(attended, lengths, strict=True)]
 

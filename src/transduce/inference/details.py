@@ -16,7 +16,6 @@ from transduce.text.tokenizer import Tokenizer
 TOKENS_AT_ONCE = 1024
 """Padded tokens of the longer side of a batch; its probabilities take the vocabulary times as many numbers."""
 
-
 RUNNERS_UP = 4
 """The number of runners-up reported for each token."""
 
@@ -71,14 +70,13 @@ class Details:
 def details_of(
     bundle: ModelBundle, head: AlignmentHead | None, sources: Sequence[list[int]], targets: Sequence[list[int]]
 ) -> list[Details]:
-    """Details of each pair of token ids, without their ends; without alignments where no head is given."""
+    """Returns the details of each pair of token ids, without end tokens; alignments need a head."""
     model = bundle.writer
     of_source, of_target = bundle.tokenizers.source, bundle.tokenizers.target
-    found: dict[int, Details] = {}
+    results: dict[int, Details] = {}
     lengths = [max(len(source), len(target)) + 1 for source, target in zip(sources, targets, strict=True)]
     for chosen in batches_by_length(lengths, TOKENS_AT_ONCE):
-        batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], bundle.special)
-        batch = batch.to(bundle.device)
+        batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], bundle.special).to(bundle.device)
         recorded = record_pass(model, batch)
         probabilities = recorded.log_probabilities.gather(2, batch.target_out[..., None])[..., 0].exp()
         best = recorded.log_probabilities.topk(min(RUNNERS_UP + 1, len(of_target)))  # [batch, length, best]
@@ -89,20 +87,20 @@ def details_of(
             pieces = of_target.pieces([*target, of_target.eos])
             links = None
             if head is not None:
-                places = places_of(recorded.cross(), head, row, len(source), len(target))
-                links = link_words(places, linked_words(of_source, source), linked_words(of_target, target))
+                positions = places_of(recorded.cross(), head, row, len(source), len(target))
+                links = link_words(positions, linked_words(of_source, source), linked_words(of_target, target))
             runners_up = [
-                _without(token, of_target, *one)
-                for token, *one in zip([*target, of_target.eos], best_tokens[row], best_shares[row], strict=False)
+                _without(token, of_target, *ranked)
+                for token, *ranked in zip([*target, of_target.eos], best_tokens[row], best_shares[row], strict=False)
             ]
-            found[i] = Details(
-                [TokenProbability(*one) for one in zip(pieces, probabilities[row].tolist(), runners_up, strict=False)],
+            results[i] = Details(
+                list(map(TokenProbability, pieces, probabilities[row].tolist(), runners_up)),
                 word_texts(of_source.decode(source)),
                 word_texts(of_target.decode(target)),
                 [*word_of, *word_of[-1:]],
                 None if links is None else sorted(links),
             )
-    return [found[i] for i in range(len(sources))]
+    return [results[i] for i in range(len(sources))]
 
 
 def _without(

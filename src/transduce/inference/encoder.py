@@ -77,7 +77,7 @@ class HiddenStates:
 class Encoder:
     """Reads texts by the encoder of a bundle's model, on its device and at its precision.
 
-    Of a translation model that is the source's encoder. Raises InputError for a model without an encoder.
+    For a translation model, it is the source's encoder. Raises InputError for a model without an encoder.
     """
 
     def __init__(self, bundle: ModelBundle) -> None:
@@ -89,11 +89,11 @@ class Encoder:
 
     @staticmethod
     def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Encoder":
-        """An encoder from the folder of a model or a run: see `transduce.load`."""
+        """Loads an encoder from the folder of a model or a run: see `transduce.load`."""
         return Encoder(load_bundle(path, device, precision))
 
     def directed(self, to: str | None = None, from_: str | None = None) -> "Encoder":
-        """The same encoder of a translation model of several directions, for one of them: see `Translator.directed`."""
+        """Returns the encoder of a translation model for one of its directions: see `Translator.directed`."""
         config = self.bundle.config
         direction = config.find_direction(to, from_)
         return self if config.languages is None else Encoder(self.bundle.directed(direction))
@@ -108,13 +108,13 @@ class Encoder:
         """Returns a vector of one text [dim], or of each of several [texts, dim]; a text that is too long is cut.
 
         Args:
-            texts: one or several.
-            pooling: the mean of all tokens' vectors, special tokens included; the first token's; or the pooler's,
-                which is the first token's where the model has none.
-            normalize: whether vectors are of length 1, so that their dot products are cosines.
-            layer: the layer whose states are pooled, from 0 for the embeddings; what the encoder gives unless named.
+            texts: one text, or several.
+            pooling: the mean of all tokens' vectors, special tokens included; the first token's; or the pooler's
+                output, which is the first token's vector if the model has no pooler.
+            normalize: True to scale vectors to length 1, so that their dot products are cosines.
+            layer: the layer whose states are pooled, from 0 for the embeddings (default: the encoder's output).
 
-        Raises InputError for another pooling, or a layer that there is not.
+        Raises InputError for an unknown pooling or layer.
         """
         if pooling not in get_args(Pooling):
             raise InputError(f"pooling = {pooling!r}: expected one of {', '.join(get_args(Pooling))}")
@@ -131,8 +131,8 @@ class Encoder:
             hidden = self._states(batch)[layer]
             return EncodedText(hidden, hidden[:, 0], batch.is_real).vectors(pooling)
 
-        found = self._read(self._rows(several), made_of)
-        vectors = np.stack(found) if found else np.zeros((0, self._width), dtype=np.float32)
+        outputs = self._read(self._rows(several), made_of)
+        vectors = np.stack(outputs) if outputs else np.zeros((0, self._width), dtype=np.float32)
         if normalize:
             vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return cast(NDArray[np.float32], vectors[0] if isinstance(texts, str) else vectors)
@@ -155,11 +155,11 @@ class Encoder:
             widths[:] = [state.shape[-1] for state in states]
             return torch.cat(states, -1)
 
-        found = [
+        results = [
             HiddenStates(self._tokens(row), np.split(states, np.cumsum(widths)[:-1], axis=1))
             for row, states in zip(rows, self._read(rows, made_of), strict=True)
         ]
-        return found[0] if isinstance(texts, str) else found
+        return results[0] if isinstance(texts, str) else results
 
     @overload
     def fill(  # type: ignore[overload-overlap] # the same
@@ -179,9 +179,7 @@ class Encoder:
             raise InputError("the model does not guess hidden words: it has no head for masked words")
         if guesses < 1:
             raise InputError(f"guesses = {guesses}: at least one guess must be asked for")
-        if isinstance(texts, str):
-            return self._fill([texts], guesses)[0]
-        return self._fill(list(texts), guesses)
+        return self._fill([texts], guesses)[0] if isinstance(texts, str) else self._fill(list(texts), guesses)
 
     def look(self, text: str, second: str | None = None) -> Look:
         """Shows how the model reads a text, or two: attention; and its guess at each [MASK], if it was trained to.
@@ -243,19 +241,19 @@ class Encoder:
 
     def _guessed(self, row: Row) -> Told:
         tokenizer = self.bundle.tokenizers.target
-        places = [place + 1 for place, token in enumerate(row[0]) if token == tokenizer.mask]  # the first is [CLS]
+        positions = [i + 1 for i, token in enumerate(row[0]) if token == tokenizer.mask]  # the first token is [CLS]
         (logits,) = self._logits([row])
         log_probabilities = torch.from_numpy(logits).double().log_softmax(-1)
         best = log_probabilities.argmax(1).tolist()
         words = tokenizer.pieces(best)
         confidence = confidence_in(log_probabilities, best, lambda token: tokenizer.pieces([token])[0])
-        told = " ".join(map(spelled, words))
-        return Told(told, words, confidence, lambda outputs: outputs.float().log_softmax(-1)[:, places, best])
+        shown = " ".join(map(spelled, words))
+        return Told(shown, words, confidence, lambda outputs: outputs.float().log_softmax(-1)[:, positions, best])
 
     def _fill(self, texts: Sequence[str], guesses: int) -> list[FilledText]:
         rows = [self._hidden(text) for text in texts]
-        found = self._logits([(ids, None) for ids in rows])
-        return [self._filled(*each, guesses) for each in zip(texts, found, strict=True)]
+        logits = self._logits([(ids, None) for ids in rows])
+        return [self._filled(*each, guesses) for each in zip(texts, logits, strict=True)]
 
     def _logits(self, rows: Sequence[Row]) -> list[NDArray[np.float32]]:
         """Returns logits at the hidden positions alone of the first text of each row, [positions, vocabulary]."""
@@ -267,11 +265,11 @@ class Encoder:
             hidden = model.encoder(batch.tokens, batch.segments, batch.is_real).hidden
             is_shown = batch.tokens != mask
             most = int((~is_shown).sum(1).max())
-            places = is_shown.int().argsort(dim=1, stable=True)[:, :most, None]  # hidden ones first, from left to right
-            return head.output(head.before_output(hidden.gather(1, places.expand(-1, -1, hidden.shape[2]))))
+            positions = is_shown.int().argsort(dim=1, stable=True)[:, :most, None]  # hidden tokens first, in order
+            return head.output(head.before_output(hidden.gather(1, positions.expand(-1, -1, hidden.shape[2]))))
 
-        found = read_texts(self.model, rows, self.bundle.special, made_of)
-        return [logits[: list(first).count(mask)] for logits, (first, _) in zip(found, rows, strict=True)]
+        outputs = read_texts(self.model, rows, self.bundle.special, made_of)
+        return [logits[: list(first).count(mask)] for logits, (first, _) in zip(outputs, rows, strict=True)]
 
     def _hidden(self, text: str) -> Ids:
         """Returns the ids of a text, with the mask token at its marks."""
@@ -288,15 +286,15 @@ class Encoder:
         return ids
 
     def _filled(self, text: str, logits: NDArray[np.float32], guesses: int) -> FilledText:
-        tokenizer, places = self.bundle.tokenizers.target, []
+        tokenizer, hidden = self.bundle.tokenizers.target, []
         for mark, probabilities in zip(MARK.finditer(text), softmax(logits), strict=True):
             best = np.argsort(-probabilities, kind="stable")[:guesses].tolist()
-            found = [
+            candidates = [
                 Guess(piece, float(probabilities[token]), text[: mark.start()] + spelled(piece) + text[mark.end() :])
                 for token, piece in zip(best, tokenizer.pieces(best), strict=True)
             ]
-            places.append(HiddenPlace(mark.start(), mark.end(), found))
-        return FilledText(text, places)
+            hidden.append(HiddenPlace(mark.start(), mark.end(), candidates))
+        return FilledText(text, hidden)
 
     @property
     def _limit(self) -> int:

@@ -85,27 +85,28 @@ class Generator:
     """
 
     def __init__(self, bundle: ModelBundle, *others: ModelBundle) -> None:
-        for number, one in enumerate((bundle, *others), 1):
-            check_tool(f"model {number}" if others else "the model", one.config.task, "generator")
-            if one.tokenizers.target.content != bundle.tokenizers.target.content:
+        members = (bundle, *others)
+        for number, member in enumerate(members, 1):
+            check_tool(f"model {number}" if others else "the model", member.config.task, "generator")
+            if member.tokenizers.target.content != bundle.tokenizers.target.content:
                 raise InputError(f"model {number} of the ensemble has another tokenizer than the first")
-        models = [one.writer for one in (bundle, *others)]
+        models = [member.writer for member in members]
         self.bundle = bundle
         self.model: Writer[Any] = Ensemble(models) if others else models[0]
         windows = [
-            one.config.longest_source for one in (bundle, *others) if not isinstance(one.model, SegmentRecurrence)
+            member.config.longest_source for member in members if not isinstance(member.model, SegmentRecurrence)
         ]
         self.window = min(windows, default=None)
-        """The most tokens that a model reads of a text; None if all remember what they have read."""
+        """The most tokens that a model reads of a text; None if all models have a memory of earlier segments."""
         self._constraints = Constraints(bundle.tokenizers.target)
 
     @staticmethod
     def load(
         path: str | Path, *others: str | Path, device: str = "auto", precision: InferencePrecision = "float32"
     ) -> "Generator":
-        """A generator from the folder of a model or a run, or an ensemble from several: see `transduce.load`."""
+        """Loads a generator from the folder of a model or a run, or an ensemble from several: see `transduce.load`."""
         keep_free_memory()
-        return Generator(*(load_bundle(one, device, precision) for one in (path, *others)))
+        return Generator(*(load_bundle(folder, device, precision) for folder in (path, *others)))
 
     @overload
     def generate(  # type: ignore[overload-overlap]
@@ -132,19 +133,19 @@ class Generator:
         max_tokens: int = MAX_TOKENS,
         stop: Iterable[str] = (),
     ) -> Generation | list[Generation]:
-        """Continues one prompt, or several: as many results, in the same order.
+        """Continues one prompt, or several, and returns the results in the same order.
 
-        A model that remembers earlier segments goes on at the same cost for each token. With others, when the window
-        that the model was trained on is full, its second half is read anew as the context of what follows; each of
-        several hypotheses then goes on by itself.
+        A model with segment recurrence continues at the same cost per token. With other models, when the window that
+        the model was trained on is full, its second half is read again as the context of the next tokens; each of
+        several hypotheses is then continued separately.
 
         Args:
-            prompts: texts to go on with; an empty one is the beginning of a line.
-            search: greedy by default; its own settings of length play no part.
-            max_tokens: how many tokens are written at most.
+            prompts: texts to continue; an empty one is the beginning of a line.
+            search: the search (default: greedy); its settings of length are ignored.
+            max_tokens: the most tokens that are written.
             stop: texts at which writing ends, and which are left out; "\\n" is the end of a line.
 
-        Raises InputError for what the search cannot follow.
+        Raises InputError for constraints that the search does not support.
         """
         if isinstance(prompts, str | Request):
             return self._generate([prompts], search or Beam(size=1), ends_of(max_tokens, stop))[0]
@@ -174,8 +175,8 @@ class Generator:
     ) -> Look:
         """Shows how the model continues a prompt: attention, confidence, and the search.
 
-        With a continuation this is looked at instead of one that is searched. Raises InputError for an ensemble, or a
-        text that is longer than the window.
+        A given continuation is shown instead of a search. Raises InputError for an ensemble, or a text that is longer
+        than the window.
         """
         if isinstance(self.model, Ensemble):
             raise InputError("only a single model can be looked at, not an ensemble")
@@ -222,24 +223,24 @@ class Generator:
             yield text.written[shown:]
 
     def encode(self, prompt: str) -> list[int]:
-        """Returns the ids of a text whose last line goes on; for an empty one, the end token."""
+        """Returns the ids of a text whose last line is unfinished; for an empty text, the end token."""
         tokenizer = self.bundle.tokenizers.target
         return encode_running(tokenizer, prompt) or [tokenizer.eos]
 
     def prompt_text(self, prompt: str) -> str:
-        """Returns a prompt as the model reads it; nothing for an empty one, for which it reads the end token."""
+        """Returns a prompt as the model reads it; "" for an empty one, for which it reads the end token."""
         return self.text_of(self.encode(prompt)) if prompt else ""
 
     def text_of(self, ids: Iterable[int]) -> str:
-        """The text of tokens; see inference/writing.py."""
+        """Returns the text of tokens; see inference/writing.py."""
         return text_of(self.bundle.tokenizers.target, ids)
 
     def _generate(self, prompts: Sequence[str | Request], search: Search, ends: Ends) -> list[Generation]:
         requests = [_request(prompt) for prompt in prompts]
         are_draws = isinstance(search, Sampling)
         begun = [Writing(ids, len(ids)) for ids in (self.encode(request.text) for request in requests)]
-        writings = [[one] for one in begun]
-        while any(one.is_open(ends) for of_prompt in writings for one in of_prompt):
+        writings = [[writing] for writing in begun]
+        while any(writing.is_open(ends) for of_prompt in writings for writing in of_prompt):
             writings = self._go_on(requests, writings, search, ends)
             search = _alone(search)
         return [
@@ -248,20 +249,20 @@ class Generator:
         ]
 
     def _generation(self, prompt: str, writings: Sequence[Writing], ends: Ends, are_draws: bool) -> Generation:
-        """Returns all draws, of which some may be alike; of a beam's outputs, those that spell one text count once."""
+        """Returns all samples, equal ones included; of a beam's outputs that spell the same text, only the first."""
         drafts = []
-        for one in writings:
-            written = self._written(one)
+        for writing in writings:
+            written = self._written(writing)
             text = prompt + written[: ends.find(written)]
-            drafts.append(GeneratedText(text, one.log_probability, one.written, one.stopped))
-        found: dict[str, GeneratedText] = {}
+            drafts.append(GeneratedText(text, writing.log_probability, writing.written, writing.stopped))
+        distinct: dict[str, GeneratedText] = {}
         for draft in drafts:
-            found.setdefault(draft.text, draft)
-        return Generation(prompt, drafts if are_draws else list(found.values()))
+            distinct.setdefault(draft.text, draft)
+        return Generation(prompt, drafts if are_draws else list(distinct.values()))
 
-    def _written(self, one: Writing) -> str:
+    def _written(self, writing: Writing) -> str:
         """Returns the text that was added to a prompt."""
-        return self.text_of(one.ids)[len(self.text_of(one.ids[: one.begun])) :]
+        return self.text_of(writing.ids)[len(self.text_of(writing.ids[: writing.begun])) :]
 
     def _go_on(
         self,
@@ -270,40 +271,40 @@ class Generator:
         search: Search,
         ends: Ends,
     ) -> list[list[Writing]]:
-        """Continues all unfinished writings by a stretch; those of one context's length at once."""
+        """Continues all unfinished texts by a stretch; those with contexts of equal length are searched together."""
         alike: dict[tuple[int, int], list[tuple[int, int, Piece]]] = {}
         for i, of_prompt in enumerate(writings):
-            for j, one in enumerate(of_prompt):
-                if one.is_open(ends):
-                    piece, length = self._stretch(requests[i], one, ends)
+            for j, writing in enumerate(of_prompt):
+                if writing.is_open(ends):
+                    piece, length = self._stretch(requests[i], writing, ends)
                     alike.setdefault((len(piece.source), length), []).append((i, j, piece))
         after: dict[tuple[int, int], list[Writing]] = {}
-        for (_, length), places in alike.items():
-            ones = [writings[i][j] for i, j, _ in places]
-            found = self._search([piece for _, _, piece in places], ones, search, length, ends)
-            for (i, j, _), one, drafts in zip(places, ones, found, strict=True):
+        for (_, length), entries in alike.items():
+            begun = [writings[i][j] for i, j, _ in entries]
+            outputs = self._search([piece for _, _, piece in entries], begun, search, length, ends)
+            for (i, j, _), writing, drafts in zip(entries, begun, outputs, strict=True):
                 later = [
                     replace(
-                        one,
-                        ids=[*one.ids, *tokens],
-                        log_probability=one.log_probability + log_probability,
+                        writing,
+                        ids=[*writing.ids, *tokens],
+                        log_probability=writing.log_probability + log_probability,
                         stopped=has_ended or len(tokens) < length,
                     )
                     for tokens, log_probability, has_ended in drafts
                 ]
-                after[i, j] = later or [replace(one, stopped=True)]  # where the rules leave no token
+                after[i, j] = later or [replace(writing, stopped=True)]  # where the rules leave no token
         return [
-            [later for j, one in enumerate(of_prompt) for later in after.get((i, j), [one])]
+            [later for j, writing in enumerate(of_prompt) for later in after.get((i, j), [writing])]
             for i, of_prompt in enumerate(writings)
         ]
 
     def _stretch(self, request: Request, writing: Writing, ends: Ends) -> tuple[Piece, int]:
-        """Returns the context that is read next, and how many tokens may be written after it."""
+        """Returns the context that is read next, and the number of tokens that may be written after it."""
         left = ends.max_tokens - writing.written
         ids = writing.ids
         if request.required:
-            found = self._constraints.found_in(self._written(writing), request.required)
-            request = replace(request, required=tuple(phrase for phrase in request.required if phrase not in found))
+            satisfied = self._constraints.found_in(self._written(writing), request.required)
+            request = replace(request, required=tuple(phrase for phrase in request.required if phrase not in satisfied))
         if self.window is None:
             return self._constraints.pieces(request, [ids])[0], left
         context = ids if len(ids) < self.window else ids[-max(self.window // 2, 1) :]
@@ -332,7 +333,7 @@ class Generator:
         return problem_of(self.model, state, limits, context[:, -1], pieces, vocabulary, search, step, rules)
 
     def _vocabulary(self, ends_with_line: bool) -> Vocabulary:
-        """Returns all tokens; an end token that only ends a line is text like any other, unless writing ends there."""
+        """Returns the vocabulary, in which an end token that ends a line is text unless writing stops at it."""
         tokenizer = self.bundle.tokenizers.target
         vocabulary = replace(Vocabulary.of(tokenizer, lambda: self._constraints.edges), decode=self.text_of)
         if ends_with_line or tokenizer.newline_is_text:
@@ -347,7 +348,7 @@ class Generator:
         vocabulary: Vocabulary,
         ends: Ends,
     ) -> list[Rule]:
-        """Returns the rules on next tokens, given all that was written before; nothing follows a stop."""
+        """Returns the rules on next tokens, given the texts so far; nothing follows a stop."""
         contexts = torch.tensor([piece.source for piece in pieces], device=self.bundle.device)
         rules: list[Rule] = [AfterContext(contexts, rules_for(pieces, vocabulary, search))]
         if not ends.texts:
@@ -355,12 +356,12 @@ class Generator:
 
         nearby = BYTES_OF_CHARACTER * max(map(len, ends.texts)) + 1  # tokens that a stop may be spelled in
 
-        def has_stopped(place: int, tokens: list[int]) -> bool:
-            one = replace(writings[place], ids=[*writings[place].ids, *tokens])
-            may_be_near = ends.find(self.text_of(one.ids[one.begun :][-nearby:])) is not None
+        def has_stopped(index: int, tokens: list[int]) -> bool:
+            writing = replace(writings[index], ids=[*writings[index].ids, *tokens])
+            may_be_near = ends.find(self.text_of(writing.ids[writing.begun :][-nearby:])) is not None
             if not may_be_near and not self.bundle.tokenizers.target.joins_words:
                 return False
-            return ends.find(self._written(one)) is not None
+            return ends.find(self._written(writing)) is not None
 
         return [*rules, EndWhere(has_stopped, vocabulary.end)]
 
@@ -371,8 +372,8 @@ class Generator:
         """Returns for each context the tokens written after it, their log-probability, and whether they ended."""
         problem = self._problem(pieces, writings, search, length, ends)
         with threads_for(len(pieces) * search.rows, size_of(self.bundle.model), self.bundle.device):
-            found = search.find(problem)
-        return [[(h.tokens, h.log_probability, not h.truncated) for h in of_piece] for of_piece in found]
+            outputs = search.find(problem)
+        return [[(h.tokens, h.log_probability, not h.truncated) for h in of_piece] for of_piece in outputs]
 
     @torch.inference_mode()
     def _tokens(self, piece: Piece, writing: Writing, search: Search, length: int, ends: Ends) -> Iterator[int]:
@@ -393,5 +394,5 @@ def _request(prompt: str | Request) -> Request:
 
 
 def _alone(search: Search) -> Search:
-    """Returns the same search for hypotheses that go on by themselves."""
+    """Returns the search that continues each hypothesis separately, with one output."""
     return msgspec.structs.replace(search, n_best=1)

@@ -37,17 +37,16 @@ def load(
 
     For models that read texts: a Classifier, a Tagger, an Answerer, or an Encoder for one without such a head.
 
-    The folder is that of a model, of a run, or of an exported model. `Translator.load` and `Generator.load` do the same
-    where it is known which one it is. The device `auto` is a GPU where there is one; int8 and exported models stay on
-    the cpu unless another is named (cpu, cuda, cuda:1 and so on, mps). With a shortlist (True: the one in the first
-    model's folder; or a file), only likely tokens are searched. To compile takes a minute or two, and then sentences
-    that are translated one by one take a third of the time, with a plain `Beam()`; for another search see
-    `Translator.warm_up`. On Linux the whole process keeps more free memory from then on, see `keep_free_memory`.
+    The folder is that of a model, a run, or an exported model. `Translator.load` and `Generator.load` do the same for a
+    known kind. The device `auto` is a GPU if there is one, but the cpu for int8 and exported models; others are cpu,
+    cuda, cuda:1 and so on, and mps. With a shortlist (a file, or True for the one in the first model's folder), only
+    likely tokens are searched. Compiling takes a minute or two; single sentences then take a third of the time with a
+    plain `Beam()`; for another search see `Translator.warm_up`. On Linux the whole process keeps more free memory from
+    then on, see `keep_free_memory`.
 
-    Raises CheckpointError for a model or shortlist that is not whole, InputError for models that do not go together, an
-    exported one at another precision than its own or with a shortlist, an exported one or an ensemble to compile, or a
-    shortlist that is not there or not the model's, ConfigError for a precision that the device lacks or where nothing
-    can be compiled.
+    Raises CheckpointError for a damaged model or shortlist; InputError for models that do not go together, a missing
+    shortlist or another model's, an exported model with a precision, a shortlist or compiling, or an ensemble with
+    compiling; ConfigError for a precision that the device lacks, or if nothing can be compiled.
     """
     tool = TASKS[read_config(find_bundle(Path(path))).task].tool
     if tool != "translator" and (shortlist or compile):

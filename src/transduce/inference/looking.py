@@ -1,4 +1,4 @@
-"""Runs a model on one text with everything watched; see `transduce.analysis.look`."""
+"""Runs a model on one text and records everything for `transduce.analysis.look`."""
 
 from collections.abc import Callable, Sequence
 
@@ -25,7 +25,7 @@ from transduce.text.tokenizer import Tokenizer
 def look_at_translation(
     bundle: ModelBundle, constraints: Constraints, piece: Piece, target: str | None, search: Beam, text: str
 ) -> Look:
-    """Translates a piece of text, unless a target is given, and looks at what happened.
+    """Translates a piece of text, or takes a given target, and shows how the model did it.
 
     Raises InputError for a target that is too long, or where the search finds nothing.
     """
@@ -36,10 +36,10 @@ def look_at_translation(
         engine = PyTorchEngine(bundle)
 
         def find(beam: Beam, step: TakeStep) -> list[int]:
-            (found,) = engine.search([piece], constraints, beam, step)
-            if not found:
+            (hypotheses,) = engine.search([piece], constraints, beam, step)
+            if not hypotheses:
                 raise InputError(f"{text[:60]!r}: no translation satisfies all constraints; drop some of them")
-            return found[0].tokens
+            return hypotheses[0].tokens
 
         tokens, tree = _searched(find, search, Vocabulary.of(of_target, lambda: constraints.edges), of_target)
     else:
@@ -62,7 +62,7 @@ def look_at_generation(
     given: Sequence[int] | None,
     spell: Callable[[Sequence[int]], str],
 ) -> Look:
-    """Continues a context by what `find` gives, unless the next tokens are given, and looks at what happened.
+    """Continues a context by `find`, or takes the given next tokens, and shows how the model did it.
 
     `spell` gives the text of tokens.
     """
@@ -76,13 +76,13 @@ def look_at_generation(
     return look_at_text(bundle, _name(bundle), spell(ids), tree, batch)
 
 
-def look_at_texts(bundle: ModelBundle, texts: Sequence[str], row: tuple[Ids, Ids | None], told: Told) -> Look:
+def look_at_texts(bundle: ModelBundle, texts: Sequence[str], row: tuple[Ids, Ids | None], result: Told) -> Look:
     """Looks at a model's result for a text, or two, that it read as this row."""
-    return look_at_reading(bundle, _name(bundle), "\n".join(texts), row, told)
+    return look_at_reading(bundle, _name(bundle), "\n".join(texts), row, result)
 
 
 def whole_row(bundle: ModelBundle, first: str, second: str | None, longest: int) -> tuple[Ids, Ids | None]:
-    """The ids of a text, or of two; InputError for a blank one, or for more tokens than are read at once."""
+    """Returns the ids of one or two texts; InputError for a blank one, or for more tokens than are read at once."""
     texts = [first] if second is None else [first, second]
     check_not_blank(*texts)
     ids = bundle.tokenizers.target.encode_batch(texts)

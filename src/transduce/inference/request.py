@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Request:
-    """A line to translate, and what its translation must be like; a blank line's translation is blank all the same."""
+    """A line to translate, and constraints on its translation; a blank line's translation stays blank."""
 
     text: str
     prefix: str = ""

@@ -25,7 +25,7 @@ class Piece:
 
 
 class Constraints:
-    """Turns what requests say in words into tokens of the target."""
+    """Turns the words of requests' constraints into target tokens."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.tokenizer = tokenizer

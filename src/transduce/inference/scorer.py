@@ -1,4 +1,4 @@
-"""Scores given translations: how probable a model finds them."""
+"""Scores given translations by their probability under a model."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -52,7 +52,7 @@ class PairScore:
 
 @shown_by(lambda tool: bundle_facts(tool.bundle))
 class Scorer:
-    """Scores with a bundle's model, or an ensemble of such, on the device and at the precision that it has."""
+    """Scores pairs by a bundle's model, or an ensemble, on its device and at its precision."""
 
     def __init__(self, bundle: ModelBundle, ensemble: Writer[Any] | None = None) -> None:
         check_writes("the model", bundle.config.task)
@@ -60,11 +60,11 @@ class Scorer:
         self.model: Writer[Any] = ensemble or bundle.writer
 
     def score(self, pairs: Iterable[Pair]) -> list[PairScore]:
-        """Scores of all pairs, in their order."""
+        """Returns the scores of all pairs, in their order."""
         return list(self.stream(pairs))
 
     def stream(self, pairs: Iterable[Pair], pairs_at_once: int = PAIRS_AT_ONCE) -> Iterator[PairScore]:
-        """Scores of any number of pairs, holding a bounded number at a time; InputError for one that is too long."""
+        """Yields the scores of any number of pairs, a bounded number held at a time; InputError for too long ones."""
         rest, number = map(as_pair, pairs), 1
         while chunk := list(islice(rest, pairs_at_once)):
             sources = self.bundle.read([pair.source for pair in chunk])
@@ -83,9 +83,8 @@ class Scorer:
             batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], self.bundle.special)
             batch = batch.to(self.bundle.device)
             target = batch.target_in, batch.target_out, batch.target_is_real
-            each = [score_tokens(model, batch.source, batch.source_is_real, *target) for model in models]
-            scores = torch.stack(each)  # [models, rows, time]
-            scores = scores.logsumexp(0) - math.log(len(scores))  # of the mean of the models' probabilities
+            scores = torch.stack([score_tokens(model, batch.source, batch.source_is_real, *target) for model in models])
+            scores = scores.logsumexp(0) - math.log(len(models))  # log of the mean of the models' p  [rows, time]
             for i, row in zip(chosen, scores.tolist(), strict=True):
                 results[i] = self._pair_score(targets[i], row[: len(targets[i]) + 1])
         return [results[i] for i in range(len(sources))]

@@ -89,7 +89,7 @@ class Tagger:
 
     @staticmethod
     def load(path: str | Path, device: str = "auto", precision: InferencePrecision = "float32") -> "Tagger":
-        """A tagger from the folder of a model or a run: see `transduce.load`."""
+        """Loads a tagger from the folder of a model or a run: see `transduce.load`."""
         return Tagger(load_bundle(path, device, precision))
 
     @overload
@@ -101,7 +101,7 @@ class Tagger:
     def tag(self, texts: Iterable[str]) -> list[TaggedText]: ...
 
     def tag(self, texts: str | Iterable[str]) -> TaggedText | list[TaggedText]:
-        """The words of one text, or of several, with their tags; a text of any length is read, in parts if need be."""
+        """Tags the words of one text, or of several; a long text is read in parts."""
         return self._tag([texts])[0] if isinstance(texts, str) else self._tag(list(texts))
 
     def look(self, text: str) -> Look:
@@ -114,15 +114,15 @@ class Tagger:
         rows = encode_words([words], self.bundle.tokenizers.target, longest)
         check_length(sum(len(ids) for ids in rows.ids) + 2, longest)
         probabilities = torch.from_numpy(find_tag_probabilities(self.bundle.model, rows, self.bundle.special)[0])
-        best, begins = probabilities.argmax(1).tolist(), [place + 1 for place in rows.first_pieces[0]]
+        best, begins = probabilities.argmax(1).tolist(), [index + 1 for index in rows.first_pieces[0]]
         entities = [f"{entity.text} ({entity.kind})" for entity in self.tag(text).entities]
-        told = Told(
+        result = Told(
             ", ".join(entities) or "no entities",
             [f"{word}/{self.labels[tag]}" for word, tag in zip(words, best, strict=True)],
             confidence_in(probabilities.log(), best, self.labels.__getitem__),
             lambda logits: logits.float().log_softmax(-1)[:, begins, best],
         )
-        return look_at_texts(self.bundle, [text], (rows.ids[0], None), told)
+        return look_at_texts(self.bundle, [text], (rows.ids[0], None), result)
 
     def _tag(self, texts: Sequence[str]) -> list[TaggedText]:
         words = [list(WORD.finditer(text)) for text in texts]
@@ -133,23 +133,23 @@ class Tagger:
 
     def _tagged(self, text: str, words: Sequence[re.Match[str]], probabilities: NDArray[np.float64]) -> TaggedText:
         best = probabilities.argmax(1) if len(words) else np.zeros(0, dtype=np.int64)
-        told = [
+        tagged = [
             TaggedWord(word[0], word.start(), word.end(), self.labels[tag], float(row[tag]))
             for word, tag, row in zip(words, best.tolist(), probabilities, strict=True)
         ]
         entities = []
-        for first, stop, kind in entities_of([word.tag for word in told]):
-            start, end = told[first].start, told[stop - 1].end
-            least = min(word.probability for word in told[first:stop])
+        for first, stop, kind in entities_of([word.tag for word in tagged]):
+            start, end = tagged[first].start, tagged[stop - 1].end
+            least = min(word.probability for word in tagged[first:stop])
             entities.append(Entity(text[start:end], kind, start, end, least))
-        return TaggedText(text, told, entities)
+        return TaggedText(text, tagged, entities)
 
 
 def find_tag_probabilities(model: nn.Module, rows: WordRows, special: SpecialIds) -> list[NDArray[np.float64]]:
-    """The probability of each tag of each word of each sentence: [words, tags]."""
-    found = read_texts(model, [(ids, None) for ids in rows.ids], special)
+    """Returns the probability of each tag of each word of each sentence: [words, tags]."""
+    outputs = read_texts(model, [(ids, None) for ids in rows.ids], special)
     of_sentences: dict[int, list[NDArray[np.float64]]] = {}
-    for (sentence, _, _), begins, logits in zip(rows.words, rows.first_pieces, found, strict=True):
+    for (sentence, _, _), begins, logits in zip(rows.words, rows.first_pieces, outputs, strict=True):
         chosen = logits[np.array(begins, dtype=np.int64) + 1]  # the first token is [CLS]
         of_sentences.setdefault(sentence, []).append(softmax(chosen))
     return [np.concatenate(parts) for _, parts in sorted(of_sentences.items())]

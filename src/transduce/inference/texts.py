@@ -32,24 +32,24 @@ def read_texts(
         model: in evaluation mode.
         rows: ids without special tokens.
         special: the ids that batches need.
-        made_of: what else than the model's outputs is wanted of a batch on its device: [rows, outputs], or
-            [rows, time, outputs], whose padding is cut off.
+        made_of: computes other outputs than the model's from a batch on its device: [rows, outputs], or [rows, time,
+            outputs], whose padding is cut off.
         tokens_at_once: tokens of a batch, with padding; a longer row is a batch of its own.
         make_batch: pads rows.
     """
     device = next(model.parameters()).device
     lengths = [row_length(*row) for row in rows]
-    found: dict[int, NDArray[np.float32]] = {}
-    for places in batches_by_length(lengths, tokens_at_once, longest_first=True):  # a lack of memory shows at once
-        batch = make_batch([rows[place] for place in places], special).to(device)
+    outputs: dict[int, NDArray[np.float32]] = {}
+    for chosen in batches_by_length(lengths, tokens_at_once, longest_first=True):  # a lack of memory shows at once
+        batch = make_batch([rows[i] for i in chosen], special).to(device)
         made = model(batch.tokens, batch.segments, batch.is_real) if made_of is None else made_of(batch)
         real = batch.is_real.sum(1).tolist()
-        for place, output, tokens in zip(places, made.float().cpu().numpy(), real, strict=True):
-            found[place] = output[:tokens].copy() if output.ndim > 1 else output
-    return [found[place] for place in range(len(rows))]
+        for i, output, tokens in zip(chosen, made.float().cpu().numpy(), real, strict=True):
+            outputs[i] = output[:tokens].copy() if output.ndim > 1 else output
+    return [outputs[i] for i in range(len(rows))]
 
 
 def softmax(logits: NDArray[np.floating]) -> NDArray[np.float64]:
-    """The probabilities over the last axis, in float64."""
+    """Returns the softmax over the last axis, in float64."""
     raised = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True))
     return cast(NDArray[np.float64], raised / raised.sum(-1, keepdims=True))

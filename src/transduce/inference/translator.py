@@ -66,7 +66,7 @@ def _n_best_html(translation: "Translation") -> str:
     if len(translation.n_best) < 2:
         return ""
     rows: list[list[object]] = [
-        [one.text, f"{one.score:.3f}", f"{one.log_probability:.2f}"] for one in translation.n_best
+        [output.text, f"{output.score:.3f}", f"{output.log_probability:.2f}"] for output in translation.n_best
     ]
     return rows_html(["n-best", "score", "log-probability"], rows)
 
@@ -89,7 +89,7 @@ class Translation:
     unsatisfied: list[str] = field(default_factory=list)
     """Required phrases that it does not hold."""
     violated: list[str] = field(default_factory=list)
-    """Banned phrases that it holds all the same: at the end of a truncated output, or where split pieces meet."""
+    """Banned phrases that it holds nevertheless: at the end of a truncated output, or where split pieces meet."""
     details: Details | None = None
     """Probabilities of its tokens, and an alignment of words, if they were asked for."""
 
@@ -128,12 +128,12 @@ class Translator:
     ) -> None:
         self.bundle = bundle
         self.tokens_at_once = tokens_at_once
-        for number, one in enumerate((bundle, *others), 1):
-            check_tool(f"model {number}" if others else "the model", one.config.task, "translator")
+        for number, member in enumerate((bundle, *others), 1):
+            check_tool(f"model {number}" if others else "the model", member.config.task, "translator")
         for number, other in enumerate(others, 2):
             _check_alike(bundle, other, number)
         self.engine = engine_for(bundle, *others, shortlist=shortlist, compile=compile)
-        longest = min(one.config.longest_source for one in (bundle, *others))
+        longest = min(member.config.longest_source for member in (bundle, *others))
         limit, marked = self.engine.source_limit, 0 if bundle.config.languages is None else 1
         self.longest_source = min(longest, limit - 1 - marked if limit else longest)
         self._constraints = Constraints(bundle.tokenizers.target)
@@ -148,10 +148,10 @@ class Translator:
         shortlist: bool | str | Path = False,
         compile: bool = False,
     ) -> "Translator":
-        """A translator from the folder of a model, a run or an exported model, or an ensemble: see `transduce.load`."""
+        """Loads a translator, or an ensemble, from folders of models, runs or exported models: see `transduce.load`."""
         keep_free_memory()
         device = device_for(precision, device)
-        models = [at_precision(open_model(one, device), precision) for one in (path, *others)]
+        models = [at_precision(open_model(folder, device), precision) for folder in (path, *others)]
         translator = Translator(
             *models, shortlist=find_shortlist(path, models[0].tokenizers, shortlist), compile=compile
         )
@@ -160,10 +160,9 @@ class Translator:
         return translator
 
     def warm_up(self, search: DecisionRule | None = None) -> None:
-        """Searches two made-up sentences at great length, so that all is compiled that others will need in such a
-        search.
+        """Searches two artificial sentences with long outputs, so that everything such a search needs is compiled.
 
-        Raises ConfigError where it cannot be compiled.
+        Raises ConfigError if PyTorch cannot compile here.
         """
         from torch._dynamo import config  # takes a second to import
         from torch._dynamo.exc import TorchDynamoException
@@ -187,7 +186,7 @@ class Translator:
             ) from None
 
     def directed(self, to: str | None = None, from_: str | None = None) -> "Translator":
-        """The same translator into a language, from a language; see `BundleConfig.find_direction`."""
+        """Returns the translator in a direction; see `BundleConfig.find_direction`."""
         direction = self.bundle.config.find_direction(to, from_)
         if self.bundle.config.languages is None:
             return self
@@ -223,13 +222,13 @@ class Translator:
         to: str | None = None,
         from_: str | None = None,
     ) -> Translation | list[Translation]:
-        """Translates one line of text, or several: as many translations, in the same order.
+        """Translates one line of text, or several, and returns the translations in the same order.
 
-        A blank line stays blank; one without letters (`***`, `42`, an emoji) comes back as it is, unless the model's
+        A blank line stays blank; one without letters (`***`, `42`, an emoji) is returned unchanged, unless the model's
         vocabulary has no letters either.
 
-        Languages are for a model of several, see `directed`. Raises InputError for requests that the search, or the
-        model, cannot follow.
+        `to` and `from_` are for a model of several directions, see `directed`. Raises InputError for requests that the
+        search or the model does not support.
         """
         if to is not None or from_ is not None:
             return self.directed(to, from_).translate(texts, search)
@@ -244,13 +243,13 @@ class Translator:
     def score(self, pairs: Iterable[Pair]) -> list[PairScore]: ...
 
     def score(self, pairs: Pair | Iterable[Pair]) -> PairScore | list[PairScore]:
-        """Returns how probable the model, or the ensemble, finds one given translation, or several in order.
+        """Scores one given translation, or several, by its probability under the model or the ensemble.
 
-        A shortlist plays no part. Raises InputError for an exported model, or a pair that is too long.
+        A shortlist is ignored. Raises InputError for an exported model, or a pair that is too long.
         """
         if not isinstance(self.engine, PyTorchEngine):
             raise InputError("an exported model cannot score given pairs; use the original model")
-        scorer = Scorer(self._own(self.engine.bundle), self.engine.model)
+        scorer = Scorer(self._directed_bundle(self.engine.bundle), self.engine.model)
         if is_pair(pairs):
             return scorer.score([cast(Pair, pairs)])[0]
         return scorer.score(cast(Iterable[Pair], pairs))
@@ -258,8 +257,8 @@ class Translator:
     def look(self, text: str | Request, target: str | None = None, search: Beam | None = None) -> Look:
         """Shows how the model translates one line: attention, search, confidence, and what the output depends on.
 
-        With a target this is looked at instead of a translation. Raises InputError for an ensemble, an exported model,
-        a line that is blank or too long to translate at once, or required phrases.
+        A given target is shown instead of a translation. Raises InputError for an ensemble, an exported model, a line
+        that is blank or too long to translate at once, or required phrases.
         """
         bundle, request = self._single_model(), Request(text) if isinstance(text, str) else text
         marks = self.bundle.marks
@@ -273,7 +272,7 @@ class Translator:
         return look_at_translation(bundle, self._constraints, piece, target, search or Beam(), request.text.strip())
 
     def exclusively(self, work: Callable[[], Result]) -> Result:
-        """Runs work with the model that must not happen while it translates for others, who may share it."""
+        """Runs work that needs the model for itself: no other translation of a shared model runs meanwhile."""
         return work()
 
     def stream(
@@ -297,20 +296,20 @@ class Translator:
     ) -> list[Translation]:
         """Translates lines that are held together: sorted by length inside, returned in order; with details if wanted.
 
-        `tell` is called after each batch with the share of all source tokens that is done. What `encode` has
-        made of the same lines need not be made again.
+        `tell` is called after each batch with the share of all source tokens that is done. `encoded` is the result of
+        `encode` for the same lines, if it is known.
         """
         requests = [Request(text) if isinstance(text, str) else text for text in texts]
         if encoded is None:
             encoded = self.encode([request.text for request in requests])
         marks = self.bundle.marks
         lines = [
-            self._constraints.pieces(request, [[*marks.source, *ids] for ids in own], marks.begin)
-            for request, own in zip(requests, encoded, strict=True)
+            self._constraints.pieces(request, [[*marks.source, *ids] for ids in pieces], marks.begin)
+            for request, pieces in zip(requests, encoded, strict=True)
         ]
-        found = iter(self._search([piece for line in lines for piece in line], search, tell))
-        hypotheses = [[next(found) for _ in line] for line in lines]
-        translations = [self._join(*one, search) for one in zip(requests, hypotheses, strict=True)]
+        results = iter(self._search([piece for line in lines for piece in line], search, tell))
+        hypotheses = [[next(results) for _ in line] for line in lines]
+        translations = [self._join(*line, search) for line in zip(requests, hypotheses, strict=True)]
         return self._with_details(translations, lines, hypotheses) if with_details else translations
 
     def why_unsatisfied(self, translation: Translation, phrase: str) -> str:
@@ -324,7 +323,7 @@ class Translator:
         return "the search did not find a place for it; search with a larger beam"
 
     def encode(self, texts: Sequence[str]) -> list[list[list[int]]]:
-        """Returns token ids of each line: of the whole, of its pieces if it is too long, of nothing without words."""
+        """Returns the token ids of each line's pieces: one piece unless it is too long, none if it has no words."""
         tokenizer = self.bundle.tokenizers.source
         longest = self.longest_source
         lines = [text.strip() if self._is_translated(text) else "" for text in texts]
@@ -337,12 +336,10 @@ class Translator:
         """Returns True if the model should translate a text: it has words, or the model is one of numbers or signs."""
         if has_words(text) or not self.bundle.tokenizers.source.has_letters:
             return True
-        return self.bundle.config.languages is not None and any(
-            map(str.isdigit, text)
-        )  # languages write them in their own digits
+        return self.bundle.config.languages is not None and any(map(str.isdigit, text))  # digits differ by language
 
     def join(self, request: Request, pieces: Sequence[Translation], rule: DecisionRule) -> Translation:
-        """The translation of a line from those of its pieces, which were translated one by one."""
+        """Returns the translation of a line from those of its pieces, which were translated one by one."""
         details = [piece.details for piece in pieces if piece.details is not None]
         return self._report(
             request,
@@ -368,18 +365,18 @@ class Translator:
         targets = [of_piece[0].tokens for line in hypotheses for of_piece in line]
         if self._head is None and sources:
             self._head = find_head(bundle, sources, targets)
-        found = iter(details_of(bundle, self._head, sources, targets))
-        details = [Details.joined([next(found) for _ in line]) for line in lines]
-        return [replace(one, details=details) for one, details in zip(translations, details, strict=True)]
+        of_pieces = iter(details_of(bundle, self._head, sources, targets))
+        of_lines = [Details.joined([next(of_pieces) for _ in line]) for line in lines]
+        return [replace(translation, details=each) for translation, each in zip(translations, of_lines, strict=True)]
 
     def _single_model(self) -> ModelBundle:
-        """The model that translates, if it is one that can be looked into."""
+        """Returns the bundle of a single PyTorch model; InputError for an ensemble or an exported model."""
         if not isinstance(self.engine, PyTorchEngine) or isinstance(self.engine.model, Ensemble):
             raise InputError("only a single model can be looked into, neither an ensemble nor an exported one")
-        return self._own(self.engine.bundle)
+        return self._directed_bundle(self.engine.bundle)
 
-    def _own(self, bundle: ModelBundle) -> ModelBundle:
-        """An engine's bundle in this translator's direction."""
+    def _directed_bundle(self, bundle: ModelBundle) -> ModelBundle:
+        """Returns an engine's bundle in this translator's direction."""
         config = self.bundle.config
         return bundle.directed(Direction(config.source, config.target)) if config.languages is not None else bundle
 
@@ -396,13 +393,13 @@ class Translator:
             batches += [[chosen[i] for i in batch] for batch in of_length]
         batches.reverse()  # the longest first, so that none is left alone at the end
         results: dict[int, list[Hypothesis]] = {}
-        found = map_parallel(
+        batch_results = map_parallel(
             lambda batch: self.engine.search([pieces[i] for i in batch], self._constraints, search),
             batches,
             self.engine.workers(search),
         )
         done, tokens = 0, sum(len(piece.source) for piece in pieces)
-        for batch, hypotheses in zip(batches, found, strict=True):
+        for batch, hypotheses in zip(batches, batch_results, strict=True):
             results.update(zip(batch, hypotheses, strict=True))
             done += sum(len(pieces[i].source) for i in batch)
             if tell is not None:
@@ -424,7 +421,7 @@ class Translator:
                 f"drop no_repeat_ngram, "
                 "or ban fewer phrases"
             )
-        best, *others = [[Candidate(decode(h.tokens), h.score, h.log_probability) for h in some] for some in pieces]
+        best, *others = [[Candidate(decode(h.tokens), h.score, h.log_probability) for h in n_best] for n_best in pieces]
         candidates = [self._joined([best[0], *(other[0] for other in others)], rule)] if others else best
         truncated = any(hypotheses[0].truncated for hypotheses in pieces)
         return self._report(request, candidates, was_split=bool(others), truncated=truncated)

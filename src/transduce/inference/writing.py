@@ -1,4 +1,4 @@
-"""The state of a text that a language model writes: where it ends, its length, and how its tokens read."""
+"""The state of a text that a language model writes: its stops, its length, and the text of its tokens."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from transduce.errors import InputError
 from transduce.text.tokenizer import Tokenizer
 
-UNFINISHED = "\ufffd"  # how bytes that are not yet a character are decoded
+UNFINISHED = "\ufffd"  # decoded from bytes that are not yet a character
 
 
 @dataclass(frozen=True)
@@ -22,11 +22,11 @@ class Ends:
         return "\n" in self.texts
 
     def find(self, written: str) -> int | None:
-        """Returns where the first stop in a text begins; None without one."""
-        return min((place for end in self.texts if (place := written.find(end)) >= 0), default=None)
+        """Returns the start of the first stop in a text; None without one."""
+        return min((index for end in self.texts if (index := written.find(end)) >= 0), default=None)
 
     def unsure(self, written: str) -> int:
-        """Returns how many of the last characters may be the beginning of a stop."""
+        """Returns the number of last characters that may be the beginning of a stop."""
         return max((n for end in self.texts for n in range(1, len(end)) if written.endswith(end[:n])), default=0)
 
 
@@ -51,7 +51,7 @@ class Writing:
 
 
 def ends_of(max_tokens: int, stop: Iterable[str]) -> Ends:
-    """Checks and returns where writing ends; raises InputError for an invalid number of tokens or stop."""
+    """Returns the conditions that end writing; raises InputError for an invalid number of tokens or stop."""
     texts = (stop,) if isinstance(stop, str) else tuple(stop or ())
     if not isinstance(max_tokens, int) or isinstance(max_tokens, bool):
         raise InputError(f"max_tokens must be a whole number, but is {max_tokens!r}")
@@ -65,7 +65,7 @@ def ends_of(max_tokens: int, stop: Iterable[str]) -> Ends:
 
 
 class GrowingText:
-    """Decodes the text added to some tokens line by line, so that long texts take no longer."""
+    """Decodes the text added to given tokens line by line, so that the time per token does not grow."""
 
     def __init__(self, tokenizer: Tokenizer, ids: Sequence[int]) -> None:
         self._tokenizer = tokenizer
@@ -96,7 +96,7 @@ class GrowingText:
 
 def _after_last_line(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
     """Returns the index after the last token that ends a line."""
-    return next((place + 1 for place in range(len(ids) - 1, -1, -1) if _ends_line(tokenizer, ids[place])), 0)
+    return next((index + 1 for index in range(len(ids) - 1, -1, -1) if _ends_line(tokenizer, ids[index])), 0)
 
 
 def _ends_line(tokenizer: Tokenizer, token: int) -> bool:
@@ -105,7 +105,7 @@ def _ends_line(tokenizer: Tokenizer, token: int) -> bool:
 
 
 def text_of(tokenizer: Tokenizer, ids: Iterable[int]) -> str:
-    """The text of tokens, in which the end token ends a line or, where newlines are text, reads as it is spelled."""
+    """Returns the text of tokens; the end token ends a line or, if newlines are text, is spelled out."""
     lines: list[list[int]] = [[]]
     for token in ids:
         if token == tokenizer.eos:

@@ -1,4 +1,4 @@
-"""Sentences of a segment: what each holds, what the model reads of it, and what its translation becomes."""
+"""Sentences of a segment: their placeholders, the text that the model reads, and their translations."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict, deque
@@ -29,14 +29,14 @@ class HeldText:
     places: list[int]
     """Starts of the held marks in the text."""
     families: tuple[str, ...] = ()
-    """The rules that what is held was found by; none for the general ones."""
+    """Names of the rules that detected what is held; empty for the general rules."""
     is_translated: bool = True
     read: str = ""
     """The text as the model reads it: one unknown word for what its vocabulary cannot write."""
     is_required: bool = True
     """True if the search must keep what is held."""
     stand_ins: list[tuple[int, int, int]] = field(default_factory=list)
-    """For each stand-in: its start in what is read, the characters it saves, and its start in the text."""
+    """For each stand-in: its start in the text read, the characters it saves, and its start in the text."""
     output: str = ""
     translation: TranslatedSentence | None = None
     """Translation by the model; None for text that it has not read."""
@@ -47,11 +47,11 @@ class HeldText:
 
     @property
     def free_text(self) -> str:
-        """The text without what is held."""
+        """The text without its held marks."""
         kept, done = [], 0
-        for mark, place in zip(self.held, self.places, strict=True):
-            kept.append(self.text[done:place])
-            done = place + len(mark.shown)
+        for mark, start in zip(self.held, self.places, strict=True):
+            kept.append(self.text[done:start])
+            done = start + len(mark.shown)
         return "".join([*kept, self.text[done:]])
 
     @property
@@ -61,22 +61,22 @@ class HeldText:
 
     @property
     def is_incomplete(self) -> bool:
-        """True if the output lacks something that it must hold."""
+        """True if the output lacks a held mark."""
         return any(shown not in self.output for shown in {cluster.shown for cluster in self.clusters})
 
     def let_read(self, unknown: Container[str], holds: bool = True) -> None:
-        """Sets what the model reads of a sentence, with what is held if that is required.
+        """Sets the text that the model reads, with the held marks if they are required.
 
         Args:
-            unknown: texts that the model's vocabulary lacks, for each of which one unknown word is read.
-            holds: whether the search can hold what is required. Where it cannot, the model reads an unknown word for
-                each held word, too, which it would translate; and nothing for either if they are not required.
+            unknown: texts that the model's vocabulary lacks; the model reads one unknown word for each.
+            holds: True if the search can require phrases. If not, the model also reads one unknown word for each held
+                word, which it would translate; if they are not required, it reads nothing for either.
         """
         done = size = 0
         read: list[str] = []
         for cluster in self.clusters:
             shown = [self.held[member.number].shown for member in cluster.members]
-            if any(one in unknown or not (holds or shape_of(one)) for one in shown):
+            if any(word in unknown or not (holds or shape_of(word)) for word in shown):
                 text = STAND_IN if holds or self.is_required else ""
             elif holds:
                 text = cluster.shown if self.is_required else ""
@@ -97,11 +97,11 @@ class HeldText:
 
     @property
     def loses_stand_ins(self) -> bool:
-        """True if the output has fewer unknown words than the model has read for what is held."""
+        """True if the output has fewer unknown words than the model has read for held marks."""
         return self.output.count(STAND_IN) < self.read.count(STAND_IN)
 
     def words_read(self) -> list[int]:
-        """The index in the text of each word that the model reads."""
+        """Returns the index in the text of each word that the model reads."""
         numbers, starts = [], word_starts(self.text)
         shorter = number = 0
         for begin in word_starts(self.read):
@@ -112,7 +112,7 @@ class HeldText:
         return numbers
 
     def restore(self) -> list[str]:
-        """Makes the output hold what it must."""
+        """Puts missing held marks into the output, and returns notes for a reviewer."""
         if not self.is_translated:
             self._leave()
             return []
@@ -123,7 +123,7 @@ class HeldText:
             self.places,
             self._expected(),
             self.families,
-            {place for *_, place in self.stand_ins},
+            {start for *_, start in self.stand_ins},
         )
         if not self.output.strip() or not restored.text.strip():
             self._leave()
@@ -135,12 +135,12 @@ class HeldText:
 
     def _leave(self) -> None:
         self.output, self.links = self.text, None
-        self.spans = [(place, place + len(mark.shown)) for mark, place in zip(self.held, self.places, strict=True)]
+        self.spans = [(start, start + len(mark.shown)) for mark, start in zip(self.held, self.places, strict=True)]
 
     def _expected(self) -> list[Span | None]:
-        """Returns where in the output each held mark belongs if it is missing: in place of the words aligned with it
-        and nothing else, if the model read an unknown word for it, or after the word aligned with the one before it;
-        None where that is not known."""
+        """Returns the span in the output where each held mark belongs if it is missing, None if unknown: the word
+        aligned with it alone, if the model read an unknown word for it, else the end of the word aligned with the one
+        before."""
         if self.links is None:
             return [None] * len(self.held)
         words = words_of(self.output)
@@ -151,13 +151,13 @@ class HeldText:
             if j < len(words):
                 targets[i].append(j)
         linked = sorted(targets)
-        unknown = {place for *_, place in self.stand_ins}
+        unknown = {start for *_, start in self.stand_ins}
         expected: list[Span | None] = []
-        for place in self.places:
-            number = bisect_right(starts, place) - 1
+        for start in self.places:
+            number = bisect_right(starts, start) - 1
             ours = targets.get(number, [])
-            before = bisect_left(linked, bisect_left(starts, place))
-            if place in unknown and len(ours) == 1 and sources[ours[0]] == 1:
+            before = bisect_left(linked, bisect_left(starts, start))
+            if start in unknown and len(ours) == 1 and sources[ours[0]] == 1:
                 expected.append(words[ours[0]])
             elif before:
                 end = words[max(targets[linked[before - 1]])][1]
@@ -168,9 +168,9 @@ class HeldText:
 
 
 def held_of(segment: Segment) -> tuple[list[Mark], list[int]]:
-    """Held marks, and their starts in the text."""
-    held = [(mark, place) for place, mark in segment.placed_marks() if mark.is_held]
-    return [mark for mark, _ in held], [place for _, place in held]
+    """Returns the held marks, and their starts in the text."""
+    held = [(mark, start) for start, mark in segment.placed_marks() if mark.is_held]
+    return [mark for mark, _ in held], [start for _, start in held]
 
 
 def without_torn(bounds: Iterable[Span], clusters: Sequence[Cluster]) -> Iterator[Span]:
@@ -187,14 +187,14 @@ def without_torn(bounds: Iterable[Span], clusters: Sequence[Cluster]) -> Iterato
 
 def after_same(text: str, start: int, part: str) -> int:
     """Returns the end of a part that begins at `start`, whose blanks may differ from the text's."""
-    place = start
+    index = start
     for character in part:
         if character.isspace():
             continue
-        while text[place].isspace():
-            place += 1
-        place += 1
-    return place
+        while text[index].isspace():
+            index += 1
+        index += 1
+    return index
 
 
 def has_tags(segment: Segment) -> bool:
@@ -205,12 +205,12 @@ def has_tags(segment: Segment) -> bool:
 def join(
     segment: Segment, pieces: Sequence[HeldText], language: str
 ) -> tuple[str, list[Span], set[tuple[int, int]] | None]:
-    """Joins the sentences' translations: text, places of fixed marks, and which words go together."""
+    """Joins the sentences' translations; returns the text, the spans of fixed marks, and the links of words."""
     source = segment.text
-    breaks = deque(place for place, mark in segment.placed_marks() if mark.breaks)
+    breaks = deque(position for position, mark in segment.placed_marks() if mark.breaks)
     written: list[str] = []
     size = done = 0
-    spans: list[tuple[int, Span]] = []  # by their places in the source
+    spans: list[tuple[int, Span]] = []  # by their positions in the source
     begins = []  # of the pieces, in the text
     before: HeldText | None = None
     for piece in [*pieces, None]:
@@ -219,15 +219,15 @@ def join(
         if before is not None and piece is not None and not (breaks and breaks[0] < stop):
             gap = gap_in_translation(gap, (before.text, piece.text), (before.output, piece.output), language)
         while breaks and breaks[0] < stop:
-            place = breaks.popleft()
-            spans.append((place, (size + place - done, size + place - done + 1)))
+            position = breaks.popleft()
+            spans.append((position, (size + position - done, size + position - done + 1)))
         written.append(gap)
         size += len(gap)
         if piece is None:
             break
         spans += [
-            (piece.start + place, (size + start, size + end))
-            for place, (start, end) in zip(piece.places, piece.spans, strict=True)
+            (piece.start + position, (size + start, size + end))
+            for position, (start, end) in zip(piece.places, piece.spans, strict=True)
         ]
         begins.append(size)
         written.append(piece.output)
@@ -240,7 +240,7 @@ def join(
 def _joined_links(
     source: str, text: str, pieces: Sequence[HeldText], begins: Sequence[int]
 ) -> set[tuple[int, int]] | None:
-    """Links between the words of a segment and its translation; None if any sentence's are unknown."""
+    """Returns the links of the words of a segment and its translation; None if any sentence's are unknown."""
     if any(piece.is_translated and piece.links is None for piece in pieces):
         return None
     source_starts, starts = word_starts(source), word_starts(text)

@@ -1,4 +1,4 @@
-"""Translates segments with inline marks: sentence by sentence, what is held in place, and marks by word alignment."""
+"""Translates segments sentence by sentence, keeps held texts, and puts inline marks back by word alignment."""
 
 import re
 from bisect import bisect_left
@@ -45,18 +45,18 @@ class TranslatedSegment:
 
 
 class SegmentTranslator:
-    """A translator for segments; with a glossary, of which each sentence's terms are required or banned."""
+    """A translator for segments; with a glossary, its terms for each sentence are required or banned."""
 
     def __init__(self, sentences: SentenceTranslator, glossary: "Glossary | None" = None) -> None:
         self.glossary = glossary
         self._sentences = sentences
         self._holds = self._sentences.can_require
-        """True if the search itself keeps what is to be held; else it is put in afterwards."""
+        """True if the search itself keeps held texts; else they are put in afterwards."""
 
     def translate(self, segments: Sequence[Segment], tell: Tell | None = None) -> list[TranslatedSegment]:
         """Translates segments without blanks and marks at their edges, in their order.
 
-        `tell` hears, now and then, the share that is done. Raises InputError as `Translator.translate` does.
+        `tell` is called now and then with the share that is done. Raises InputError as `Translator.translate` does.
         """
         pieces, unknown = self._examined(segments)
         wanted = [piece for of_segment in pieces for piece in of_segment if piece.is_translated]
@@ -67,7 +67,12 @@ class SegmentTranslator:
         self._align([piece for piece in wanted if piece.is_incomplete])
         notes = [[note for piece in of_segment for note in piece.restore()] for of_segment in pieces]
         self._align(
-            [piece for segment, some in zip(segments, pieces, strict=True) if has_tags(segment) for piece in some]
+            [
+                piece
+                for segment, of_segment in zip(segments, pieces, strict=True)
+                if has_tags(segment)
+                for piece in of_segment
+            ]
         )
         return [
             self._join(segment, of_segment, of_notes, unknown)
@@ -78,8 +83,8 @@ class SegmentTranslator:
         """Puts the marks of segments into given translations, which must have all that is held."""
         pieces = []
         for segment, text in pairs:
-            held, places = held_of(segment)
-            pieces.append(HeldText(0, len(segment.text), segment.text, held, places, segment.families, output=text))
+            held, starts = held_of(segment)
+            pieces.append(HeldText(0, len(segment.text), segment.text, held, starts, segment.families, output=text))
         unknown = self._unknown([mark.shown for piece in pieces for mark in piece.held])
         notes = []
         for (segment, _), piece in zip(pairs, pieces, strict=True):
@@ -87,12 +92,12 @@ class SegmentTranslator:
             notes.append([*piece.restore(), *([TAGS_PLACED] if has_tags(segment) else [])])
         self._align([piece for (segment, _), piece in zip(pairs, pieces, strict=True) if has_tags(segment)])
         return [
-            TranslatedSegment(place_marks(segment, piece.output, piece.links, piece.spans), None, tuple(told))
-            for (segment, _), piece, told in zip(pairs, pieces, notes, strict=True)
+            TranslatedSegment(place_marks(segment, piece.output, piece.links, piece.spans), None, tuple(reasons))
+            for (segment, _), piece, reasons in zip(pairs, pieces, notes, strict=True)
         ]
 
     def _examined(self, segments: Sequence[Segment]) -> tuple[list[list[HeldText]], set[str]]:
-        """Sentences of each segment, in parts if too long, and texts that the model has unknown parts of."""
+        """Returns the sentences of each segment, divided if too long, and the texts that hold unknown tokens."""
         held = [(segment.text, *held_of(segment), segment.families) for segment in segments]
         sentences = [
             [_piece(span, *of_segment) for span in _sentences(segment, of_segment[0])]
@@ -103,15 +108,15 @@ class SegmentTranslator:
         all_parts, are_unknown = self._sentences.examine([piece.text for piece in asked], texts)
         known, parts = dict(zip(texts, are_unknown, strict=True)), iter(all_parts)
         pieces = []
-        for (text, marks, places, families), of_segment in zip(held, sentences, strict=True):
+        for (text, marks, starts, families), of_segment in zip(held, sentences, strict=True):
             bounds = [bound for sentence in of_segment for bound in _divide(text, sentence, next(parts))]
-            whole = without_torn(bounds, clusters_of(text, marks, places))
-            pieces.append([_piece(bound, text, marks, places, families) for bound in whole])
+            whole = without_torn(bounds, clusters_of(text, marks, starts))
+            pieces.append([_piece(bound, text, marks, starts, families) for bound in whole])
         others = {text for of_segment in pieces for piece in of_segment for text in _texts_of(piece)} - known.keys()
         return pieces, {text for text, is_unknown in known.items() if is_unknown} | self._unknown(list(others))
 
     def _unknown(self, texts: Sequence[str]) -> set[str]:
-        """Texts of which the model's vocabulary lacks a part."""
+        """Returns the texts that hold unknown tokens."""
         texts = list(dict.fromkeys(texts))
         are_unknown = self._sentences.examine([], texts)[1] if texts else []
         return {text for text, is_unknown in zip(texts, are_unknown, strict=True) if is_unknown}
@@ -122,16 +127,16 @@ class SegmentTranslator:
             chunk = pieces[begin : begin + SENTENCES_AT_ONCE]
             size = sum(len(piece.text) for piece in chunk)
             progress = None if tell is None else Progress(tell, done / total, size / total)
-            found = self._sentences.translate([self._request(piece) for piece in chunk], progress)
-            for piece, translation in zip(chunk, found, strict=True):
+            translations = self._sentences.translate([self._request(piece) for piece in chunk], progress)
+            for piece, translation in zip(chunk, translations, strict=True):
                 piece.output, piece.translation = translation.text, translation
             done += size
             if progress is not None:
                 progress(1.0)
 
     def _search_again(self, held: Sequence[HeldText], unknown: set[str]) -> None:
-        """Translates sentences without what they hold: where the model has not learned to write it and is surer without
-        it; or, if the search cannot hold it, where the model has written other words for unknown ones."""
+        """Translates sentences of low confidence (or, if the search cannot require phrases, those that lost unknown
+        words) again without their held texts, and keeps the better translation."""
         unsure = [piece for piece in held if (piece.sureness < UNSURE if self._holds else piece.loses_stand_ins)]
         alone = [replace(piece, read="", stand_ins=[], is_required=False) for piece in unsure]
         for piece in alone:
@@ -152,12 +157,12 @@ class SegmentTranslator:
         return Request(text, required=tuple(dict.fromkeys([*held, *required])), banned=banned)
 
     def _align(self, pieces: Sequence[HeldText]) -> None:
-        """Finds which words go together, where the model can tell."""
+        """Links the words of texts and outputs, if the model can align them."""
         pieces = [piece for piece in pieces if piece.read.strip() and piece.output.strip()]
         if not pieces or not self._sentences.can_align:
             return
-        found = self._sentences.align([(piece.read, piece.output) for piece in pieces])
-        for piece, links in zip(pieces, found, strict=True):
+        aligned = self._sentences.align([(piece.read, piece.output) for piece in pieces])
+        for piece, links in zip(pieces, aligned, strict=True):
             if links is not None:
                 words = piece.words_read()
                 piece.links = {(words[i], j) for i, j in links}
@@ -167,31 +172,31 @@ class SegmentTranslator:
     ) -> TranslatedSegment:
         text, fixed, links = join(segment, pieces, self._sentences.languages.target)
         translated = [piece.translation for piece in pieces if piece.translation is not None]
-        told = [*notes]
+        reasons = [*notes]
         if any(piece.free_text in unknown for piece in pieces if piece.is_translated):
-            told.append("the model does not know some of its words")
-        if any(one.truncated for one in translated):
-            told.append("was cut off at the longest length")
+            reasons.append("the model does not know some of its words")
+        if any(output.truncated for output in translated):
+            reasons.append("was cut off at the longest length")
         held = {" ".join(cluster.shown.split()) for piece in pieces for cluster in piece.clusters}
-        glossary = {phrase for one in translated for phrase in one.unsatisfied} - held
-        told += [f"does not hold {phrase!r}, as the glossary wants" for phrase in sorted(glossary)]
-        told += [f"holds {phrase!r}, which the glossary bans" for one in translated for phrase in one.violated]
+        glossary = {phrase for output in translated for phrase in output.unsatisfied} - held
+        reasons += [f"does not hold {phrase!r}, as the glossary wants" for phrase in sorted(glossary)]
+        reasons += [f"holds {phrase!r}, which the glossary bans" for output in translated for phrase in output.violated]
         if links is None and has_tags(segment):
-            told.append("tags stand in the order of the words, since the model gives no alignment")
+            reasons.append("tags stand in the order of the words, since the model gives no alignment")
         if sorted(re.findall(r"\d+", segment.text)) != sorted(re.findall(r"\d+", text)):
-            told.append("numbers differ")
+            reasons.append("numbers differ")
         placed = place_marks(segment, text, links, fixed)
-        told += [f"{raw[:60]} holds no words any more" for raw in emptied_pairs(segment, placed)]
+        reasons += [f"{raw[:60]} holds no words any more" for raw in emptied_pairs(segment, placed)]
         sureness = confidence(translated)
         if sureness is not None and sureness < UNSURE:
-            told.append("the model was not sure")
-        return TranslatedSegment(placed, sureness, tuple(dict.fromkeys(told)))
+            reasons.append("the model was not sure")
+        return TranslatedSegment(placed, sureness, tuple(dict.fromkeys(reasons)))
 
 
 def _sentences(segment: Segment, text: str) -> Iterator[Span]:
-    """Spans of the sentences in a segment's text, between marks that break it."""
+    """Yields the spans of the sentences in a segment's text, between marks that break it."""
     begin = 0
-    ends = [(place, len(mark.shown)) for place, mark in segment.placed_marks() if mark.breaks]
+    ends = [(position, len(mark.shown)) for position, mark in segment.placed_marks() if mark.breaks]
     for stop, size in [*ends, (len(text), 0)]:
         for start, end in split_sentences(text[begin:stop]):
             yield begin + start, begin + end
@@ -199,7 +204,7 @@ def _sentences(segment: Segment, text: str) -> Iterator[Span]:
 
 
 def _divide(text: str, sentence: HeldText, parts: Sequence[str]) -> Iterator[Span]:
-    """Spans of the parts of a sentence, whose blanks may differ from the text's."""
+    """Yields the spans of the parts of a sentence, whose blanks may differ from the text's."""
     start, end = sentence.start, sentence.end
     for part in parts:
         stop = after_same(text, start, part)
@@ -207,16 +212,16 @@ def _divide(text: str, sentence: HeldText, parts: Sequence[str]) -> Iterator[Spa
         start = stop + len(text[stop:end]) - len(text[stop:end].lstrip())
 
 
-def _piece(bound: Span, text: str, marks: Sequence[Mark], places: Sequence[int], families: tuple[str, ...]) -> HeldText:
-    """Makes the sentence between two places of a text, given the text's held marks and their starts."""
+def _piece(bound: Span, text: str, marks: Sequence[Mark], starts: Sequence[int], families: tuple[str, ...]) -> HeldText:
+    """Makes the sentence in a span of a text, given the text's held marks and their starts."""
     start, end = bound
-    first, last = bisect_left(places, start), bisect_left(places, end)
-    of_piece = [place - start for place in places[first:last]]
+    first, last = bisect_left(starts, start), bisect_left(starts, end)
+    of_piece = [position - start for position in starts[first:last]]
     piece = HeldText(start, end, text[start:end], list(marks[first:last]), of_piece, families)
     piece.is_translated = has_words(piece.free_text)
     return piece
 
 
 def _texts_of(piece: HeldText) -> list[str]:
-    """The texts that are checked for parts that the vocabulary lacks."""
+    """Returns the texts that are checked for unknown tokens."""
     return [piece.free_text, *(mark.shown for mark in piece.held)] if piece.is_translated else []

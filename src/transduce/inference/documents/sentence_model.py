@@ -91,21 +91,21 @@ class SentenceModel:
 
 
 def confidence_of(translations: Sequence[Translation], tokenizer: Tokenizer) -> float | None:
-    """The geometric mean of the probabilities of the tokens of the best translations, 0 to 1; None for no tokens."""
+    """Returns the geometric mean of the token probabilities of the best translations, 0 to 1; None for no tokens."""
     return confidence(_measured(translations, tokenizer))
 
 
 def _measured(translations: Sequence[Translation], tokenizer: Tokenizer) -> list[TranslatedSentence]:
-    best = [one.n_best[0] if one.n_best else None for one in translations]
+    best = [translation.n_best[0] if translation.n_best else None for translation in translations]
     tokens = tokenizer.encode_batch(["" if candidate is None else candidate.text for candidate in best])
     return [
         TranslatedSentence(
-            one.text,
+            translation.text,
             0.0 if candidate is None else candidate.log_probability,
             0 if candidate is None else len(ids) + 1,
-            one.truncated,
-            tuple(one.unsatisfied),
-            tuple(one.violated),
+            translation.truncated,
+            tuple(translation.unsatisfied),
+            tuple(translation.violated),
         )
-        for one, candidate, ids in zip(translations, best, tokens, strict=True)
+        for translation, candidate, ids in zip(translations, best, tokens, strict=True)
     ]

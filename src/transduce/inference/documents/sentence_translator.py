@@ -54,22 +54,22 @@ class TranslatedSentence:
 
 @runtime_checkable
 class SentenceTranslator(Protocol):
-    """Questions of `SegmentTranslator` to a model. Arguments and answers are plain data, so they fit through a pipe."""
+    """Questions of `SegmentTranslator` to a model, in plain data, so that it may be in another process."""
 
     languages: Languages
-    """The model's languages; "" where one is not known."""
+    """The model's languages; "" for an unknown one."""
     can_require: bool
     """True if the search can keep required phrases."""
     can_align: bool
     """True if `align` may know which words go together."""
 
     def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
-        """Returns, for each sentence, the parts that the model can read at once, nearly always the sentence itself; and
-        for each of some texts, whether the model's source vocabulary lacks a part of it."""
+        """Returns the parts of each sentence that the model can read at once, nearly always the sentence itself; and
+        True for each text with tokens unknown to the model's source vocabulary."""
         ...
 
     def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
-        """Translates sentences, in their order; InputError for requests that the search cannot follow."""
+        """Translates sentences, in their order; InputError for requests that the search does not support."""
         ...
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Links | None]:
@@ -99,6 +99,6 @@ class LineTranslator(Protocol):
 
 
 def confidence(sentences: Sequence[TranslatedSentence]) -> float | None:
-    """The geometric mean of the probabilities of all tokens, 0 to 1; None for no tokens."""
-    count = sum(one.tokens for one in sentences)
-    return min(1.0, math.exp(sum(one.log_probability for one in sentences) / count)) if count else None
+    """Returns the geometric mean of the probabilities of all tokens, 0 to 1; None for no tokens."""
+    count = sum(sentence.tokens for sentence in sentences)
+    return min(1.0, math.exp(sum(sentence.log_probability for sentence in sentences) / count)) if count else None

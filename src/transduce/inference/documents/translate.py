@@ -1,4 +1,4 @@
-"""Documents in, the same documents in another language out; with a memory, and a log of where each segment is from."""
+"""Translates whole documents, with a translation memory and a log of each segment's origin."""
 
 import codecs
 from collections import Counter
@@ -63,11 +63,11 @@ class TranslatedDocument:
     segments: list[SegmentReport]
 
     def count(self, origin: Origin) -> int:
-        """Number of segments of an origin."""
-        return sum(one.origin == origin for one in self.segments)
+        """Returns the number of segments of an origin."""
+        return sum(report.origin == origin for report in self.segments)
 
     def describe(self) -> str:
-        """Describes on one line where the translations of all segments are from."""
+        """Describes on one line the origins of all translations."""
         counts = [
             (self.count("model"), "translated"),
             (self.count("memory"), "from the memory"),
@@ -75,22 +75,22 @@ class TranslatedDocument:
             (self.count("source"), "without words"),
             (self.count("untranslated"), "not translated"),
         ]
-        told = ", ".join(f"{count:,} {what}" for count, what in counts if count)
+        outcomes = ", ".join(f"{count:,} {outcome}" for count, outcome in counts if count)
         number = len(self.segments)
-        return f"{number:,} segment{'s' if number > 1 else ''}: {told}" if told else "no text to translate"
+        return f"{number:,} segment{'s' if number > 1 else ''}: {outcomes}" if outcomes else "no text to translate"
 
     def log(self) -> Iterator[str]:
-        """Outcome of each segment, as a JSON object on a line."""
-        for number, one in enumerate(self.segments, 1):
-            yield msgspec.json.encode({"segment": number, **msgspec.to_builtins(one)}).decode()
+        """Yields the report of each segment, as a JSON object on a line."""
+        for number, report in enumerate(self.segments, 1):
+            yield msgspec.json.encode({"segment": number, **msgspec.to_builtins(report)}).decode()
 
 
 @dataclass
 class DocumentTranslator:
-    """Translates whole documents with a translator, see `transduce.documents.formats` for which.
+    """Translates whole documents, in the formats of `transduce.documents.formats`, with a translator.
 
-    Placeholders are required of the search where it can (a beam, in PyTorch), else put in afterwards; and each segment
-    that stands several times is translated once.
+    Placeholders are required phrases if the search supports them (a beam, in PyTorch), else they are put in
+    afterwards. A segment that occurs several times is translated once.
     """
 
     translator: SentenceTranslator | LineTranslator
@@ -122,7 +122,7 @@ class DocumentTranslator:
             name: its file's name, for its format and for messages.
             kind: the format, by its name in the table.
             retranslate: replace translations that the document has; else those stay, but for drafts.
-            tell: hears, now and then, the share that is done.
+            tell: called now and then with the share that is done.
             encoding: the encoding of its characters (default: as the document says, else UTF-8).
             columns: which columns of a CSV file are translated (default: by their names).
 
@@ -174,8 +174,8 @@ class DocumentTranslator:
         placed = self._place([(work.cores[number], match) for number, match in remembered])
         for (number, _), translated in zip(remembered, placed, strict=True):
             work.put(number, "memory", translated)
-        found = self._segments.translate(list(waiting), tell)
-        for (core, numbers), translated in zip(waiting.items(), found, strict=True):
+        translations = self._segments.translate(list(waiting), tell)
+        for (core, numbers), translated in zip(waiting.items(), translations, strict=True):
             origin: Origin = "model"
             if wrong := problems(core, translated.segment):
                 origin, translated = "source", TranslatedSegment(core, None, (f"not translated: {'; '.join(wrong)}",))
@@ -183,13 +183,13 @@ class DocumentTranslator:
                 work.put(number, origin, translated, matches.get(core))
         reports = [work.reports[number] for number in range(len(document.units))]
         left = [
-            SegmentReport(one.where, one.text, one.text, "untranslated", review=(one.reason,))
-            for one in document.untranslated
+            SegmentReport(text.where, text.text, text.text, "untranslated", review=(text.reason,))
+            for text in document.untranslated
         ]
         return TranslatedDocument(document.translated(work.targets), [*reports, *left])
 
     def _look_up(self, core: Segment, matches: dict[Segment, Match | None]) -> Match | None:
-        """Returns the memory's match; one that does not fit as it is counts as less than the same."""
+        """Returns the memory's match; an equal source whose translation has other marks counts as only similar."""
         if self.memory is None:
             return None
         if core not in matches:
@@ -200,13 +200,13 @@ class DocumentTranslator:
         return matches[core]
 
     def _place(self, pairs: Sequence[tuple[Segment, Match]]) -> list[TranslatedSegment]:
-        """Translations of a memory with the marks of the segments that they are for."""
-        found = [TranslatedSegment(match.target.split_edges()[1], None) for _, match in pairs]
-        others = [n for n, (core, match) in enumerate(pairs) if not _has_same_marks(core, match, found[n].segment)]
-        placed = self._segments.place([(pairs[n][0], found[n].segment.text) for n in others])
+        """Puts the marks of segments into the translations of a memory."""
+        outputs = [TranslatedSegment(match.target.split_edges()[1], None) for _, match in pairs]
+        others = [n for n, (core, match) in enumerate(pairs) if not _has_same_marks(core, match, outputs[n].segment)]
+        placed = self._segments.place([(pairs[n][0], outputs[n].segment.text) for n in others])
         for n, translated in zip(others, placed, strict=True):
-            found[n] = translated
-        return found
+            outputs[n] = translated
+        return outputs
 
 
 class _Work:
@@ -222,7 +222,7 @@ class _Work:
         """Reports of units, by their numbers."""
 
     def leave(self, number: int, target: Segment) -> None:
-        """Keeps a translation as it is."""
+        """Keeps the document's translation of a unit."""
         unit = self._units[number]
         self.reports[number] = SegmentReport(unit.where, unit.source.text, target.text, "document", unit.id)
 
@@ -247,7 +247,7 @@ class _Work:
 
 
 def html_data(text: str) -> bytes:
-    """A page's text as a file, with a byte order mark, since the page may name another encoding."""
+    """Encodes a page's text as a file, with a byte order mark, since the page may name another encoding."""
     return codecs.BOM_UTF8 + text.encode(errors="replace")
 
 
@@ -262,12 +262,12 @@ def languages_of(translator: SentenceTranslator | LineTranslator, wanted: Langua
     Raises InputError where others are wanted than the model is known to have.
     """
     known, wanted = _sentence_translator(translator).languages, wanted or Languages()
-    found = []
+    codes = []
     for code, asked, word in ((known.source, wanted.source, "from"), (known.target, wanted.target, "to")):
         if asked and code and len(primary(code)) == len(primary(asked)) and not is_same(code, asked):
             raise InputError(f"the model translates {word} {code}, not {word} {asked}; use another model")
-        found.append(asked or code)
-    return Languages(*found)
+        codes.append(asked or code)
+    return Languages(*codes)
 
 
 def _sentence_translator(
@@ -284,8 +284,8 @@ def _sentence_translator(
 
 def _has_same_marks(core: Segment, match: Match, target: Segment) -> bool:
     """Returns True if a memory's translation has the segment's marks, about the same words."""
-    own = match.marked_source
-    return not problems(core, target) and (own is None or _layout(own.split_edges()[1]) == _layout(core))
+    marked = match.marked_source
+    return not problems(core, target) and (marked is None or _layout(marked.split_edges()[1]) == _layout(core))
 
 
 def _layout(segment: Segment) -> list[tuple[str, ...]]:
@@ -294,7 +294,7 @@ def _layout(segment: Segment) -> list[tuple[str, ...]]:
 
 
 def _fits(core: Segment, target: Segment) -> bool:
-    """Returns True if a memory's translation has a segment's marks, or what it holds and no breaks."""
+    """Returns True if a memory's translation has a segment's marks, or its held marks if it has no breaks."""
     inner = target.split_edges()[1]
-    held, others = (Counter(mark.shown for mark in one.marks if mark.is_held) for one in (core, inner))
+    held, others = (Counter(mark.shown for mark in segment.marks if mark.is_held) for segment in (core, inner))
     return not problems(core, inner) or (held == others and not any(mark.breaks for mark in core.marks))

@@ -42,7 +42,7 @@ class CompiledModel(Generic[State]):
 class CompiledDecoder(Decoder[State]):
     """A compiled decoder.
 
-    Tokens are cloned, so that they are no view of texts that grow: a compiled step depends on where a view begins.
+    It clones tokens, since they are views of buffers that grow, and a compiled step depends on a view's offset.
     """
 
     def __init__(self, decoder: Decoder[State]) -> None:
@@ -61,25 +61,25 @@ class CompiledDecoder(Decoder[State]):
 
 
 def _compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-    """Returns the function, to be compiled for any shapes when it is first called.
+    """Returns a copy of the function that is compiled, for any shapes, at its first call.
 
-    It gets code of its own: PyTorch keeps what it compiled with a function's code, and the next model would find those
-    places taken. What is compiled runs in one thread, which is faster than to share out so little; products do not.
+    The copy has its own code object, since PyTorch caches compiled code by code object and limits it for all models
+    together. Compiled operators run in one thread, which is faster for such small ones; matrix products use all.
     """
-    own = cast(FunctionType, function)
-    own = FunctionType(own.__code__.replace(), own.__globals__, own.__name__, own.__defaults__, own.__closure__)
+    f = cast(FunctionType, function)
+    copied = FunctionType(f.__code__.replace(), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
     options: dict[str, Any] = {"cpp.threads": 1, "size_asserts": False}
     if hasattr(torch.compiler, "skip_guard_on_all_nn_modules_unsafe"):  # older versions check everything
         options["guard_filter_fn"] = _of_arguments
     try:
-        return torch.compile(own, dynamic=True, options=options)
+        return torch.compile(copied, dynamic=True, options=options)
     except RuntimeError as error:  # of a version of Python that PyTorch does not compile for
         raise ConfigError(f"PyTorch cannot compile here: {error}") from None
 
 
 def _of_arguments(guards: Sequence[Any]) -> list[bool]:
-    """Returns which conditions are still checked before compiled code runs: none on a trained model's parts, which stay
-    as they are, and none on modules of Python."""
+    """Returns True for each guard that is still checked before compiled code runs: none on a trained model's parameters
+    and modules, which do not change, and none on Python modules."""
     of_no_model = torch.compiler.skip_guard_on_all_nn_modules_unsafe(guards)
     of_no_module = torch.compiler.skip_guard_on_globals_unsafe(guards)
-    return [one and other for one, other in zip(of_no_model, of_no_module, strict=True)]
+    return [of_model and of_module for of_model, of_module in zip(of_no_model, of_no_module, strict=True)]

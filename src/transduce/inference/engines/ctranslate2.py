@@ -1,4 +1,4 @@
-"""CTranslate2 as the engine of a translator: the beam it follows and the scores it gives are ours."""
+"""CTranslate2 as the engine of a translator, with the outputs and scores of our own beam search."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ def require_ctranslate2() -> Any:
 
 
 def vocabulary_of(tokenizer: Tokenizer) -> list[str]:
-    """The pieces of a tokenizer by id, which CTranslate2 reads and writes instead of ids."""
+    """Returns the pieces of a tokenizer by id, which CTranslate2 reads and writes instead of ids."""
     return tokenizer.pieces(range(len(tokenizer)))
 
 
@@ -60,7 +60,7 @@ class _Run:
     longest: int
     """The length of the longest output, the end token counted."""
     forbids: bool
-    """True if forbidden tokens are kept out, rather than hoped not to come."""
+    """True if forbidden tokens are suppressed; False for a first search that may not need it."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,11 @@ class _Output:
 class CTranslate2Engine:
     """Runs a folder that `transduce export` wrote, on as many processor threads as PyTorch has when it is made.
 
-    Where CTranslate2's search is not ours, its outputs are made ours. It divides log-probabilities by n^alpha alone, so
-    hypotheses are ranked anew. It normalises probabilities after it has taken out what is forbidden, so a sentence is
-    first searched for without, and with it only if a forbidden token came; the outputs are then scored anew. Its
-    longest length is one for a batch and has no end token, so what reached a length of its own is searched for again,
-    and scored with its end.
+    Where CTranslate2's search differs from ours, its outputs are corrected. It divides log-probabilities by n^alpha, so
+    hypotheses are reranked. It normalises probabilities after removing forbidden tokens, so a sentence is first
+    searched without suppression, and again with it only if a forbidden token came; those outputs are then rescored.
+    Its longest length is one for the whole batch and excludes the end token, so a sentence that reached its own limit
+    is searched again, and scored with its end token.
     """
 
     def __init__(self, folder: Path, tokenizers: Tokenizers, longest: int | None, device: torch.device) -> None:
@@ -125,8 +125,8 @@ class CTranslate2Engine:
         lengths = torch.tensor([len(piece.source) + 1 for piece in pieces])
         limits = limits_for(beam, lengths, self.source_limit)
         longest = limits.longest.tolist()
-        found = self._search(sources, beam, limits.shortest.tolist(), longest)
-        scored = self._score(sources, found)
+        candidates = self._search(sources, beam, limits.shortest.tolist(), longest)
+        scored = self._score(sources, candidates)
         return [
             _ranked(beam, outputs, own_longest)[: beam.n_best]
             for outputs, own_longest in zip(scored, longest, strict=True)
@@ -140,7 +140,7 @@ class CTranslate2Engine:
     def _search(
         self, sources: Sequence[_Sentence], beam: Beam, shortest: Sequence[int], longest: Sequence[int]
     ) -> list[list[_Output]]:
-        found: dict[int, list[_Output]] = {}
+        finished: dict[int, list[_Output]] = {}
         forbidden = self._forbidden(beam)
         waiting = {i: _Run(own_shortest, max(longest), forbids=False) for i, own_shortest in enumerate(shortest)}
         while waiting:
@@ -152,24 +152,24 @@ class CTranslate2Engine:
                 elif not run.forbids and any(forbidden.intersection(output.tokens) for output in outputs):
                     waiting[i] = replace(run, forbids=True)
                 else:
-                    found[i] = [output for output in outputs if not forbidden.intersection(output.tokens)]
+                    finished[i] = [output for output in outputs if not forbidden.intersection(output.tokens)]
                     del waiting[i]
-        return [found[i] for i in range(len(sources))]
+        return [finished[i] for i in range(len(sources))]
 
     def _run(self, sources: Sequence[_Sentence], beam: Beam, run: _Run) -> list[list[_Output]]:
-        if run.longest == 1:  # the end token alone, of which CTranslate2 cannot be asked
+        if run.longest == 1:  # only the end token, a length that CTranslate2 does not support
             return [[_Output([], None)] for _ in sources]
         penalty = beam.length_penalty or NO_PENALTY  # n^alpha, n counting the end token: near ours, it cuts the list
         forbidden = [[self.target_pieces[token]] for token in self._forbidden(beam)] if run.forbids else None
         results = self.translator.translate_batch(
-            [one.source for one in sources],
-            target_prefix=[one.first for one in sources] if self.reads_first else None,
+            [sentence.source for sentence in sources],
+            target_prefix=[sentence.first for sentence in sources] if self.reads_first else None,
             beam_size=beam.size,
             num_hypotheses=beam.size,  # all, since our normalisation may rank another first; this takes 1 % of a search
             length_penalty=penalty,
             no_repeat_ngram_size=beam.no_repeat_ngram,
             suppress_sequences=forbidden,
-            max_input_length=0,  # the translator has split what is too long
+            max_input_length=0,  # the translator has split long sources
             max_decoding_length=run.longest - 1 + self.prefixed,
             min_decoding_length=run.shortest - 1 + self.prefixed,
             return_scores=True,
@@ -186,10 +186,10 @@ class CTranslate2Engine:
                     outputs[-1].append(_Output(tokens, score * length**penalty if is_known else None))
         return outputs
 
-    def _score(self, sources: Sequence[_Sentence], found: list[list[_Output]]) -> list[list[_Output]]:
+    def _score(self, sources: Sequence[_Sentence], candidates: list[list[_Output]]) -> list[list[_Output]]:
         """Returns the same outputs, all with the model's own log-probability."""
         unscored = [
-            (i, output) for i, outputs in enumerate(found) for output in outputs if output.log_probability is None
+            (i, output) for i, outputs in enumerate(candidates) for output in outputs if output.log_probability is None
         ]
         results = self.translator.score_batch(
             [sources[i].source for i, _ in unscored],
@@ -203,7 +203,7 @@ class CTranslate2Engine:
                 replace(output, log_probability=next(scores)) if output.log_probability is None else output
                 for output in outputs
             ]
-            for outputs in found
+            for outputs in candidates
         ]
 
     def _forbidden(self, beam: Beam) -> set[int]:

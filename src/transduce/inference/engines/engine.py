@@ -33,12 +33,12 @@ class Engine(Protocol):
 
 
 def engine_for(model: Model, *others: Model, shortlist: Shortlist | None = None, compile: bool = False) -> Engine:
-    """The engine that runs the model, or the ensemble of it and others.
+    """Returns the engine that runs the model, or the ensemble of it and others.
 
     Raises InputError for an ensemble with an exported model, a shortlist for one, or to compile either.
     """
-    bundles = [one for one in (model, *others) if isinstance(one, ModelBundle)]
-    exported = next((one for one in (model, *others) if isinstance(one, ExportedModel)), None)
+    bundles = [member for member in (model, *others) if isinstance(member, ModelBundle)]
+    exported = next((member for member in (model, *others) if isinstance(member, ExportedModel)), None)
     if exported is None:
         if compile and others:
             raise InputError("an ensemble cannot be compiled; leave the others out, or do not compile")

@@ -55,14 +55,16 @@ class Ensemble:
         return EnsembleMemory(members[0].hidden, is_real, members)
 
     def start(self, memory: Memory) -> EnsembleState:
-        """All models' states before the first target token."""
+        """Returns all models' states before the first target token."""
         assert isinstance(memory, EnsembleMemory), "an ensemble's"
-        return EnsembleState(tuple(model.start(own) for model, own in zip(self.models, memory.members, strict=True)))
+        states = [model.start(member) for model, member in zip(self.models, memory.members, strict=True)]
+        return EnsembleState(tuple(states))
 
     def decoder(self, tokens: Tokens, state: EnsembleState) -> tuple[Logits, EnsembleState]:
-        """The logarithm of the mean probability of each next token."""
-        answers = [model.decoder(tokens, own) for model, own in zip(self.models, state.members, strict=True)]
-        each = torch.stack(
-            [logits.float().log_softmax(-1) for logits, _ in answers]
-        )  # [models, rows, time, vocabulary]
-        return each.logsumexp(0) - math.log(len(answers)), EnsembleState(tuple(own for _, own in answers))
+        """Returns the logarithm of the mean probability of each next token."""
+        outputs = [model.decoder(tokens, member) for model, member in zip(self.models, state.members, strict=True)]
+        each = [
+            logits.float().log_softmax(-1) for logits, _ in outputs
+        ]  # log p of each model: [rows, time, vocabulary]
+        mean = torch.stack(each).logsumexp(0) - math.log(len(each))  # log of the mean of p: [rows, time, vocabulary]
+        return mean, EnsembleState(tuple(member for _, member in outputs))

@@ -25,7 +25,7 @@ from transduce.ranges import PositiveInt
 from transduce.text.tokenizer import Tokenizers
 from transduce.verification import check_unchanged, read_json
 
-FORMAT = 2  # in 1, whoever ran the folder had to add the end token to each source
+FORMAT = 2  # in 1, the end token had to be added to each source by the caller
 
 Quantization = Literal["float32", "float16", "bfloat16", "int16", "int8", "int8_float16", "int8_bfloat16"]
 
@@ -73,7 +73,7 @@ class ExportedModel:
 
     @property
     def marks(self) -> Marks:
-        """The tokens that tell the model the chosen direction; InputError if one must be chosen first."""
+        """The tokens that mark the chosen direction; InputError if one must be chosen first."""
         return marks_of(self.tokenizers, self.config)
 
     def directed(self, direction: Direction) -> "ExportedModel":
@@ -95,7 +95,7 @@ Model = ModelBundle | ExportedModel
 
 
 def open_model(path: str | Path, device: str = "auto") -> Model:
-    """The model in the folder of a model, of a run, or of an exported model, which on `auto` stays on the cpu.
+    """Opens the folder of a model, a run, or an exported model, which on `auto` stays on the cpu.
 
     Raises CheckpointError if it is not whole, ConfigError for a device that is not there.
     """
@@ -107,14 +107,14 @@ def open_model(path: str | Path, device: str = "auto") -> Model:
 
 def _read_export(folder: Path) -> Export:
     path = folder / EXPORT
-    found = read_json(path, dict[str, Any])
+    facts = read_json(path, dict[str, Any])
     try:
-        if found["format"] != FORMAT:
+        if facts["format"] != FORMAT:
             raise CheckpointError(
-                f"{path} has format {found['format']}, but this Transduce reads {FORMAT}; export the model again, or "
+                f"{path} has format {facts['format']}, but this Transduce reads {FORMAT}; export the model again, or "
                 "install the Transduce that wrote it"
             )
-        export = msgspec.convert(found, Export)
+        export = msgspec.convert(facts, Export)
     except (msgspec.ValidationError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path} is damaged ({error}); copy the model again") from None
     if missing := {"config.toml", "model.bin"} - export.sha256.keys():

@@ -17,7 +17,6 @@ from transduce.nn.self_attention import join_projections
 
 InferencePrecision = Literal["float32", "bfloat16", "int8"]
 
-
 AnyModel = TypeVar("AnyModel", ModelBundle, ModelBundle | ExportedModel)
 
 

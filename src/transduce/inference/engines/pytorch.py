@@ -44,7 +44,7 @@ class PyTorchEngine:
     def __init__(
         self, bundle: ModelBundle, *others: ModelBundle, shortlist: Shortlist | None = None, compile: bool = False
     ) -> None:
-        models = [one.writer for one in (bundle, *others)]
+        models = [member.writer for member in (bundle, *others)]
         self.bundle = bundle
         self.shortlist = None if shortlist is None else shortlist.to(bundle.device)
         self.model: Writer[Any] = Ensemble(models) if others else models[0]
@@ -52,7 +52,7 @@ class PyTorchEngine:
         self.compiled = CompiledModel(models[0]) if compile else None
         """The compiled model, which searches when there is one piece and nothing to record."""
         self._threads = torch.get_num_threads()
-        self._size = sum(size_of(one.model) for one in (bundle, *others))
+        self._size = sum(size_of(member.model) for member in (bundle, *others))
 
     def workers(self, search: Search) -> int:
         """See Engine; 1 with a coverage penalty, for which attention is recorded."""
@@ -84,14 +84,14 @@ class PyTorchEngine:
             state = model.start(model.encode(ids, is_real))
             problem = problem_of(model, state, limits, _begin(asked, vocabulary, ids), asked, vocabulary, search, step)
             whole = msgspec.structs.replace(search, n_best=search.rows) if penalty else search
-            found = whole.find(problem)
+            outputs = whole.find(problem)
             if narrow is not None:
-                found = narrow.widen(found)
+                outputs = narrow.widen(outputs)
             if penalty:
                 begins = [special.target_bos if piece.begin is None else piece.begin for piece in pieces]
                 texts = [piece.source for piece in pieces]
-                found = rerank(self.bundle, self.model, texts, found, penalty, begins)
-        return [hypotheses[: search.n_best] for hypotheses in found]
+                outputs = rerank(self.bundle, self.model, texts, outputs, penalty, begins)
+        return [hypotheses[: search.n_best] for hypotheses in outputs]
 
 
 def problem_of(
@@ -169,5 +169,5 @@ def _begin(pieces: Sequence[Piece], vocabulary: Vocabulary, source: Tokens) -> B
 
 
 def _coverage_penalty(search: Search) -> float:
-    """Returns the weight of coverage, for which attention is recorded and outputs are ranked anew after the search."""
+    """Returns the weight of coverage, by which outputs are reranked after the search; 0 for none."""
     return search.coverage_penalty if isinstance(search, Beam) else 0.0

@@ -1,4 +1,4 @@
-"""Searches only among the tokens of a shortlist, numbered anew."""
+"""Searches only among the tokens of a shortlist, which are renumbered."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,14 +18,14 @@ from transduce.shapes import Mask, Tokens
 
 
 class VocabularyReduction:
-    """Numbers for the tokens that some sentence of a batch may write, so that a search skips all others.
+    """A renumbering of the tokens that any sentence of a batch may write, so that a search skips all others.
 
-    Of these each sentence has its own, to which the model keeps: see ReducedVocabularyModel.
+    Each sentence is limited to its own tokens among these: see ReducedVocabularyModel.
 
     Args:
         source: token ids of the sentences.
-        is_real: which of them are no padding.
-        pieces: the same sentences; what their prefixes and required phrases are made of, they may write too.
+        is_real: True where a token is not padding.
+        pieces: the same sentences; tokens of their prefixes and required phrases are allowed too.
     """
 
     def __init__(self, shortlist: Shortlist, source: Tokens, is_real: Mask, pieces: Sequence[Piece]) -> None:
@@ -62,12 +62,12 @@ class VocabularyReduction:
         return Vocabulary(begin, end, never, unknown, lambda numbers: whole.decode(self._widen(numbers)), edges)
 
     def pieces(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """Renumbers what is asked of each sentence for this vocabulary; tokens that cannot come need no ban."""
+        """Renumbers the constraints of each sentence for this vocabulary; tokens outside it need no ban."""
         return [self._piece(piece) for piece in pieces]
 
-    def widen(self, found: Sequence[Sequence[Hypothesis]]) -> list[list[Hypothesis]]:
+    def widen(self, outputs: Sequence[Sequence[Hypothesis]]) -> list[list[Hypothesis]]:
         """Returns outputs in the tokenizer's own numbers."""
-        return [[replace(hypothesis, tokens=self._widen(hypothesis.tokens)) for hypothesis in some] for some in found]
+        return [[replace(h, tokens=self._widen(h.tokens)) for h in hypotheses] for hypotheses in outputs]
 
     def _piece(self, piece: Piece) -> Piece:
         required = [Phrase(tuple(tuple(self._renumber(form)) for form in phrase.forms)) for phrase in piece.required]

@@ -1,4 +1,4 @@
-"""Settings of what the C library does with freed memory."""
+"""Settings of how the C library manages freed memory."""
 
 import ctypes
 import sys
@@ -11,8 +11,8 @@ LARGEST_BYTES = 32 * 2**20  # glibc takes no more
 def keep_free_memory() -> None:
     """Lets glibc keep up to 256 MiB of freed memory for later use; other C libraries are left as they are.
 
-    Else it gives the logits of every step back to the system, which clears the pages anew at the next step: an eighth
-    of the time in which a file is translated.
+    Else it returns the memory of each step's logits to the system, which clears the pages again at the next step: an
+    eighth of the time of translating a file.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:

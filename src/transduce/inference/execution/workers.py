@@ -1,4 +1,4 @@
-"""Searches batches at the same time, each by one worker: small operators leave nothing for several threads to share."""
+"""Searches several batches at the same time, one per worker: small operators gain nothing from several threads."""
 
 import os
 import signal
@@ -33,14 +33,14 @@ Result = TypeVar("Result")
 def map_parallel(work: Callable[[Task], Result], tasks: Sequence[Task], workers: int) -> Iterator[Result]:
     """Yields each task's result, in order; PyTorch's threads are divided among the workers meanwhile.
 
-    On Linux workers are processes of one thread, copies of this one, as those of PyTorch's DataLoader are: what `work`
-    changes is lost, tasks and results must be such as can be pickled. Elsewhere, and where another than the main thread
-    asks (so that no copy is made while others are at work), they are threads.
+    On Linux workers are forked processes of one thread, like those of PyTorch's DataLoader: changes that `work` makes
+    are lost, and tasks and results must be picklable. Elsewhere, and outside the main thread (where a fork could copy
+    locks that other threads hold), workers are threads.
 
-    Few tasks, which might leave a worker without any for long, are done one after the other by all threads. So are
-    those of a caller that comes while another's are done: how many threads there are is said for the whole process.
+    A few tasks, which might leave a worker idle for long, are done one after the other by all threads. So are those of
+    a call during another call: the number of threads is a setting of the whole process.
 
-    Raises InputError where a worker process is killed.
+    Raises InputError if a worker process is killed.
     """
     workers = min(workers, len(tasks) // 2)
     if workers < 2 or not _sharing.acquire(blocking=False):
@@ -59,19 +59,19 @@ def map_parallel(work: Callable[[Task], Result], tasks: Sequence[Task], workers:
 
 
 def size_of(model: nn.Module) -> int:
-    """Returns how many numbers a model's weights have, those of int8 too."""
+    """Returns the number of weights of a model, those in int8 included."""
     return sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
 
 
 @contextmanager
 def threads_for(rows: int, size: int, device: torch.device) -> Iterator[None]:
-    """Search with one thread what multiplies so little a step that several would wait longer than they work: on a
-    machine with other work each of the many waits may cost milliseconds.
+    """Sets PyTorch to one thread for a search with small steps, in which several threads would mostly wait: on a busy
+    machine each of the many waits may cost milliseconds.
 
     Args:
         rows: hypotheses that are extended at once.
-        size: that of the model.
-        device: where it is.
+        size: number of the model's weights.
+        device: the model's device.
     """
     threads = torch.get_num_threads()
     if threads == 1 or rows * size > LITTLE or device.type != "cpu":

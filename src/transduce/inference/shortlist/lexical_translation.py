@@ -15,7 +15,7 @@ LINKS_AT_ONCE = 2_000_000
 
 @dataclass(frozen=True)
 class Links:
-    """All ways in which the target tokens of some sentence pairs may come from a source token, or from the null word.
+    """All possible links of the target tokens of sentence pairs to a source token, or to the null word.
 
     The links of one target token are adjacent.
     """
@@ -35,11 +35,11 @@ class PairSample:
     """The indices of the chosen pairs in each store."""
 
     def __len__(self) -> int:
-        return sum(len(places) for places in self.chosen)
+        return sum(len(indices) for indices in self.chosen)
 
     @staticmethod
     def spread(stores: Sequence[TokenStore], most_pairs: int) -> "PairSample":
-        """Returns this many pairs, or all, spread evenly over the stores, less those that are too long.
+        """Returns at most this many pairs, spread evenly over the stores, without those that are too long.
 
         Raises DataError if all are too long.
         """
@@ -48,8 +48,8 @@ class PairSample:
         spread = np.arange(count) * total // count
         chosen, first = [], 0
         for store in stores:
-            places = spread[(spread >= first) & (spread < first + len(store))] - first
-            chosen.append(places[_links_of(store, places) <= LINKS_AT_ONCE])
+            indices = spread[(spread >= first) & (spread < first + len(store))] - first
+            chosen.append(indices[_links_of(store, indices) <= LINKS_AT_ONCE])
             first += len(store)
         sample = PairSample(stores, chosen)
         if not len(sample):
@@ -60,30 +60,30 @@ class PairSample:
         return sample
 
     def links(self, source_vocabulary: int, target_vocabulary: int) -> Iterator[Links]:
-        """The links of all pairs; the null word is the number after the source vocabulary's last."""
-        for store, places in self._chunks():
-            sources, source_lengths = tokens_of(store.source, places)
-            targets, target_lengths = tokens_of(store.target, places)
+        """Yields the links of all pairs; the null word is the number after the source vocabulary's last."""
+        for store, indices in self._chunks():
+            sources, source_lengths = tokens_of(store.source, indices)
+            targets, target_lengths = tokens_of(store.target, indices)
             ends = np.cumsum(source_lengths)
-            with_null = np.insert(sources, ends, source_vocabulary)
-            starts = ends - source_lengths + np.arange(len(places))
-            alternatives = np.repeat(source_lengths + 1, target_lengths)
-            from_tokens = with_null[_ranges(np.repeat(starts, target_lengths), alternatives)]
+            with_null = np.insert(sources, ends, source_vocabulary)  # a null word after each sentence
+            starts = ends - source_lengths + np.arange(len(indices))  # of the sentences, in `with_null`
+            alternatives = np.repeat(source_lengths + 1, target_lengths)  # [target tokens]
+            from_tokens = with_null[_ranges(np.repeat(starts, target_lengths), alternatives)]  # [links]
             yield Links(from_tokens * target_vocabulary + np.repeat(targets, alternatives), alternatives)
 
     def target_counts(self, target_vocabulary: int) -> NDArray[np.int64]:
         """Returns how often each target token comes."""
         counts = np.zeros(target_vocabulary, np.int64)
-        for store, places in self._chunks():
-            counts += np.bincount(tokens_of(store.target, places)[0], minlength=target_vocabulary)
+        for store, indices in self._chunks():
+            counts += np.bincount(tokens_of(store.target, indices)[0], minlength=target_vocabulary)
         return counts
 
     def _chunks(self) -> Iterator[tuple[TokenStore, NDArray[np.int64]]]:
-        for store, places in zip(self.stores, self.chosen, strict=True):
-            start, before = 0, np.concatenate([[0], np.cumsum(_links_of(store, places))])
-            while start < len(places):
+        for store, indices in zip(self.stores, self.chosen, strict=True):
+            start, before = 0, np.concatenate([[0], np.cumsum(_links_of(store, indices))])
+            while start < len(indices):
                 stop = int(np.searchsorted(before, before[start] + LINKS_AT_ONCE, side="right")) - 1
-                yield store, places[start:stop]
+                yield store, indices[start:stop]
                 start = stop
 
 
@@ -98,8 +98,8 @@ class LexicalTable:
     target_vocabulary: int
 
     def likeliest(self, count: int, fill: int) -> NDArray[np.int64]:
-        """[source vocabulary, count]: the target tokens of highest probability, best first; `fill` where there are
-        fewer, and of equal ones those of lower number."""
+        """Returns the most probable target tokens of each source token, best first and then by id, `fill` where there
+        are fewer: [source vocabulary, count]."""
         sources, targets = np.divmod(self.keys, self.target_vocabulary)
         order = np.lexsort((-self.probabilities, sources))
         sources, targets = sources[order], targets[order]
@@ -113,11 +113,10 @@ class LexicalTable:
 def learn_lexical_table(
     pairs: PairSample, source_vocabulary: int, target_vocabulary: int, iterations: int
 ) -> LexicalTable:
-    """IBM Model 1 by expectation maximisation from even probabilities, with a null word; the same every time.
+    """Learns IBM Model 1 by expectation maximisation from uniform probabilities, with a null word; deterministic.
 
-    Each target token is translated from one token of its source sentence, any of them with the same chance before the
-    words are seen (Brown et al. 1993, section 4.1). Memory grows with the different links of all pairs, not with
-    their number.
+    Each target token is the translation of one token of its source sentence, all equally likely a priori (Brown et
+    al. 1993, section 4.1). Memory grows with the number of different links of all pairs, not with their total.
     """
     keys = np.empty(0, np.int64)
     for links in pairs.links(source_vocabulary, target_vocabulary):
@@ -127,27 +126,28 @@ def learn_lexical_table(
     for _ in range(iterations):
         counts = np.zeros(len(keys))
         for links in pairs.links(source_vocabulary, target_vocabulary):
-            places = np.searchsorted(keys, links.keys)
-            weights = probabilities[places]
+            positions = np.searchsorted(keys, links.keys)
+            weights = probabilities[positions]  # p(target | source)  [links]
             starts = np.cumsum(links.alternatives) - links.alternatives
-            totals = np.add.reduceat(weights, starts)
-            counts += np.bincount(places, weights / np.repeat(totals, links.alternatives), len(keys))
+            totals = np.add.reduceat(weights, starts)  # [target tokens]
+            posteriors = weights / np.repeat(totals, links.alternatives)  # p(link | sentence pair)  [links]
+            counts += np.bincount(positions, posteriors, len(keys))  # expected counts  [keys]
         probabilities = counts / np.bincount(sources, counts)[sources]
     return LexicalTable(keys, probabilities, source_vocabulary, target_vocabulary)
 
 
-def tokens_of(side: Side, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The tokens of some sentences one after another, and how many each has."""
-    starts = side.offsets[places]
-    lengths = side.offsets[places + 1] - starts
+def tokens_of(side: Side, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Returns the concatenated tokens of the sentences at these indices, and the length of each."""
+    starts = side.offsets[indices]
+    lengths = side.offsets[indices + 1] - starts
     return side.ids[_ranges(starts, lengths)].astype(np.int64), lengths
 
 
 def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """start, start + 1, ... of each length, one after another."""
+    """Returns the concatenated ranges [start, start + length)."""
     before = np.cumsum(lengths) - lengths
     return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
 
-def _links_of(store: TokenStore, places: NDArray[np.int64]) -> NDArray[np.int64]:
-    return (store.source.lengths[places] + 1) * store.target.lengths[places]
+def _links_of(store: TokenStore, indices: NDArray[np.int64]) -> NDArray[np.int64]:
+    return (store.source.lengths[indices] + 1) * store.target.lengths[indices]

@@ -1,4 +1,4 @@
-"""Shortlists: the target tokens that a translation may use, by the tokens of its source; and their file."""
+"""Shortlists: the target tokens that a translation may use, given the tokens of its source; and their file."""
 
 import hashlib
 from dataclasses import dataclass
@@ -52,8 +52,7 @@ class Shortlist:
     def load(path: Path, tokenizers: Tokenizers) -> "Shortlist":
         """Reads a shortlist from a file.
 
-        Raises InputError where there is none, or for one that was learned for other tokenizers, CheckpointError for one
-        that is damaged.
+        Raises InputError for a missing file or one learned for other tokenizers, CheckpointError for a damaged one.
         """
         if not path.is_file():
             raise InputError(f"{path}: no such shortlist; learn one with: transduce shortlist MODEL")
