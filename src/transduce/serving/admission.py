@@ -25,7 +25,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 class Admission:
-    """Counts what clients ask for before it is done, and refuses what is too much."""
+    """Counts clients' requests before they are handled, and refuses too many or too large ones."""
 
     def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
         self.settings = settings
@@ -38,10 +38,10 @@ class Admission:
         self._turns: Holdings[asyncio.Task[object]] = Holdings(settings.max_waiting)
 
     async def enter(self, http: HTTPRequest, takes_key_in_body: bool) -> None:
-        """Finds out who makes a request before its body is read.
+        """Identifies the client of a request before its body is read.
 
-        RefusedError for a wrong key, for none where it cannot come later (403), and for a client that has to wait
-        (429).
+        Raises RefusedError for a wrong key, or none if the body cannot hold one (403), and for a client that has to
+        wait (429).
         """
         address = client_of(http.client.host if http.client else "")
         http.state.address, http.state.key, http.state.is_counted = address, None, False
@@ -58,16 +58,16 @@ class Admission:
                 raise _key_too_late()
 
     def leave(self, http: HTTPRequest, status: int) -> None:
-        """Counts a request that was never admitted, since its mistakes cost something too."""
+        """Counts a failed request that was never admitted, since it has a cost too."""
         if status >= 400 and not getattr(http.state, "is_counted", True):
             self._count(http)
 
     def count_refused(self, address: str) -> None:
-        """Counts data from an address that was no request at all."""
+        """Counts data from an address that were not a request."""
         self._requests.note(address, 1, self.settings.requests_per_minute)
 
     async def check_admin(self, http: HTTPRequest) -> None:
-        """Raises RefusedError (403) unless the client is an administrator, which takes a key."""
+        """Raises RefusedError (403) unless the client has an administrator's key."""
         if self.keys is not None and (token := _token(http)):
             key = await self.keys.find(token)
             if key is not None and key.is_admin:
@@ -75,9 +75,9 @@ class Admission:
         raise RefusedError(403, "This takes an administrator's key")
 
     async def admit(self, http: HTTPRequest, given: str | None, texts: Sequence[str] = (), more: int = 0) -> None:
-        """Counts a request with its texts, and more characters that go with them.
+        """Counts a request with its texts and `more` characters.
 
-        RefusedError for one without a key (403), too large (413), too soon (429), or that is no Unicode (400).
+        Raises RefusedError for a request without a key (403), too large (413), too soon (429), or not in Unicode (400).
         """
         if self.keys is not None and http.state.key is None:
             if not (given and given.strip()):
@@ -96,7 +96,7 @@ class Admission:
         self.charge(http, characters)
 
     async def may_read_upload(self, http: HTTPRequest, given: str, read: int) -> None:
-        """Raises RefusedError (403) if a form has a wrong key, or none within what may be read without one."""
+        """Raises RefusedError (403) if a form has a wrong key, or none among the first bytes."""
         if self.keys is None or http.state.key is not None:
             return
         if given.strip():
@@ -107,13 +107,13 @@ class Admission:
     def charge(self, http: HTTPRequest, characters: int) -> None:
         """Counts characters of a request that has been admitted; RefusedError (429) if they come too soon."""
         http.state.characters = getattr(http.state, "characters", 0) + characters
-        own = None if http.state.key is None else http.state.key.characters_per_minute
-        limit = self.settings.characters_per_minute if own is None else own
+        key_limit = None if http.state.key is None else http.state.key.characters_per_minute
+        limit = self.settings.characters_per_minute if key_limit is None else key_limit
         self._characters.take(http.state.client, characters, limit)
         self._metrics.characters.inc(characters)
 
     def charge_more(self, http: HTTPRequest, characters: int) -> None:
-        """Counts characters that go with a request that has been admitted; they are part of its texts' limit (413)."""
+        """Counts more characters of a request that has been admitted; they are part of its texts' limit (413)."""
         if characters:
             self._check_characters(http.state.characters + characters)
             self.charge(http, characters)
@@ -131,17 +131,17 @@ class Admission:
     async def turn(self, seconds: float) -> AsyncIterator[None]:
         """Holds a turn among the requests in progress, for the request that is being answered.
 
-        RefusedError where half of all are its client's, or it is the client that has most and another needs a place
-        (429), or nobody has more than it would have (503); to be tried again after these seconds.
+        Raises RefusedError if its client has half of all turns, or has the most and another client needs one (429), or
+        no client has more than it would have (503); the client may try again after these seconds.
         """
         client, task = CLIENT.get(), asyncio.current_task()
         assert task is not None
-        own = self._turns.size_of(client)
-        if own >= max(1, self._turns.most // 2):
-            raise RefusedError(429, f"Slow down: {own:,} of your requests are in progress", seconds)
+        in_progress = self._turns.size_of(client)
+        if in_progress >= max(1, self._turns.most // 2):
+            raise RefusedError(429, f"Slow down: {in_progress:,} of your requests are in progress", seconds)
         victims = self._turns.make_room(client)
         if victims is None or (not victims and self.running >= self.settings.max_waiting):
-            raise RefusedError(429 if own else 503, "The server is busy; try again soon", seconds)
+            raise RefusedError(429 if in_progress else 503, "The server is busy; try again soon", seconds)
         for victim in victims:
             victim.thing.cancel()
         holding = self._turns.add(client, task)
@@ -175,8 +175,8 @@ class Admission:
         self._requests.note(http.state.client, 1, self._requests_of(http))
 
     def _requests_of(self, http: HTTPRequest) -> int:
-        own: int | None = None if http.state.key is None else http.state.key.requests_per_minute
-        return self.settings.requests_per_minute if own is None else own
+        key_limit: int | None = None if http.state.key is None else http.state.key.requests_per_minute
+        return self.settings.requests_per_minute if key_limit is None else key_limit
 
 
 @dataclass
@@ -186,17 +186,17 @@ class _Bucket:
 
 
 class RateLimit:
-    """A limit of what each client may ask for in a minute: token buckets, which fill again evenly."""
+    """A limit per client and minute: token buckets, which refill evenly."""
 
-    def __init__(self, what: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._what = what
+    def __init__(self, unit: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._unit = unit
         self._clock = clock
         self._buckets: dict[str, _Bucket] = {}
 
     def take(self, client: str, amount: int, per_minute: int) -> None:
         """Counts an amount; raises RefusedError (429) if the client has to wait first. A limit of 0 is none.
 
-        More than a minute's amount at once is let through if nothing was taken before, and waited for afterwards.
+        More than a minute's amount at once is allowed if the bucket is full; the client then waits the longer.
         """
         self.check(client, amount, per_minute)
         self.note(client, amount, per_minute)
@@ -208,7 +208,7 @@ class RateLimit:
         level, needed = self._bucket(client, per_minute).level, min(amount, per_minute)
         if level < needed:
             wait = (needed - level) * MINUTE / per_minute
-            raise RefusedError(429, f"Slow down: at most {per_minute:,} {self._what} a minute", wait)
+            raise RefusedError(429, f"Slow down: at most {per_minute:,} {self._unit} a minute", wait)
 
     def note(self, client: str, amount: int, per_minute: int) -> None:
         """Counts an amount that has been taken already."""
@@ -219,7 +219,7 @@ class RateLimit:
     def _bucket(self, client: str, per_minute: int) -> _Bucket:
         now = self._clock()
         if len(self._buckets) > CLIENTS:
-            self._buckets = {name: one for name, one in self._buckets.items() if now - one.at < MINUTE}
+            self._buckets = {name: bucket for name, bucket in self._buckets.items() if now - bucket.at < MINUTE}
         bucket = self._buckets.setdefault(client, _Bucket(per_minute, now))
         bucket.level = min(per_minute, bucket.level + (now - bucket.at) * per_minute / MINUTE)
         bucket.at = now
@@ -235,12 +235,12 @@ def _key_too_late() -> RefusedError:
 
 
 def _token(http: HTTPRequest) -> str:
-    """The key in a request's query or header; "" where there is none."""
+    """Returns the key in a request's query or header; "" without one."""
     kind, _, token = http.headers.get("authorization", "").partition(" ")
     return (http.query_params.get("api_key") or (token if kind.lower() == "bearer" else "")).strip()
 
 
 def size_of(http: HTTPRequest) -> int:
-    """Returns the size in bytes that a request announces."""
+    """Returns the size in bytes that a request declares; 0 without a valid one."""
     said = http.headers.get("content-length", "")
     return int(said) if said.isascii() and said.isdecimal() and len(said) < 20 else 0

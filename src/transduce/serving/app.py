@@ -43,7 +43,7 @@ log = logging.getLogger("transduce.serving")
 
 
 def build_app(server: Server) -> FastAPI:
-    """The application of a server."""
+    """Builds the web application of a server."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -131,8 +131,8 @@ async def _check_may_read_metrics(server: Server, http: HTTPRequest) -> None:
 
 
 class Watch:
-    """Refuses what is not for this server, unknown clients and large bodies before they are read; sets headers of
-    safety, counts and logs answers. No text is logged."""
+    """Refuses requests for other hosts, unknown clients and large bodies before they are read; sets security headers,
+    counts and logs answers. No text is logged."""
 
     def __init__(self, app: ASGIApp, server: Server) -> None:
         self._app = app
@@ -201,14 +201,11 @@ class Watch:
     def _most(self, path: str) -> int:
         """Returns the most bytes that a request may have."""
         settings = self._server.settings
-        return (
-            settings.max_upload_bytes
-            if POSTED.get(path) == (FORM,)
-            else min(settings.max_upload_bytes, settings.max_body_bytes)
-        )
+        is_upload = POSTED.get(path) == (FORM,)
+        return settings.max_upload_bytes if is_upload else min(settings.max_upload_bytes, settings.max_body_bytes)
 
     async def _enter(self, http: HTTPRequest, most: int) -> None:
-        """Raises RefusedError for a request that is refused whatever its body says."""
+        """Raises RefusedError for a request that is refused before its body is read."""
         host = http.headers.get("host")
         if (host is None and http.scope["http_version"] != "1.0") or not self._hosts.takes(host):
             raise RefusedError(421, "The server does not go by this name")
@@ -239,7 +236,7 @@ def too_large(most: int) -> RefusedError:
 
 
 class Hosts:
-    """The names that a server takes in `Host`: a foreign page whose name leads here must not use it."""
+    """The names that a server accepts in `Host`, as a defence against DNS rebinding."""
 
     def __init__(self, settings: ServerSettings) -> None:
         self._names: Sequence[str] = [name.lower() for name in settings.allowed_hosts]
@@ -254,7 +251,7 @@ class Hosts:
         name = _without_port(header.strip().lower())
         if name is None:
             return False
-        return is_loopback(name) or name == "localhost" or any(_is_of(name, one) for one in self._names)
+        return is_loopback(name) or name == "localhost" or any(_is_of(name, allowed) for allowed in self._names)
 
 
 def _without_port(header: str) -> str | None:

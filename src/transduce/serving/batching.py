@@ -19,7 +19,7 @@ from transduce.serving.metrics import Metrics
 from transduce.serving.texts import WantedTokens
 
 WINDOW = 0.002
-"""Seconds for which a batch waits for company, when nothing else is waiting."""
+"""Seconds for which a batch waits for more sentences, when the queue was empty."""
 ROWS_AT_ONCE = 3072
 """Padded tokens times hypotheses of a batch: half of a file's, since other requests wait for its end."""
 PAUSE = 0.5
@@ -30,8 +30,8 @@ log = logging.getLogger("transduce.serving")
 class Batcher:
     """Runs a translator in a thread of its own, the only one that uses its model.
 
-    `FairQueue` says what comes next. Sentences of other requests of the same settings and of like lengths fill a batch
-    up; a sentence that is too long for the model goes piece by piece, so that no batch takes long.
+    `FairQueue` chooses the next work. A batch holds sentences of several requests with equal settings and similar
+    lengths; a sentence that is too long for the model is translated piece by piece, so that no batch takes long.
     """
 
     def __init__(self, translator: Translator, metrics: Metrics | None = None) -> None:
@@ -41,11 +41,11 @@ class Batcher:
         self._metrics = metrics or Metrics()
         self._queue = FairQueue()
         self._dropped: set[Job] = set()
-        """Jobs of which a sentence was given up."""
+        """Jobs with cancelled sentences."""
         self._changed = threading.Condition()
         self._is_closed = False
         self._at_work: list[tuple[Future[Any], Callable[[], None]]] = []
-        """Each future at work, with a function to call for it if the thread should die."""
+        """The futures of the work in progress, each with a function to call if the thread dies."""
         self._busy_since: float | None = None
         self._start()
 
@@ -86,10 +86,9 @@ class Batcher:
     ) -> list["Future[Translation]"]:
         """Queues sentences; a future that is cancelled before its batch begins costs nothing more.
 
-        `tell` is called in the batcher's thread after each batch that held some of them: once, since it costs time
-        there to wake another thread. Of a model of several directions, `translator` is the one for the direction. The
-        client is by default that of the request that is being answered. What `Translator.encode` has made of the texts
-        need not be made again.
+        `tell` is called in the batcher's thread, once after each batch with some of them, since waking another thread
+        takes time. `translator` is the one for the direction, if the model has several. The client is by default that
+        of the current request. `encoded` is the result of `Translator.encode` for the texts, if it is known.
         """
         translator = translator or self.translator
         if encoded is None:
@@ -98,9 +97,9 @@ class Batcher:
         job = Job(time.monotonic(), client, translator, search, with_details)
         length = WantedTokens(translator).of
         sentences = []
-        for request, own in zip(requests, encoded, strict=True):
+        for request, ids in zip(requests, encoded, strict=True):
             sentence = Sentence(request, Future(), tell)
-            sentence.pieces = _divided(sentence, own, length, client)
+            sentence.pieces = _divided(sentence, ids, length, client)
             sentence.future.add_done_callback(lambda future: self._dropped.add(job) if future.cancelled() else None)
             job.waiting += sentence.pieces
             sentences.append(sentence)
@@ -115,7 +114,7 @@ class Batcher:
         return job.done
 
     def revive(self) -> None:
-        """Restarts the thread if it is dead; whoever waited for its last batch gets an error."""
+        """Restarts the thread if it is dead; those who waited for its last batch get an error."""
         with self._changed:
             if self._is_closed or self._thread.is_alive():
                 return
@@ -146,7 +145,7 @@ class Batcher:
             try:
                 self._serve()
                 return
-            except BaseException as error:  # whatever it is, others wait for this thread
+            except BaseException as error:  # of any kind: others wait for this thread
                 log.error("the batcher failed and begins anew", exc_info=error)
                 with self._changed:
                     self._count_restart()
@@ -189,7 +188,7 @@ class Batcher:
 
     def _do(self, job: Job, batch: list[QueuedPiece]) -> None:
         began = self._busy_since = time.monotonic()
-        self._at_work = [(job.done, lambda: None), *((one.sentence.future, one.sentence.tell) for one in batch)]
+        self._at_work = [(job.done, lambda: None), *((piece.sentence.future, piece.sentence.tell) for piece in batch)]
         if job.work is not None:
             _settle(job.done, job.work)
         else:
@@ -209,7 +208,7 @@ class Batcher:
     def _settle_batch(self, job: Job, batch: list[QueuedPiece]) -> None:
         assert job.rule is not None and job.translator is not None
         try:
-            found = job.translator.translate_chunk(
+            translations = job.translator.translate_chunk(
                 [piece.request for piece in batch],
                 job.rule,
                 with_details=job.with_details,
@@ -219,12 +218,12 @@ class Batcher:
             if len(batch) == 1 or not isinstance(error, InputError):
                 for piece in batch:
                     _fail(piece.sentence.future, error)
-            else:  # one that cannot be followed is no other's mistake
+            else:  # an invalid request must not fail the others
                 for piece in batch:
                     if not piece.sentence.is_over:
                         self._settle_batch(job, [piece])
             return
-        for piece, translation in zip(batch, found, strict=True):
+        for piece, translation in zip(batch, translations, strict=True):
             _put(job, piece, translation)
 
 
@@ -239,7 +238,7 @@ def _tell(tells: set[Callable[[], None]]) -> None:
 def _divided(
     sentence: Sentence, encoded: list[list[int]], length: Callable[[str], int], client: str
 ) -> list[QueuedPiece]:
-    """The pieces of a sentence: the prefix is for the first, required phrases for the last, bans for all."""
+    """Divides a sentence into pieces: the prefix is for the first, required phrases for the last, bans for all."""
     pieces, last = [], max(0, len(encoded) - 1)
     for number, ids in enumerate(encoded or [[]]):
         prefix = sentence.request.prefix if number == 0 else ""
@@ -258,8 +257,8 @@ def _put(job: Job, piece: QueuedPiece, translation: Translation) -> None:
     if sentence.is_over or len(sentence.found) < len(sentence.pieces):
         return
     if len(sentence.pieces) > 1:
-        found = [sentence.found[number] for number in range(len(sentence.pieces))]
-        _settle(sentence.future, lambda: translator.join(sentence.request, found, rule))
+        translations = [sentence.found[number] for number in range(len(sentence.pieces))]
+        _settle(sentence.future, lambda: translator.join(sentence.request, translations, rule))
     elif sentence.future.set_running_or_notify_cancel():
         sentence.future.set_result(translation)
 
@@ -296,10 +295,10 @@ class SharedTranslator:
     def translate_chunk(
         self, texts: Sequence[Request], search: DecisionRule, tell: Callable[[float], None] | None = None
     ) -> list[Translation]:
-        """See Translator, but that shares are of sentences; raises CancelledError once it is cancelled.
+        """See Translator; shares are of sentences here. Raises CancelledError once it is cancelled.
 
-        Phrases that a search cannot hold in good time are not required of it; a document puts what is missing in its
-        place afterwards.
+        Too many required phrases are left out of a search, which would take too long; the document translator puts them
+        in afterwards.
         """
         wanted = WantedTokens(self.translator)
         texts = [replace(text, required=()) if wanted.are_too_many(text) else text for text in texts]
@@ -320,7 +319,7 @@ class SharedTranslator:
         return cast(Result, self._wait(lambda: [self.batcher.run(work, self._client)])[0])
 
     def cancel(self) -> None:
-        """Drops the waiting work, and ends the wait for it."""
+        """Cancels the waiting work, and ends the wait for it."""
         with self._lock:
             self._is_cancelled = True
             for future in self._futures:

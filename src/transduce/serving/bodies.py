@@ -1,4 +1,4 @@
-"""Reads requests' values from the query, JSON or a form; only as far as they are wanted."""
+"""Reads requests' values from the query, JSON or a form, within limits."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -60,12 +60,12 @@ async def read_values(http: HTTPRequest, most_values: int) -> Values:
     if not is_json(kind):
         raise unsupported()
     try:
-        found = json.loads(body)
+        parsed = json.loads(body)
     except (ValueError, RecursionError):
         raise RefusedError(400, "Invalid request: the body is not JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise RefusedError(400, "Invalid request: expected a JSON object")
-    return values | {name: value for name, value in found.items() if value is not None}
+    return values | {name: value for name, value in parsed.items() if value is not None}
 
 
 async def read_form(
@@ -75,8 +75,8 @@ async def read_form(
 ) -> tuple[Values, dict[str, UploadedFile]]:
     """Returns the fields of a form, and its files.
 
-    `may_read` hears after each part of the body of the fields that are complete, and of the bytes that were read, and
-    raises RefusedError where no more shall be read. Raises RefusedError (400) for what is no such form.
+    `may_read` is called after each part of the body with the complete fields and the number of bytes read; it raises
+    RefusedError to stop reading. Raises RefusedError (400) for an invalid form.
     """
     _, options = parse_options_header(http.headers.get("content-type", ""))
     boundary = options.get(b"boundary", b"")
@@ -101,7 +101,7 @@ async def read_form(
 
 
 def unsupported() -> RefusedError:
-    """Returns an error for a body of another kind: a foreign page can have a browser send plain text without asking."""
+    """Returns an error for a body of another kind: browsers send plain text for foreign pages without a CORS check."""
     return RefusedError(415, "Unsupported media type: send application/json, or a form")
 
 
@@ -120,7 +120,7 @@ class _Form:
         self._data = bytearray()
 
     def callbacks(self) -> dict[str, Callable[..., None]]:
-        """The functions that the parser calls."""
+        """Returns the functions that the parser calls."""
         return {
             "on_part_begin": self._begin,
             "on_header_field": lambda data, start, end: self._add_header(0, data[start:end]),
@@ -137,11 +137,11 @@ class _Form:
             raise RefusedError(413, "The form has too many fields")
         self._headers, self._header_bytes, self._data = {}, 0, bytearray()
 
-    def _add_header(self, place: int, data: bytes) -> None:
+    def _add_header(self, index: int, data: bytes) -> None:
         self._header_bytes += len(data)
         if self._header_bytes > MOST_PART_HEADERS:
             raise RefusedError(400, "Invalid request: the headers of a field are too long")
-        self._header[place].extend(data)
+        self._header[index].extend(data)
 
     def _end_header(self) -> None:
         self._headers[bytes(self._header[0]).lower()] = bytes(self._header[1])
@@ -173,7 +173,7 @@ def _pairs(text: str, most_values: int) -> list[tuple[str, str]]:
 
 def _collected(pairs: list[tuple[str, str]]) -> Values:
     """Returns values by name; several of one name as a list."""
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for name, value in pairs:
-        found.setdefault(name, []).append(value)
-    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+        by_name.setdefault(name, []).append(value)
+    return {name: values[0] if len(values) == 1 else values for name, values in by_name.items()}

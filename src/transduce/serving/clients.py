@@ -14,27 +14,27 @@ CLIENT: ContextVar[str] = ContextVar("client", default=UNKNOWN)
 
 
 def client_of(address: str) -> str:
-    """Returns the name under which an address is counted; for IPv6 its /64 network, all of which one customer has."""
-    found = _parse(address)
-    if found is None:
+    """Returns the name under which an address is counted; for IPv6 its /64 network, which one customer has."""
+    parsed = _parse(address)
+    if parsed is None:
         return UNKNOWN
-    if isinstance(found, IPv6Address) and not found.is_loopback:
-        return str(ip_network((int(found) >> 64 << 64, 64)))
-    return str(found)
+    if isinstance(parsed, IPv6Address) and not parsed.is_loopback:
+        return str(ip_network((int(parsed) >> 64 << 64, 64)))
+    return str(parsed)
 
 
 def is_loopback(address: str) -> bool:
-    """Returns True if an address is one of this machine's own, which no other machine can have."""
-    found = _parse(address)
-    return found is not None and found.is_loopback
+    """Returns True if an address is a loopback address of this machine."""
+    parsed = _parse(address)
+    return parsed is not None and parsed.is_loopback
 
 
 def _parse(address: str) -> IPv4Address | IPv6Address | None:
     try:
-        found = ip_address(address.partition("%")[0])
+        parsed = ip_address(address.partition("%")[0])
     except ValueError:
         return None
-    return found.ipv4_mapped or found if isinstance(found, IPv6Address) else found
+    return parsed.ipv4_mapped or parsed if isinstance(parsed, IPv6Address) else parsed
 
 
 @dataclass(eq=False)
@@ -50,8 +50,8 @@ class Holding(Generic[T]):
 class Holdings(Generic[T]):
     """Clients' shares of a resource of the server, up to a total.
 
-    Where there is no room, the client who has most gives something up, if it has more than the one who asks would have
-    then. So none can take from others what they need.
+    If there is no room, the client with the most gives something up, if it has more than the asking client would then
+    have. So no client can exhaust the resource.
     """
 
     most: int
@@ -73,7 +73,7 @@ class Holdings(Generic[T]):
         return self._sizes.get(client, 0)
 
     def make_room(self, client: str, size: int = 1) -> list[Holding[T]] | None:
-        """Takes back enough for a client; None, and nothing is taken, if no client has more than it would."""
+        """Takes back enough for a client; returns None, and takes nothing, if no client has more than it would."""
         taken: list[Holding[T]] = []
         while self.total + size > self.most:
             greediest = max(self._sizes, key=self._sizes.__getitem__, default=client)

@@ -54,14 +54,14 @@ class Connections:
         """Called with client and status for answers that no application gave."""
 
     def enter(self, client: str, connection: "LimitedProtocol") -> "Holding[LimitedProtocol] | None":
-        """Admits a new connection, if need be in place of another; None if it must close.
+        """Admits a new connection, if necessary in place of another; None if it must close.
 
-        One client has at most half of all. Beyond, its oldest without a request gives way to the new one.
+        One client has at most half of all. Beyond that, its oldest idle connection is closed for the new one.
         """
         is_over = not connection.is_of_proxy and self.open.size_of(client) >= max(1, self.open.most // 2)
         victims = None if is_over else self.open.make_room(client)
         if victims is None:
-            victims = [one for one in self.open.of(client) if one.thing.is_idle][:1]
+            victims = [holding for holding in self.open.of(client) if holding.thing.is_idle][:1]
             if not victims:
                 return None
         for victim in victims:
@@ -71,9 +71,9 @@ class Connections:
 
 
 class BodyBytes:
-    """Counts bytes of requests in memory, by client: each may have those of four of the largest uploads.
+    """Counts bytes of requests in memory, by client: each may have as many as four of the largest uploads.
 
-    Sixteen are taken in all; then those who have more than an equal part wait their turn.
+    All together may have sixteen; beyond that, clients with more than an equal share wait.
     """
 
     def __init__(self, largest: int) -> None:
@@ -83,12 +83,12 @@ class BodyBytes:
 
     def take(self, client: str, size: int, is_proxy: bool = False) -> bool:
         """Counts bytes; returns False, and counts none, if the client has too many."""
-        own = self._of.get(client, 0) + size
-        if own > self._most_each and not is_proxy:
+        held = self._of.get(client, 0) + size
+        if held > self._most_each and not is_proxy:
             return False
-        if self._total + size > self._most and own > self._most // (1 + len(self._of)):
+        if self._total + size > self._most and held > self._most // (1 + len(self._of)):
             return False
-        self._of[client] = own
+        self._of[client] = held
         self._total += size
         return True
 
@@ -102,7 +102,7 @@ class BodyBytes:
 
 
 class _Starts:
-    """Requests that are about to begin: clients take turns, so that many of one do not hold up another's."""
+    """Requests that are about to begin: clients take turns, so that many requests of one do not delay others."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[Callable[[], None]]] = {}
@@ -271,7 +271,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._give_back_body()
         if self.transport.is_closing():
             self._limit_sending()
-        elif self._message is not None and self._message.has_head:  # what is left of a body that nobody wants
+        elif self._message is not None and self._message.has_head:  # the rest of a body that is not needed
             self._limit_receiving(LINGER, self.cut)
 
     def timeout_keep_alive_handler(self) -> None:
@@ -380,4 +380,4 @@ def protocol_of(connections: Connections) -> type[LimitedProtocol]:
 
 def _first_to_go(held: "list[Holding[LimitedProtocol]]") -> "Holding[LimitedProtocol]":
     """Returns a connection without a request, the oldest first; else the newest."""
-    return next((one for one in held if one.thing.is_idle), held[-1])
+    return next((holding for holding in held if holding.thing.is_idle), held[-1])

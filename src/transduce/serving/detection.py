@@ -37,7 +37,7 @@ class Detector:
             return [_fact(0.0, codes[0])]
         ranked = self._rank(text)
         shares = [(ranked.get(_known(code), 0.0), code) for code in codes]
-        return [_fact(share, code) for share, code in sorted(shares, key=lambda one: -one[0])]
+        return [_fact(share, code) for share, code in sorted(shares, key=lambda item: -item[0])]
 
     def detect_any(self, text: str, served: Sequence[str]) -> list[dict[str, Any]]:
         """Returns the probable ones of all languages, the surest first; those that are served by their own codes."""
@@ -51,10 +51,10 @@ class Detector:
             for code, share in self._rank(text).items()
         }
         total = sum(shares.values()) or 1.0
-        ranked = sorted(shares.items(), key=lambda one: -one[1])
+        ranked = sorted(shares.items(), key=lambda item: -item[1])
         probable = [(share / total, code) for code, share in ranked if 100 * share / total >= LEAST]
-        found = [_fact(share, code) for share, code in probable[:MOST_LANGUAGES]]
-        return found or [_fact(ranked[0][1] / total, ranked[0][0])]
+        facts = [_fact(share, code) for share, code in probable[:MOST_LANGUAGES]]
+        return facts or [_fact(ranked[0][1] / total, ranked[0][0])]
 
     def _rank(self, text: str) -> dict[str, float]:
         ranked: list[tuple[str, float]] = self._identifier.rank(text[:LOOKED_AT])
@@ -68,8 +68,8 @@ def without_tags(text: str) -> str:
 
 def _known(code: str) -> str:
     """Returns the code of py3langid for a language."""
-    own = primary(code)
-    return ALIASES.get(own, own)
+    language = primary(code)
+    return ALIASES.get(language, language)
 
 
 def _fact(share: float, code: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The queue for a model: each client gets its share of the model's time, however much it asks for."""
+"""The queue for a model: each client gets an equal share of the model's time."""
 
 import sys
 from collections.abc import Callable
@@ -13,14 +13,14 @@ from transduce.search.choices import DecisionRule, search_of
 from transduce.serving.clients import UNKNOWN
 
 SPREAD = 2.0
-"""The most times that a batch's longest sentence may be as long as its shortest, beyond SHORT tokens."""
+"""The largest ratio of the longest to the shortest sentence of a batch, for sentences beyond SHORT tokens."""
 SHORT = 16
 SLACK = 0.1
-"""Seconds of the model that a client may have had more than another, and still share a batch with it."""
+"""Clients whose model time differs by at most these seconds may share a batch."""
 PARTS = 4
 """The number of parts of a batch; a client gets at most one beside others, who wait for its end."""
 LOOKED_AT = 256
-"""Sentences of a job that are searched for those that fit into a batch."""
+"""The most sentences of a job that are considered for a batch."""
 
 
 @dataclass(eq=False)
@@ -32,6 +32,7 @@ class Sentence:
     tell: Callable[[], None]
     pieces: list["QueuedPiece"] = field(default_factory=list)
     found: dict[int, Translation] = field(default_factory=dict)
+    """The translations of its pieces so far, by number."""
 
     @property
     def is_over(self) -> bool:
@@ -95,10 +96,9 @@ class Job:
 class FairQueue:
     """Jobs by client; not for several threads at once.
 
-    The client goes first who has had least of the model's time while it waited (start-time fair queueing, Goyal et al.
-    1996): one who comes new begins level with the others. Of its jobs that of the highest response ratio goes first,
-    waiting time plus expected time over expected time (Brinch Hansen 1971): short ones go ahead of long ones, and none
-    waits for ever.
+    The next client is the one that has had the least of the model's time (start-time fair queueing, Goyal et al. 1996);
+    a new client begins level with the others. Its next job is that of the highest response ratio, (waiting time +
+    expected time) / expected time (Brinch Hansen 1971): short jobs go ahead of long ones, and none waits for ever.
     """
 
     seconds_per_token: float = 0.001  # a guess until the first batch
@@ -169,18 +169,18 @@ class FairQueue:
         batch = _Batch(max(1, rows // search_of(first.rule).rows))
         share = batch.room if len(clients) == 1 else batch.room // min(PARTS, len(clients))
         latest = self._had[clients[0]] + SLACK
-        for client in [one for one in clients if self._had[one] <= latest]:
-            begun = len(batch.pieces)
+        for client in [name for name in clients if self._had[name] <= latest]:
+            begun = len(batch.pieces)  # the client's first piece in the batch
             ranked = sorted(self._jobs[client], key=partial(self._ratio, now), reverse=True)
-            for job in [one for one in ranked if one.goes_with(first)]:
+            for job in [other for other in ranked if other.goes_with(first)]:
                 left = []
                 looked_at, others = job.waiting[:LOOKED_AT], job.waiting[LOOKED_AT:]
                 for piece in looked_at:
                     if piece.sentence.is_over:
                         continue
                     is_welcome = client == first.client or not (piece.is_constrained or batch.is_constrained)
-                    own = len(batch.pieces) - begun
-                    if is_welcome and (own == 0 or (own + 1) * piece.tokens <= share) and batch.fits(piece):
+                    taken = len(batch.pieces) - begun
+                    if is_welcome and (taken == 0 or (taken + 1) * piece.tokens <= share) and batch.fits(piece):
                         batch.add(piece)
                     else:
                         left.append(piece)
@@ -193,13 +193,13 @@ class FairQueue:
         job.tokens = sum(piece.tokens for piece in pieces)
 
     def _tidy(self, client: str) -> None:
-        """Removes jobs of which nothing waits."""
+        """Removes finished jobs."""
         left = [job for job in self._jobs.pop(client, ()) if not job.is_over]
         if left:
             self._jobs[client] = left
 
     def _ratio(self, now: float, job: Job) -> float:
-        service = max(self.seconds_per_token * max(job.tokens, 1), 1e-6)
+        service = max(self.seconds_per_token * max(job.tokens, 1), 1e-6)  # expected seconds of the model
         return (now - job.arrived + service) / service
 
 

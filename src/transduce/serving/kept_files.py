@@ -29,10 +29,10 @@ class KeptFile:
 
 
 class Files:
-    """Translated files, kept for ten minutes, each to be fetched as often as its client likes.
+    """Translated files, kept for ten minutes, which may be fetched any number of times.
 
-    A client has at most a quarter of the room; beyond, its oldest file goes. Where there is no room, the oldest of the
-    client that has most.
+    A client has at most a quarter of the space; beyond that, its oldest file is dropped. If the space is full, the
+    oldest file of the client with the most is dropped.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -48,14 +48,14 @@ class Files:
         return self._kept.total
 
     def keep(self, data: bytes, name: str, client: str) -> str:
-        """Keeps a file, and returns the name under which to fetch it.
+        """Keeps a file, and returns the key to fetch it with.
 
-        RefusedError for a file larger than any can be kept (413), or larger than all that another client has (503).
+        Raises RefusedError for a file that is too large to keep (413), or for which no client can give up space (503).
         """
         now, most_each = time.monotonic(), self._kept.most // 4
         if len(data) > most_each:
             raise RefusedError(413, f"The translated file has more than {most_each:,} bytes, and cannot be kept")
-        for holding in [one for one in self._by_key.values() if one.thing.until <= now]:
+        for holding in [kept for kept in self._by_key.values() if kept.thing.until <= now]:
             self._drop(holding)
         while self._kept.size_of(client) + len(data) > most_each:
             self._drop(self._kept.of(client)[0])
@@ -82,12 +82,12 @@ class Files:
 
 
 def download(http: HTTPRequest, file: KeptFile) -> Response:
-    """Returns a file, or the range of its bytes that is asked for, no faster than the client reads it."""
+    """Returns a response that streams a file, or the requested range of its bytes, as fast as the client reads."""
     size = len(file.data)
     begin, end, status = 0, size, 200
     head = {"Content-Disposition": f'attachment; filename="{file.name}"', "Accept-Ranges": "bytes"}
-    if found := _RANGE.match(http.headers.get("range", "").replace(" ", "")):
-        first, last = found.groups()
+    if match := _RANGE.match(http.headers.get("range", "").replace(" ", "")):
+        first, last = match.groups()
         if first:
             begin, end = int(first), min(size, int(last) + 1 if last else size)
         elif last:

@@ -32,7 +32,7 @@ class _Known:
 
 
 class KeyLookup:
-    """The keys in a file, for an event loop that must not wait for a disk or a lock."""
+    """The keys in a file, for an event loop, which must not wait for a disk or a lock."""
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
@@ -70,11 +70,11 @@ class KeyLookup:
         stamp: list[int] = []
         for name in (str(self._keys.path), f"{self._keys.path}-wal"):
             try:
-                found = Path(name).stat()
+                status = Path(name).stat()
             except OSError:
                 stamp.append(0)
             else:
-                stamp += [found.st_ino, found.st_mtime_ns, found.st_size]
+                stamp += [status.st_ino, status.st_mtime_ns, status.st_size]
         return tuple(stamp)
 
 

@@ -66,7 +66,7 @@ class Keys:
         return key
 
     def list(self) -> list[Key]:
-        """All keys, by name."""
+        """Returns all keys, by name."""
         with self._open() as database:
             return [_key(row) for row in database.execute(f"{SELECT} order by name")]
 

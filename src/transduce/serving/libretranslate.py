@@ -27,8 +27,8 @@ from transduce.serving.texts import joined
 MOST_ALTERNATIVES = 10
 
 
-def _blank_as_missing(value: Any) -> Any:
-    return {name: one for name, one in value.items() if one != "" or name == "q"} if isinstance(value, dict) else value
+def _blank_as_missing(body: Any) -> Any:
+    return {key: value for key, value in body.items() if value != "" or key == "q"} if isinstance(body, dict) else body
 
 
 class TranslateBody(BaseModel):
@@ -88,18 +88,18 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
     await server.admission.admit(http, _text(fields, "api_key"))
     source, target = _text(fields, "source") or "auto", _text(fields, "target")
     if source == "auto":
-        sources = [one.source for one in server.models.all if one.target == target]
+        sources = [model.source for model in server.models.all if model.target == target]
         source = ""
         if sources:
             sample = await server.finish(http, server.sample_document(http, file, target))
-            found = await run_in_threadpool(detector.detect, sample, sources)
-            source = found[0]["language"]
+            detected = await run_in_threadpool(detector.detect, sample, sources)
+            source = detected[0]["language"]
     retranslate = _text(fields, "retranslate").lower() in ("true", "1", "yes", "on")
     return Upload(file, source, target, retranslate)
 
 
 def keep(http: HTTPRequest, server: Server, upload: Upload, translated: bytes) -> str:
-    """Keeps an upload's translation; returns the address where to fetch it."""
+    """Keeps an upload's translation; returns the address to fetch it from."""
     path = PurePath(upload.file.name)
     key = server.files.keep(translated, f"{path.stem}.{upload.target}{path.suffix}", http.state.client)
     return str(http.url_for("download_file", key=key))
@@ -116,7 +116,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
 
     @router.get("/languages")
     async def languages() -> list[dict[str, Any]]:
-        """The languages that can be translated from, and into which."""
+        """List the source languages, each with its target languages."""
         targets: dict[str, list[str]] = {}
         for model in server.models.all:
             targets.setdefault(model.source, []).append(model.target)
@@ -125,21 +125,21 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
 
     @router.get("/health")
     async def health() -> Response:
-        """Reports whether the server works, and with which models; 503 if a model answers no more."""
+        """Report the server's status and models; 503 if a model is stuck."""
         is_stuck = server.is_stuck
         facts = {
             "status": "stuck" if is_stuck else "ok",
             "version": version("transduce"),
             "models": [
-                {"name": one.name, "source": one.source, "target": one.target, "restarts": one.batcher.restarts}
-                for one in server.models.all
+                {"name": model.name, "source": model.source, "target": model.target, "restarts": model.batcher.restarts}
+                for model in server.models.all
             ],
         }
         return JSONResponse(facts, 503 if is_stuck else 200)
 
     @router.get("/frontend/settings")
     async def frontend_settings() -> dict[str, Any]:
-        """Returns the settings that a page needs."""
+        """Return the settings that a page needs."""
         first = server.models.all[0]
         return {
             "apiKeys": server.admission.keys is not None,
@@ -148,7 +148,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
             "frontendTimeout": 500,
             "suggestions": False,
             "filesTranslation": True,
-            "supportedFilesFormat": [ending for one in FORMATS.values() for ending in one.endings] + [".txt"],
+            "supportedFilesFormat": [ending for kind in FORMATS.values() for ending in kind.endings] + [".txt"],
             "language": {
                 "source": {"code": first.source, "name": name_of(first.source)},
                 "target": {"code": first.target, "name": name_of(first.target)},
@@ -157,10 +157,10 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
 
     @router.post("/detect", openapi_extra=_body(DetectBody, JSON, URLENCODED, FORM), responses=ERRORS)
     async def detect(http: HTTPRequest) -> list[dict[str, Any]]:
-        """The languages that a text may be in, the surest first; confidences are percentages."""
+        """Detect the likely languages of a text, the surest first; confidences are percentages."""
         asked = DetectBody.model_validate(await read_values(http, 1))
         await server.admission.admit(http, asked.api_key, [asked.q])
-        served = [code for one in server.models.all for code in (one.source, one.target)]
+        served = [code for model in server.models.all for code in (model.source, model.target)]
         return await run_in_threadpool(detector.detect_any, asked.q, served)
 
     @router.post("/translate", openapi_extra=_body(TranslateBody, JSON, URLENCODED, FORM), responses=ERRORS)
@@ -171,27 +171,27 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         await server.admission.admit(http, asked.api_key, texts)
         detected = None
         if asked.source == "auto":
-            sources = [one.source for one in server.models.all if one.target == asked.target]
+            sources = [model.source for model in server.models.all if model.target == asked.target]
             if sources and texts:
                 read = [without_tags(text) for text in texts] if asked.format == "html" else texts
                 detected = await run_in_threadpool(lambda: [detector.detect(text, sources)[0] for text in read])
-        of_text = [one["language"] for one in detected] if detected else [asked.source] * len(texts)
+        of_text = [fact["language"] for fact in detected] if detected else [asked.source] * len(texts)
         outputs, others = [""] * len(texts), [[] for _ in texts]  # type: tuple[list[str], list[list[str]]]
 
         async def work() -> None:
             for source in dict.fromkeys(of_text or [asked.source]):
-                own = [number for number, language in enumerate(of_text) if language == source]
-                found = await translated(http, asked, source, [texts[number] for number in own])
-                for number, (output, alternatives) in zip(own, found, strict=True):
+                numbers = [number for number, language in enumerate(of_text) if language == source]
+                translations = await translated(http, asked, source, [texts[number] for number in numbers])
+                for number, (output, alternatives) in zip(numbers, translations, strict=True):
                     outputs[number], others[number] = output, alternatives
 
         await server.finish(http, work())
-        one = isinstance(asked.q, str)
-        answer: dict[str, Any] = {"translatedText": outputs[0] if one else outputs}
+        is_single = isinstance(asked.q, str)
+        answer: dict[str, Any] = {"translatedText": outputs[0] if is_single else outputs}
         if detected:
-            answer["detectedLanguage"] = detected[0] if one else detected
+            answer["detectedLanguage"] = detected[0] if is_single else detected
         if asked.alternatives:
-            answer["alternatives"] = others[0] if one else others
+            answer["alternatives"] = others[0] if is_single else others
         return answer
 
     async def translated(
@@ -204,15 +204,15 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
             n_best = asked.alternatives + 1
             search = Beam(size=max(server.settings.beam_size, n_best), n_best=n_best)
             results = []
-            for text, own in zip(texts, await server.translate(model, texts, search), strict=True):
-                output = joined(text, own, language=asked.target)
-                every = (joined(text, own, n, asked.target) for n in range(1, n_best))
+            for text, sentences in zip(texts, await server.translate(model, texts, search), strict=True):
+                output = joined(text, sentences, language=asked.target)
+                every = (joined(text, sentences, n, asked.target) for n in range(1, n_best))
                 results.append((output, list(dict.fromkeys(other for other in every if other != output))))
             return results
 
     @router.post("/translate_file", openapi_extra=FILE_BODY, responses=ERRORS)
     async def translate_file(http: HTTPRequest) -> dict[str, str]:
-        """Translate a document; the answer tells where to fetch it, for ten minutes."""
+        """Translate a document; the answer is its address, valid for ten minutes."""
         upload = await read_upload(http, server, detector)
         async with server.begin(upload.source, upload.target) as model:
 
@@ -226,7 +226,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
     @router.head("/download_file/{key}", include_in_schema=False)
     @router.get("/download_file/{key}", responses=ERRORS, response_class=Response)
     async def download_file(http: HTTPRequest, key: str) -> Response:
-        """A translated file, or a range of its bytes."""
+        """Return a translated file, or a range of its bytes."""
         return download(http, server.files.find(key))
 
     return router

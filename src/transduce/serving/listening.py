@@ -1,4 +1,4 @@
-"""The socket that a server listens on, which logs if it has no file descriptor for a connection."""
+"""The socket that a server listens on, which logs a lack of file descriptors for connections."""
 
 import errno
 import logging
@@ -45,12 +45,12 @@ class ListeningSocket(socket.socket):
             with connection:
                 connection.setblocking(False)
                 with suppress(OSError):
-                    connection.recv(65536)  # what is not read may cost the client the answer
+                    connection.recv(65536)  # closing with unread data could reset the connection before the answer
                 with suppress(OSError):
                     connection.send(raw_answer(503, "The server has no file descriptor left; try again soon"))
             self.refused += 1
         except OSError:
-            time.sleep(0.01)  # another thread was faster; nothing can be done but to wait a little
+            time.sleep(0.01)  # another thread has taken the descriptor; wait a little
         finally:
             self.hold_reserve()
         if time.monotonic() - self._logged_at >= QUIET_SECONDS:

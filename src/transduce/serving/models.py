@@ -1,4 +1,4 @@
-"""The models that a server has, and how they are replaced while it works."""
+"""The models of a server, which are replaced while it runs."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -50,13 +50,13 @@ class Models:
 
     @property
     def all(self) -> list[ServedModel]:
-        """All models, in the order in which they were named."""
+        """All models, in the order of their folders."""
         return list(self._models)
 
     def reload(self) -> None:
-        """Loads all folders anew and verifies them; requests that have begun keep the models that they have.
+        """Loads all folders again and verifies them; requests in progress keep their models.
 
-        Raises TransduceError where one cannot be loaded, and then all stays as it is.
+        Raises TransduceError if one cannot be loaded; then all models stay.
         """
         with self._reloading:
             new = self._load_all()
@@ -67,7 +67,7 @@ class Models:
                 _close_unused(old)
 
     def close(self) -> None:
-        """Ends the threads of all, each after its requests; the result of a batch that is being searched is lost."""
+        """Ends the threads of all models, each after its requests; the result of a batch in progress is lost."""
         with self._lock:
             for model in self._models:
                 model.is_retired = True
@@ -75,15 +75,15 @@ class Models:
 
     @contextmanager
     def use(self, source: str, target: str) -> Iterator[ServedModel]:
-        """Yields the model for two languages while a request needs it; RefusedError (400) if there is none."""
+        """Yields the model of a direction while a request needs it; RefusedError (400) without one."""
         with self._lock:
-            model = next((one for one in self._models if (one.source, one.target) == (source, target)), None)
+            model = next((model for model in self._models if (model.source, model.target) == (source, target)), None)
             if model is None:
                 raise RefusedError(
                     400, f"{source[:20]!r} to {target[:20]!r} is not supported; GET /languages tells what is"
                 )
             model.users += 1
-            siblings = [one for one in self._models if one.batcher is model.batcher]
+            siblings = [other for other in self._models if other.batcher is model.batcher]
         try:
             yield model
         finally:
@@ -115,7 +115,7 @@ class Models:
 
 
 def _close_unused(models: Sequence[ServedModel]) -> None:
-    """Closes what retired models share, if no request uses any of them."""
+    """Closes the batchers of retired models that no request uses."""
     retired = [model for model in models if model.is_retired]
     for batcher in {id(model.batcher): model.batcher for model in retired}.values():
         if not any(model.users for model in retired if model.batcher is batcher):

@@ -29,7 +29,7 @@ THREAD_SECONDS = 0.1
 
 
 class _Uvicorn(uvicorn.Server):
-    """Ends on Ctrl-C or SIGTERM, after the requests that have begun; loads the models anew at SIGHUP."""
+    """Ends on Ctrl-C or SIGTERM, after the requests in progress; reloads the models on SIGHUP."""
 
     def __init__(self, config: uvicorn.Config, server: Server) -> None:
         super().__init__(config)
@@ -88,15 +88,15 @@ class _Uvicorn(uvicorn.Server):
 
 
 def tell_systemd(state: str) -> None:
-    """Reports the server's state to the service manager, if one has started it and waits for that."""
+    """Reports the server's state to the service manager, if it was started by one that listens."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
-        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as told:
-            told.sendto(state.encode(), "\0" + address[1:] if address.startswith("@") else address)
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as connection:
+            connection.sendto(state.encode(), "\0" + address[1:] if address.startswith("@") else address)
 
 
 def end_at_the_latest(seconds: float) -> None:
-    """Ends the process after this many seconds, whatever it is doing."""
+    """Ends the process after this many seconds, even with requests in progress."""
 
     def end() -> None:
         log.error("ended with work undone, %g seconds after the server was told to end", seconds)
@@ -132,9 +132,9 @@ def uvicorn_of(server: Server) -> uvicorn.Server:
 
 
 def most_connections(wanted: int) -> int:
-    """Returns how many connections may be open: as many as are wanted and there are file descriptors for.
+    """Returns the number of connections that may be open, limited by the file descriptors.
 
-    The process takes as many file descriptors as it needs and may have.
+    Raises the process's soft limit of file descriptors as far as needed and allowed.
     """
     try:
         import resource
@@ -143,7 +143,7 @@ def most_connections(wanted: int) -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = wanted + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
-        with suppress(OSError, ValueError):  # else it stays as it is
+        with suppress(OSError, ValueError):  # then the limit stays
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(needed, hard) if hard >= 0 else needed, hard))
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
@@ -175,7 +175,7 @@ def check_temporary_folder() -> None:
 def run_server(server: Server) -> None:
     """Serves until SIGTERM or Ctrl-C; logs go to standard error as JSON lines. InputError if it cannot listen.
 
-    The process ends with the server where threads are still at work that nobody waits for.
+    The process ends with the server, even if threads are still working.
     """
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())

@@ -1,4 +1,4 @@
-"""The state that all parts of a server share: its models and limits, and how a text is translated."""
+"""The state that all parts of a server share: its models, its limits, and the translation of texts."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -70,7 +70,7 @@ class Server:
         return any(batcher.busy_seconds > 2 * self.settings.timeout for batcher in self.batchers)
 
     def watch(self) -> None:
-        """Restarts what should run and does not."""
+        """Restarts batchers whose threads have died."""
         for batcher in self.batchers:
             batcher.revive()
 
@@ -81,13 +81,13 @@ class Server:
 
     @asynccontextmanager
     async def begin(self, source: str, target: str) -> AsyncIterator[ServedModel]:
-        """The model for a request, which is one of those in progress; raises as `Admission.turn` does."""
+        """Yields the model for a request, which counts as in progress; raises as `Admission.turn` does."""
         with self.models.use(source, target) as model:
             async with self.admission.turn(max(1.0, model.batcher.seconds)):
                 yield model
 
     async def finish(self, http: HTTPRequest, work: Awaitable[T], timeout: float | None = None) -> T:
-        """Waits for work, which is dropped when its client goes away or it takes too long (RefusedError, 503)."""
+        """Waits for work; cancels it if its client disconnects or it takes too long (RefusedError, 503)."""
         task = asyncio.ensure_future(work)
         gone = asyncio.ensure_future(_until_gone(http))
         try:
@@ -117,8 +117,8 @@ class Server:
 
         `charge` counts the characters of terms that apply, before they cost anything.
 
-        Raises RefusedError for more than is taken at once (413) or than may wait for one client (429), InputError for
-        what the model cannot do.
+        Raises RefusedError for too many at once (413) or too many waiting of one client (429), InputError for requests
+        that the model does not support.
         """
         prepared = await self._prepare(model, texts, glossary, prefix)
         charge(prepared.characters)
@@ -178,17 +178,17 @@ class Server:
         self, model: ServedModel, texts: Sequence[str], search: Search | None = None
     ) -> list[list[Sentence]]:
         """Translates the sentences of each text."""
-        found: list[list[Sentence]] = [[] for _ in texts]
+        of_texts: list[list[Sentence]] = [[] for _ in texts]
         async for number, sentence in self.sentences(model, texts, search):
-            found[number].append(sentence)
-        return found
+            of_texts[number].append(sentence)
+        return of_texts
 
     @asynccontextmanager
     async def open_document(self, http: HTTPRequest, model: ServedModel, file: File) -> AsyncIterator["OpenDocument"]:
         """Opens a document in a process that ends with the block, and counts its characters.
 
-        Raises InputError for one that cannot be read; RefusedError for too much text, or one that takes too much memory
-        or processor time (413), for text that comes too soon (429), or where too many wait (503).
+        Raises InputError for one that cannot be read; RefusedError for too much text, memory or processor time (413),
+        for text that comes too soon (429), or if too many documents wait (503).
         """
         async with self._at_work(http, model, is_upload=True) as document:
             counted = await document.read([file], self.settings.max_characters)
@@ -243,24 +243,26 @@ class OpenDocument:
     sentences: SentenceModel
 
     async def read(self, files: Sequence[File], longest: int) -> Counted:
-        """Reads files, and counts their text; first of all. No paragraph may have more than `longest` characters."""
+        """Reads files and counts their text, before `translate`; paragraphs have at most `longest` characters."""
         return await self.work.ask(self._order(files, longest), Counted)
 
     async def translate(self, retranslate: bool = False, tell: Tell | None = None) -> list[bytes]:
-        """Translates what was read, and replaces translations that it has if that is asked for.
+        """Translates the files that were read; with `retranslate`, replaces the translations that they have.
 
-        `tell` hears in another thread, now and then, the share that is done.
+        `tell` is called in another thread, now and then, with the share that is done.
         """
         order = Translate(tell is not None, retranslate)
         return (await self.work.ask(order, Written, self.sentences, tell)).files
 
     async def translate_at_once(self, files: Sequence[File]) -> list[bytes]:
-        """Reads files and translates them, however much text they have."""
+        """Reads files of any length and translates them."""
         return (await self.work.ask(self._order(files, None), Written, self.sentences)).files
 
     def _order(self, files: Sequence[File], longest: int | None) -> Read:
-        own, languages = self.sentences, self.sentences.languages
-        return Read(list(files), languages.source, languages.target, own.can_require, own.can_align, longest)
+        sentences, languages = self.sentences, self.sentences.languages
+        return Read(
+            list(files), languages.source, languages.target, sentences.can_require, sentences.can_align, longest
+        )
 
 
 async def _until_gone(http: HTTPRequest) -> None:

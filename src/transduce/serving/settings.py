@@ -102,7 +102,7 @@ class ServerSettings:
     def trusts(self, address: str) -> bool:
         """Returns True if an address is that of a proxy that says for whom it asks."""
         try:
-            found = ip_address(address)
+            parsed = ip_address(address)
         except ValueError:
             return False
-        return any(found in ip_network(proxy, strict=False) for proxy in self.trusted_proxies)
+        return any(parsed in ip_network(proxy, strict=False) for proxy in self.trusted_proxies)

@@ -29,7 +29,7 @@ class Prepared:
     """Sentences that are ready to be searched."""
 
     places: list[tuple[int, int, int]]
-    """The number of the text, the beginning and the end of each sentence."""
+    """The number of the text, the start and the end of each sentence."""
     requests: list[Request]
     encoded: list[list[list[int]]]
     """The token ids of each sentence's pieces."""
@@ -40,16 +40,15 @@ class Prepared:
 def prepare(
     translator: Translator, texts: Sequence[str], glossary: Glossary | None, prefix: str, most: int
 ) -> Prepared:
-    """Divides texts into sentences, with what is asked of each; a prefix begins each text.
+    """Divides texts into sentences with their constraints; a prefix begins each text.
 
-    RefusedError (413) for more sentences than are taken at once, or for more that a translation must hold than a search
-    can place in good time.
+    Raises RefusedError (413) for too many sentences, or for required texts too long to be searched in good time.
     """
-    places = [(number, start, end) for number, text in enumerate(texts) for start, end in sentence_bounds(text)]
-    if len(places) > most:
-        raise RefusedError(413, f"There are {len(places):,} sentences, but at most {most:,} are taken")
+    positions = [(number, start, end) for number, text in enumerate(texts) for start, end in sentence_bounds(text)]
+    if len(positions) > most:
+        raise RefusedError(413, f"There are {len(positions):,} sentences, but at most {most:,} are taken")
     requests, before, characters = [], -1, 0
-    for number, start, end in places:
+    for number, start, end in positions:
         text = texts[number][start:end]
         required, banned = (glossary.required(text), glossary.banned(text)) if glossary else ((), ())
         requests.append(Request(text, prefix if number != before else "", required, banned))
@@ -62,11 +61,11 @@ def prepare(
             f"{long.text[:60]!r}: the prefix and the required terms of its translation are too long together; "
             "ask for less",
         )
-    return Prepared(places, requests, translator.encode([request.text for request in requests]), characters)
+    return Prepared(positions, requests, translator.encode([request.text for request in requests]), characters)
 
 
 class WantedTokens:
-    """Counts the tokens that requests want in their translations, which take search time that others wait for."""
+    """Counts the tokens that requests require in their translations, which lengthen the search."""
 
     def __init__(self, translator: Translator) -> None:
         self.most = max(MOST, translator.longest_source)
@@ -94,20 +93,22 @@ def sentence_bounds(text: str) -> list[tuple[int, int]]:
 
 
 def joined(text: str, sentences: Sequence[Sentence], choice: int = 0, language: str = "") -> str:
-    """Joins translations in place of a text's sentences, as their language does; each by its choice, or its last."""
+    """Joins the translations of a text's sentences, as their language does; `choice` indexes the n-best lists."""
     pieces: list[str] = []
     before: Sentence | None = None
-    for one in sentences:
-        best = one.translation.n_best
+    for sentence in sentences:
+        best = sentence.translation.n_best
         chosen = best[min(choice, len(best) - 1)].text if best else ""
-        pieces += [gap_before(text, before, one, (pieces[-1] if pieces else "", chosen), language), chosen]
-        before = one
+        pieces += [gap_before(text, before, sentence, (pieces[-1] if pieces else "", chosen), language), chosen]
+        before = sentence
     return "".join([*pieces, text[before.end if before else 0 :]])
 
 
-def gap_before(text: str, before: Sentence | None, one: Sentence, translations: tuple[str, str], language: str) -> str:
+def gap_before(
+    text: str, before: Sentence | None, sentence: Sentence, translations: tuple[str, str], language: str
+) -> str:
     """Returns the text between a sentence of a translated text and the sentence before it."""
     if before is None:
-        return text[: one.start]
-    own = text[before.start : before.end], text[one.start : one.end]
-    return gap_in_translation(text[before.end : one.start], own, translations, language)
+        return text[: sentence.start]
+    sources = text[before.start : before.end], text[sentence.start : sentence.end]
+    return gap_in_translation(text[before.end : sentence.start], sources, translations, language)

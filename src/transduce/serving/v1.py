@@ -1,4 +1,4 @@
-"""Our own API, which can do what LibreTranslate's cannot."""
+"""Our own API, which does more than LibreTranslate's."""
 
 import asyncio
 import time
@@ -70,7 +70,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
 
     @router.post("/translate", responses=ERRORS)
     async def translate(http: HTTPRequest, asked: Asked) -> Response:
-        """Translate texts, sentence by sentence, and tell what the model says of each."""
+        """Translate texts sentence by sentence, with the model's confidence and other facts about each."""
         texts = [asked.text] if isinstance(asked.text, str) else asked.text
         prefix = " ".join(asked.prefix.split())
         entries = [
@@ -90,12 +90,12 @@ def v1(server: Server, detector: Detector) -> APIRouter:
             async with server.begin(asked.source, asked.target) as model:
                 details = asked.alignment and isinstance(model.batcher.translator.engine, PyTorchEngine)
                 before: dict[int, Sentence] = {}
-                async for number, one in server.sentences(model, texts, search, details, glossary, prefix, charge):
+                async for number, sentence in server.sentences(model, texts, search, details, glossary, prefix, charge):
                     previous = before.get(number)
-                    both = previous.translation.text if previous else "", one.translation.text
-                    gap = gap_before(texts[number], previous, one, both, asked.target)
-                    put({"text": number, **_facts(model, texts[number], one), "gap": gap})
-                    before[number] = one
+                    both = previous.translation.text if previous else "", sentence.translation.text
+                    gap = gap_before(texts[number], previous, sentence, both, asked.target)
+                    put({"text": number, **_facts(model, texts[number], sentence), "gap": gap})
+                    before[number] = sentence
 
         if asked.stream:
             return await _stream(http, server, work, server.settings.timeout)
@@ -105,16 +105,16 @@ def v1(server: Server, detector: Detector) -> APIRouter:
 
     @router.post("/translate_file", openapi_extra=FILE_BODY, responses=ERRORS)
     async def translate_file(http: HTTPRequest) -> Response:
-        """Translate a document; each line tells the share that is done, the last one where to fetch it."""
+        """Translate a document; each line of the answer reports the share that is done, the last one its address."""
         upload = await read_upload(http, server, detector)
 
         async def work(put: Put) -> None:
-            loop, told = asyncio.get_running_loop(), -PAUSE
+            loop, last = asyncio.get_running_loop(), -PAUSE
 
             def tell(share: float) -> None:
-                nonlocal told
-                if time.monotonic() - told >= PAUSE:
-                    told = time.monotonic()
+                nonlocal last
+                if time.monotonic() - last >= PAUSE:
+                    last = time.monotonic()
                     with suppress(RuntimeError):  # the loop has ended
                         loop.call_soon_threadsafe(put, {"done": share})
 
@@ -130,7 +130,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
 
     @router.post("/admin/reload", responses=ERRORS)
     async def reload(http: HTTPRequest) -> dict[str, str]:
-        """Load the models anew; requests that have begun keep the models that they have."""
+        """Reload the models; requests in progress keep theirs."""
         await server.admission.check_admin(http)
         await run_in_threadpool(server.models.reload)
         return {"status": "reloaded"}
@@ -141,8 +141,8 @@ def v1(server: Server, detector: Detector) -> APIRouter:
 async def _stream(
     http: HTTPRequest, server: Server, work: Callable[[Put], Awaitable[None]], timeout: float
 ) -> StreamingResponse:
-    """Returns a response with a line for each fact, begun once the first is there: an earlier refusal has its own
-    status."""
+    """Returns a response with a line for each fact; it begins with the first fact, so that an earlier refusal has its
+    own status."""
     made = _at_own_pace(work, timeout)
     first = await server.finish(http, anext(made, None), timeout)
 
@@ -150,27 +150,26 @@ async def _stream(
         try:
             if first is not None:
                 yield msgspec.json.encode(first) + b"\n"
-            async for one in made:
-                yield msgspec.json.encode(one) + b"\n"
+            async for fact in made:
+                yield msgspec.json.encode(fact) + b"\n"
         except (RefusedError, TransduceError) as error:  # the status has been sent already
-            yield (
-                msgspec.json.encode({"error": error.message if isinstance(error, RefusedError) else str(error)}) + b"\n"
-            )
+            message = error.message if isinstance(error, RefusedError) else str(error)
+            yield msgspec.json.encode({"error": message}) + b"\n"
 
     return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
 async def _at_own_pace(work: Callable[[Put], Awaitable[None]], timeout: float) -> AsyncIterator[dict[str, Any]]:
-    """Yields what work puts, which is done in a task of its own: a slow reader holds up no model and no other client.
+    """Yields the facts that work puts, from its own task: a slow reader delays neither the model nor other clients.
 
-    The task is dropped when nobody reads on; RefusedError (503) where it takes too long.
+    The task is cancelled when the client stops reading; RefusedError (503) if it takes too long.
     """
     made: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
     task = asyncio.ensure_future(asyncio.wait_for(work(made.put_nowait), timeout))
     task.add_done_callback(lambda _: made.put_nowait(None))
     try:
-        while (one := await made.get()) is not None:
-            yield one
+        while (fact := await made.get()) is not None:
+            yield fact
         task.result()
     except TimeoutError:
         raise RefusedError(503, "This took too long; send less at once", timeout / 2) from None
@@ -189,14 +188,14 @@ def _search(asked: Asked, beam_size: int) -> Search:
         raise RefusedError(400, f"Invalid request: {error}") from None
 
 
-def _facts(model: ServedModel, text: str, one: Sentence) -> dict[str, Any]:
-    told = msgspec.to_builtins(one.translation)
+def _facts(model: ServedModel, text: str, sentence: Sentence) -> dict[str, Any]:
+    translation = msgspec.to_builtins(sentence.translation)
     names = ("n_best", "truncated", "satisfied", "unsatisfied", "violated", "details")
     return {
-        "start": one.start,
-        "end": one.end,
-        "source": text[one.start : one.end],
-        "target": one.translation.text,
-        "confidence": confidence_of([one.translation], model.batcher.translator.bundle.tokenizers.target),
-        **{name: told[name] for name in names},
+        "start": sentence.start,
+        "end": sentence.end,
+        "source": text[sentence.start : sentence.end],
+        "target": sentence.translation.text,
+        "confidence": confidence_of([sentence.translation], model.batcher.translator.bundle.tokenizers.target),
+        **{name: translation[name] for name in names},
     }

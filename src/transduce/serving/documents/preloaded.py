@@ -34,9 +34,7 @@ class _Echo:
 def preload() -> None:
     """Reads a text by each format, for its imports, and translates a page, for the patterns that it compiles."""
     for kind in FORMATS:
-        with suppress(
-            Exception
-        ):  # the text is of hardly any format; and no mistake here may keep processes from starting
+        with suppress(Exception):  # few formats can read the text, and no error may keep processes from starting
             read_document(SAMPLES.get(kind, b"x"), "x", kind=kind)
     with suppress(Exception):
         DocumentTranslator(_Echo()).translate_html("<p>Ein <b>Hund</b> sieht {name}.</p><p>Und &amp; <code>x</code>!")

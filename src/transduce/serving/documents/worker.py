@@ -1,4 +1,4 @@
-"""The process in which a document is read and written: its messages, its work, and the limits that it puts on itself.
+"""The process that reads and writes a document: its messages, its work, and its limits on itself.
 
 Messages are msgpack of a few types, never pickles.
 
@@ -72,7 +72,7 @@ class Read(msgspec.Struct, frozen=True, tag=True):
 
 
 class Translate(msgspec.Struct, frozen=True, tag=True):
-    """To the process: go on, translate and write what you have read."""
+    """To the process: continue, translate and write the documents that were read."""
 
     with_progress: bool
     retranslate: bool = False
@@ -250,7 +250,7 @@ class _Asking:
 
 
 def _done_with_care(line: _Line, limits: Limits) -> bytes:
-    """Carries out an order, and returns a message with its result, or the reason that there is none."""
+    """Carries out an order, and returns a message with its result, or the reason of its failure."""
     report: Refused | Failed
     try:
         return encode(_done(line, limits))
@@ -275,13 +275,13 @@ def _done(line: _Line, limits: Limits) -> Sampled | Written:
         units = read_document(order.file.data, order.file.name, Languages("", order.target), order.file.kind).units
         return Sampled(" ".join(unit.source.text for unit in units[:SAMPLE_UNITS])[:SAMPLE_CHARACTERS])
     translator = DocumentTranslator(_Asking(line, order))
-    documents = [read_document(one.data, one.name, translator.languages, one.kind) for one in order.files]
+    documents = [read_document(file.data, file.name, translator.languages, file.kind) for file in order.files]
     go_on = Translate(with_progress=False)
     if order.longest is not None:
         line.send(encode(_counted(order.longest, documents)))
         go_on = line.receive(Translate)
     together = _Together(documents)
-    tell = (lambda share: None) if go_on.with_progress else None  # the other end reports, as it hears each sentence
+    tell = (lambda share: None) if go_on.with_progress else None  # the other end reports the progress
     translator.translate_document(together.document, go_on.retranslate, tell)
     return Written(together.written)
 
@@ -303,7 +303,7 @@ class _Together:
         self.document = Document(units, self._save)
 
     def _save(self, edits: Sequence[Edit]) -> bytes:
-        self.written = [document.save(own) for document, own in self._documents]
+        self.written = [document.save(edits_of_document) for document, edits_of_document in self._documents]
         return b""
 
 
@@ -318,7 +318,7 @@ def _collecting(unit: Unit, edits: list[Edit]) -> Unit:
 
 
 def _is_memory(error: BaseException | None) -> bool:
-    """Returns True if memory ran out, whatever other error a library or a reader has made of it."""
+    """Returns True if memory ran out, also where a library or a reader has raised another error for it."""
     while error is not None:
         if isinstance(error, MemoryError) or (isinstance(error, expat.ExpatError) and error.code == 1):
             return True
@@ -332,10 +332,10 @@ def _limit_time(limits: Limits) -> None:
     _limit(resource.RLIMIT_CPU, ceil(used.ru_utime + used.ru_stime) + limits.processor_seconds, is_final=False)
 
 
-def _limit(what: int, most: int, is_final: bool = True) -> None:
-    """Sets a limit, which may be raised again unless it is final, as far as the system knows it and has none lower."""
-    highest = resource.getrlimit(what)[1]
+def _limit(kind: int, most: int, is_final: bool = True) -> None:
+    """Sets a resource limit, if the system supports it and has no lower one; it may be raised again unless final."""
+    highest = resource.getrlimit(kind)[1]
     if highest != resource.RLIM_INFINITY:
         most = min(most, highest)
     with suppress(ValueError, OSError):
-        resource.setrlimit(what, (most, most if is_final else highest))
+        resource.setrlimit(kind, (most, most if is_final else highest))

@@ -1,7 +1,7 @@
-"""The processes of a server's documents: limited in number, shared out among clients, a few started ahead.
+"""The processes of a server's documents: limited in number, divided among clients, a few started ahead.
 
-An upload has a process of its own. Short texts of one client have the same one, one after the other, since to start one
-takes longer than to translate a sentence; a mistake, slowness, or a hundred texts end it.
+An upload has its own process. Short texts of one client share one, one after the other, since starting a process takes
+longer than translating a sentence; it ends after an error, a slow text, or a hundred texts.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ AHEAD = 2
 
 @dataclass(eq=False)
 class Work:
-    """A document that has a process, from a coroutine's side, or waits for one; it exists from the first order on."""
+    """A document, as coroutines see it, that has a process or waits for one; the first order starts the process."""
 
     client: str
     is_upload: bool
@@ -34,7 +34,7 @@ class Work:
     has_begun: "asyncio.Future[None]"
     process: DocumentProcess | None = None
     is_over: bool = False
-    """True if its process is not wanted any more, even one that is being started."""
+    """True if its process is no longer needed, even one that is being started."""
 
     async def ask(
         self, order: Order, kind: type[R], sentences: SentenceTranslator | None = None, tell: Tell | None = None
@@ -50,8 +50,8 @@ class Work:
 class DocumentWorkers:
     """A limited number of processes at a time.
 
-    The next one is for the client with the fewest. One client has at most three quarters of them, and so have uploads,
-    which may take minutes, half of them for one client; so there is one for another client, and for a short text, soon.
+    The next one is for the client with the fewest. One client has at most three quarters of them. Uploads, which may
+    take minutes, have at most three quarters, those of one client half: other clients and short texts wait little.
     """
 
     def __init__(self, count: int, limits: Limits, most_waiting: int) -> None:
@@ -98,7 +98,7 @@ class DocumentWorkers:
     async def work(self, client: str, is_upload: bool) -> AsyncIterator[Work]:
         """Yields a process for a client, once it is its turn; after an upload it ends with the block.
 
-        Raises RefusedError where a quarter of the places to wait are the client's (429), or none is free (503).
+        Raises RefusedError if a quarter of the queue is the client's (429), or the queue is full (503).
         """
         work, loop = await self._begin(client, is_upload), asyncio.get_running_loop()
 
@@ -116,9 +116,9 @@ class DocumentWorkers:
             _in_background(end)
 
     async def _begin(self, client: str, is_upload: bool) -> Work:
-        own = sum(work.client == client for work in self._waiting)
-        if own >= max(1, self._most_waiting // 4):
-            raise RefusedError(429, f"{own:,} of your documents wait already; send the next one later", 10.0)
+        waiting = sum(work.client == client for work in self._waiting)
+        if waiting >= max(1, self._most_waiting // 4):
+            raise RefusedError(429, f"{waiting:,} of your documents wait already; send the next one later", 10.0)
         if len(self._waiting) >= self._most_waiting:
             raise RefusedError(503, "Too many documents wait; try again soon", 10.0)
         work = Work(client, is_upload, self._take, asyncio.get_running_loop().create_future())
@@ -144,7 +144,7 @@ class DocumentWorkers:
             able = [work for work in self._waiting if self._may_begin(work)]
             if not able:
                 return
-            work = min(able, key=lambda one: of_clients[one.client])
+            work = min(able, key=lambda work: of_clients[work.client])
             self._waiting.remove(work)
             self._running.append(work)
             if not work.has_begun.done():  # else it is given up just now
@@ -154,9 +154,9 @@ class DocumentWorkers:
         if len(self._running) >= self._count:
             return False
         most, half = -(-3 * self._count // 4), -(-self._count // 2)
-        if sum(one.client == work.client for one in self._running) >= most:
+        if sum(running.client == work.client for running in self._running) >= most:
             return False
-        uploads = [one.client for one in self._running if one.is_upload]
+        uploads = [running.client for running in self._running if running.is_upload]
         return not work.is_upload or (len(uploads) < most and uploads.count(work.client) < half)
 
     def _take(self, work: Work) -> DocumentProcess:
@@ -204,7 +204,7 @@ class DocumentWorkers:
                     self._ahead.append(process)
             if not self._is_open:
                 self._release_ahead()
-        except RefusedError:  # there is none now, as the log says; who needs one gets an error
+        except RefusedError:  # no process can be started now, as logged; work that needs one gets an error
             pass
         finally:
             self._filling.release()
@@ -216,7 +216,7 @@ class DocumentWorkers:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Runs blocking work in its own thread, which keeps no program from ending; if given up, its result is lost."""
+    """Runs blocking work in its own daemon thread; if it is cancelled, its result is lost."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
