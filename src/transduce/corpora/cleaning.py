@@ -1,4 +1,4 @@
-"""Steps that leave out training pairs which would teach wrong things; each counts and shows what it dropped."""
+"""Steps that leave out training pairs which would teach errors; each counts and shows the pairs that it dropped."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -20,7 +20,7 @@ class CleaningStep(Settings, frozen=True):
 
     @property
     def content(self) -> str:
-        """A text of everything that decides."""
+        """A text of all that decisions depend on."""
         return msgspec.json.encode(self).decode()
 
 

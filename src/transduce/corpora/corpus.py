@@ -56,10 +56,10 @@ class Filter(Protocol):
 
     @property
     def content(self) -> str:
-        """A text that changes when decisions may."""
+        """A text that changes if decisions may change."""
 
     def start(self) -> Keeps:
-        """Begins a pass; what is remembered of its pairs ends with it."""
+        """Begins a pass; nothing of its pairs is remembered after it."""
 
 
 def _first_html(corpus: "ParallelCorpus | TextCorpus") -> str:
@@ -67,7 +67,7 @@ def _first_html(corpus: "ParallelCorpus | TextCorpus") -> str:
         first = list(islice(corpus, 5))
     except DataError as error:
         return escape(str(error))
-    rows: list[list[object]] = [[one.source, one.target] if isinstance(one, SentencePair) else [one] for one in first]
+    rows: list[list[object]] = [[x.source, x.target] if isinstance(x, SentencePair) else [x] for x in first]
     return rows_html(["source", "target"] if isinstance(corpus, ParallelCorpus) else ["text"], rows)
 
 
@@ -193,7 +193,7 @@ class TextCorpus:
 
 
 def check_not_empty(corpus: ParallelCorpus) -> None:
-    """Raises DataError, which tells why pairs were left out, for a corpus without any that have text on both sides."""
+    """Raises DataError, with the reasons why pairs were left out, for a corpus without any pair of two texts."""
     dropped: Counter[str] = Counter()
     for pair in corpus.sift(lambda reason, pair: dropped.update([reason])):
         if pair.source.strip() and pair.target.strip():

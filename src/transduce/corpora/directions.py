@@ -1,4 +1,4 @@
-"""Directions of translation, and how a model of several is given one."""
+"""Directions of translation, and the tokens that select one in a model of several."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -34,10 +34,10 @@ class Direction:
     @staticmethod
     def parse(text: str) -> "Direction":
         """Parses a direction such as de-en; raises ValueError for other text."""
-        found = re.fullmatch(r"(\w+)-(\w+)", text)
-        if found is None or found[1] == found[2]:
+        match = re.fullmatch(r"(\w+)-(\w+)", text)
+        if match is None or match[1] == match[2]:
             raise ValueError(f"expected two different languages, as in de-en or pt_BR-en, found {text[:40]!r}")
-        return Direction(found[1], found[2])
+        return Direction(match[1], match[2])
 
 
 def token_of(language: str, place: LanguageTokenPlace) -> str:
@@ -71,7 +71,8 @@ class LanguageTokens(Settings, frozen=True):
     @staticmethod
     def of(directions: Sequence[Direction], place: LanguageTokenPlace) -> "LanguageTokens":
         """Returns the tokens of the languages of some directions."""
-        languages = sorted({one.target for one in directions} | {one.source for one in directions if place != "source"})
+        sources = {each.source for each in directions if place != "source"}
+        languages = sorted({each.target for each in directions} | sources)
         tokens = {language: token_of(language, place) for language in languages}
         return LanguageTokens(place=place, tokens=tokens, directions=tuple(map(str, directions)))
 
@@ -93,12 +94,12 @@ class LanguageTokens(Settings, frozen=True):
     @property
     def sources(self) -> list[str]:
         """The languages that the model reads."""
-        return list(self.tokens) if self.directions is None else _each(one.source for one in self.trained)
+        return list(self.tokens) if self.directions is None else _each(direction.source for direction in self.trained)
 
     @property
     def targets(self) -> list[str]:
         """The languages that the model writes."""
-        return list(self.tokens) if self.directions is None else _each(one.target for one in self.trained)
+        return list(self.tokens) if self.directions is None else _each(direction.target for direction in self.trained)
 
     def find(self, to: str | None, from_: str | None) -> Direction:
         """Returns the direction that is meant, even one that was not trained, between languages that were.
@@ -110,13 +111,13 @@ class LanguageTokens(Settings, frozen=True):
         if from_ is not None and from_ not in self.sources:
             raise InputError(f"the model does not read {from_[:20]!r}; it reads {_list(self.sources)}")
         if to is None:
-            to = _only(self.targets) or _only([one for one in self.targets if one != from_])
+            to = _only(self.targets) or _only([language for language in self.targets if language != from_])
         if to is None:
             raise InputError(f"the model writes several languages; choose one (to): {_list(self.targets)}")
         if to not in self.targets:
             raise InputError(f"the model does not write {to[:20]!r}; it writes {_list(self.targets)}")
         if from_ is None:
-            from_ = _only([one for one in self.sources if one != to])
+            from_ = _only([language for language in self.sources if language != to])
         if from_ is None and self.place == "decoder":
             raise InputError(f"the model reads several languages; say which this is (from): {_list(self.sources)}")
         if from_ == to:

@@ -51,10 +51,9 @@ def open_dataset_text(name: str, language: str, progress: Progress | None = None
         raise ConfigError(f"{name} is no running text; choose a text, or pairs of sentences")
     if language not in dataset.languages:
         raise ConfigError(f"{name} has no language '{language}'; it has {', '.join(dataset.languages)}")
-    other = next(one for one in dataset.languages if one != language)
-    (corpus,) = (
-        each.corpus for each in open_splits(DataConfig(dataset=name, source=language, target=other), Path()).train
-    )
+    other = next(code for code in dataset.languages if code != language)
+    config = DataConfig(dataset=name, source=language, target=other)
+    (corpus,) = (each.corpus for each in open_splits(config, Path()).train)
     return TextCorpus(
         f"{corpus.name} ({language})",
         lambda: (pair.source for pair in corpus),

@@ -21,10 +21,7 @@ def open_labelled(
 ) -> ExampleCorpus[LabelledText]:
     """Opens one split of labelled texts; columns that are None are the data set's own."""
     dataset, files = _find(name, split, "labels", progress)
-    own = dataset.columns
-    chosen = LabelColumns(
-        columns.text or own.get("text"), columns.second or own.get("second"), columns.label or own.get("label")
-    )
+    chosen = LabelColumns(*(getattr(columns, key) or dataset.columns.get(key) for key in ("text", "second", "label")))
     whole = _joined(name, split, [labelled_corpus(file, chosen, any_name=True) for file in files])
     names = dataset.label_names
     return replace(
@@ -55,7 +52,7 @@ def _find(name: str, split: str, kind: str, progress: Progress | None) -> tuple[
     """Returns a data set of a kind, and the files of one of its splits."""
     dataset = find_dataset(name)
     if dataset.kind != kind:
-        known = ", ".join(one.name for one in DATASETS.values() if one.kind == kind)
+        known = ", ".join(dataset.name for dataset in DATASETS.values() if dataset.kind == kind)
         raise ConfigError(f"{name} has no {WHAT[kind]}; choose one of {known}")
     if split not in dataset.splits:
         raise ConfigError(f"{name} has no split '{split}'; it has {', '.join(dataset.splits)}")

@@ -1,4 +1,4 @@
-"""Reads labelled text: each line of a file, or each sentence, is an example of something."""
+"""Reads labelled text: each line of a file, or each sentence, is an example."""
 
 import functools
 import hashlib
@@ -76,7 +76,7 @@ class LabelledText:
 
     first: str
     second: str | None
-    """The second text; None if there is one."""
+    """The second text; None for a single text."""
     label: str
     """The label: a class, or a number as it is written."""
     place: str
@@ -94,7 +94,7 @@ class LabelColumns:
 
     text: Column | None = None
     second: Column | None = None
-    """The column of second texts; None if there is one text."""
+    """The column of second texts; None for single texts."""
     label: Column | None = None
 
 
@@ -102,7 +102,7 @@ def labelled_file(path: str | Path, columns: LabelColumns, any_name: bool = Fals
     """Yields the examples of a .tsv file, with a header line if columns are names, or of a .jsonl file.
 
     Raises DataError, with the line, for ragged columns, a blank text or label, or a file of another kind (unless it is
-    known to be a table, whatever its name).
+    known to be a table).
     """
     kind = file_kind(path)
     if kind == ".jsonl":
@@ -163,16 +163,16 @@ def _of_table(path: str | Path, columns: LabelColumns) -> Iterator[LabelledText]
 
 def _numbers(path: str | Path, asked: Sequence[Column | None], header: list[str]) -> list[int]:
     numbers = []
-    for place, column in enumerate(asked, 1):
+    for default, column in enumerate(asked, 1):
         if isinstance(column, str) and column not in header:
             raise DataError(f"{path}: no column '{column}' in its header; it has {', '.join(header)}")
-        found = header.index(column) + 1 if isinstance(column, str) else place if column is None else column
-        if not 1 <= found <= len(header):
+        chosen = header.index(column) + 1 if isinstance(column, str) else default if column is None else column
+        if not 1 <= chosen <= len(header):
             raise DataError(
-                f"{path}: line 1 has {len(header)} column{'s' * (len(header) > 1)}, but column {found} is asked for "
+                f"{path}: line 1 has {len(header)} column{'s' * (len(header) > 1)}, but column {chosen} is asked for "
                 "(tabs separate them)"
             )
-        numbers.append(found)
+        numbers.append(chosen)
     return numbers
 
 
@@ -187,10 +187,10 @@ def _of_objects(path: str | Path, columns: LabelColumns) -> Iterator[LabelledTex
                 raise DataError(f"{where} has {value[:60]} under '{key}'; expected a text in quotation marks")
             if key not in row:
                 raise DataError(f"{where} has no text under '{key}'; it has {', '.join(row)} (set data.text)")
-        found = row.get(label)
-        if not isinstance(found, str | int | float):
+        label_value = row.get(label)
+        if not isinstance(label_value, str | int | float):
             raise DataError(f"{where} has no label under '{label}'; it has {', '.join(row)} (set data.label)")
-        yield _example(where, [row[key].strip() for key in texts], str(found).strip())
+        yield _example(where, [row[key].strip() for key in texts], str(label_value).strip())
 
 
 def _example(where: str, texts: Sequence[str], label: str) -> LabelledText:

@@ -79,8 +79,8 @@ def sample_pairs(pairs: Iterable[SentencePair], size: int = SAMPLE) -> tuple[int
     for count, pair in enumerate(pairs, 1):
         if len(sample) < size:
             sample.append(pair)
-        elif (place := chance.randrange(count)) < size:
-            sample[place] = pair
+        elif (index := chance.randrange(count)) < size:
+            sample[index] = pair
     return count, sample
 
 

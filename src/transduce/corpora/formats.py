@@ -116,7 +116,7 @@ def parallel_files(
 
     Args:
         paths: the files.
-        columns: where a file of pairs has the sides, if its first line does not tell.
+        columns: the sides' columns in a file of pairs whose first line does not name them.
         languages: source and target, by which the columns of a table may be called.
     """
     name = " and ".join(str(path) for path in paths)
@@ -170,14 +170,14 @@ def is_bilingual(path: str | Path) -> bool:
 
 
 def languages_in_file(path: str | Path) -> tuple[str, str] | None:
-    """Returns the two languages that such a document is in; None if it does not tell, or has more."""
+    """Returns the two languages that such a document is in; None if it does not name them, or has more."""
     with _as_data_errors():
-        found = languages_in(_bytes_of(path), _name(path))
-    return (found.source, found.target) if found.source and found.target else None
+        languages = languages_in(_bytes_of(path), _name(path))
+    return (languages.source, languages.target) if languages.source and languages.target else None
 
 
 def file_kind(path: str | Path) -> str:
-    """Returns the last ending of a file's name that does not tell how it is packed."""
+    """Returns the last ending of a file's name, without that of its compression."""
     suffixes = [suffix for suffix in Path(path).suffixes if suffix not in COMPRESSED]
     return suffixes[-1] if suffixes else ""
 
@@ -258,7 +258,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _delimiter(path: str | Path) -> str:
-    """Returns the sign between the cells of a file, if its name tells it; a tab unless the name ends in .csv."""
+    """Returns the separator of a file's cells: a tab, or "" for a .csv file, whose first line shows it."""
     return "" if file_kind(path).lower() == ".csv" else "\t"
 
 
@@ -277,11 +277,11 @@ def _column_numbers(path: str | Path, columns: Columns, first: list[str]) -> tup
     """Returns the numbers of two columns, and True if the first line has their names."""
     numbers, are_names = [], []
     for column in columns:
-        found = find_column(first, str(column)) if isinstance(column, str) else (column - 1, True)
-        if found is None:
+        match = find_column(first, str(column)) if isinstance(column, str) else (column - 1, True)
+        if match is None:
             raise DataError(f"{path}: no column '{column}' in its header; it has {', '.join(first)}")
-        numbers.append(found[0] + 1)
-        are_names.append(not found[1])
+        numbers.append(match[0] + 1)
+        are_names.append(not match[1])
     if len(numbers) != 2 or min(numbers) < 1:
         raise DataError(f"{path}: expected two columns, counted from 1, found {list(columns)}")
     return numbers, any(are_names)
@@ -295,8 +295,8 @@ def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
     for number, row in read_objects(path, such, skips_blank=False):
         for key in keys:
             if not isinstance(row.get(key), str):
-                found = ", ".join(row)
-                raise DataError(f"{path}: line {number} has no text under '{key}'; it has {found} (set data.columns)")
+                named = ", ".join(row)
+                raise DataError(f"{path}: line {number} has no text under '{key}'; it has {named} (set data.columns)")
         yield SentencePair(row[keys[0]], row[keys[1]])
 
 
@@ -352,7 +352,7 @@ def _bytes_of(path: str | Path) -> bytes:
 
 
 def _name(path: str | Path) -> str:
-    """Returns a file's name without the endings that tell how it is packed."""
+    """Returns a file's name without the ending of its compression."""
     name = str(path)
     return name[: -len(Path(path).suffix)] if Path(path).suffix in COMPRESSED else name
 
@@ -402,14 +402,14 @@ PAIR_FORMATS: dict[str, PairReader] = {
 }
 
 
-def _reader_of_pairs(name: str, found: Any) -> PairReader:
-    """Returns the reader that an object is, which raises DataError for a value that is no pair."""
-    if found in PAIR_FORMATS.values():
-        return cast(PairReader, found)
-    check_takes("file format", name, found, ("path", "columns"), "a function of a path and columns that gives pairs")
+def _reader_of_pairs(name: str, value: Any) -> PairReader:
+    """Returns an object as a reader, which raises DataError for values that are no pairs."""
+    if value in PAIR_FORMATS.values():
+        return cast(PairReader, value)
+    check_takes("file format", name, value, ("path", "columns"), "a function of a path and columns that gives pairs")
 
     def read(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
-        for number, pair in enumerate(found(path, columns), 1):
+        for number, pair in enumerate(value(path, columns), 1):
             try:
                 yield as_pair(tuple(pair) if isinstance(pair, list) else pair)
             except InputError as error:

@@ -29,10 +29,10 @@ def write_pairs(pairs: Iterable[Any]) -> Path:
     def lines() -> Iterable[bytes]:
         for number, pair in enumerate(pairs, 1):
             try:
-                found = as_pair(tuple(pair) if isinstance(pair, list) else pair)
+                checked = as_pair(tuple(pair) if isinstance(pair, list) else pair)
             except InputError as error:
                 raise DataError(f"pair {number:,}: {error}") from None
-            yield msgspec.json.encode({"source": found.source, "target": found.target}) + b"\n"
+            yield msgspec.json.encode({"source": checked.source, "target": checked.target}) + b"\n"
 
     return kept_file("pairs-", ".jsonl", lines())
 

@@ -1,4 +1,4 @@
-"""English names of languages, as translation servers tell them."""
+"""English names of languages, as translation servers report them."""
 
 _NAMES = """
 ar:Arabic az:Azerbaijani bg:Bulgarian bn:Bengali ca:Catalan cs:Czech da:Danish de:German el:Greek en:English
@@ -12,5 +12,5 @@ NAMES = dict(entry.split(":") for entry in _NAMES.split())
 
 
 def name_of(code: str) -> str:
-    """The name of a language, or its code where it is none of these."""
+    """Returns the name of a language, or its code where it is none of these."""
     return NAMES.get(code.partition("-")[0], code)

@@ -15,7 +15,7 @@ NO_LANGUAGES = frozenset(OTHER_ENDINGS.split())
 
 def languages_of(files: Sequence[str]) -> tuple[str, str]:
     """Returns source and target language of two aligned files (mine.de and mine.en) or of one file of pairs
-    (mine.de-en.tsv); "source" and "target" if the names do not tell."""
+    (mine.de-en.tsv); "source" and "target" if the names do not say."""
     names = [_without_packing(file) for file in files]
     if len(names) == 1:
         return _of_one(names[0]) or UNKNOWN
@@ -49,7 +49,7 @@ def is_language(part: str) -> bool:
 
 
 def is_tag(text: str) -> bool:
-    """Returns True if a text is spelled as language tags are (de, pt-BR, deu_Latn), whatever it means."""
+    """Returns True if a text is spelled as language tags are (de, pt-BR, deu_Latn), known or not."""
     return re.fullmatch("[A-Za-z0-9]+([-_][A-Za-z0-9]+)*", text) is not None
 
 

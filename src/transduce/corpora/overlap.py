@@ -38,10 +38,9 @@ class FoundOverlap:
 
     def describe(self) -> str:
         """Returns one line."""
-        found = self.found
         return (
-            f"of {self.pairs:,} pairs of {self.name}, {found['source']:,} sources, {found['target']:,} targets and "
-            f"{found['pair']:,} whole pairs are in the training data too"
+            f"of {self.pairs:,} pairs of {self.name}, {self.found['source']:,} sources, "
+            f"{self.found['target']:,} targets and {self.found['pair']:,} whole pairs are in the training data too"
         )
 
 
@@ -62,10 +61,10 @@ def _count(corpus: ParallelCorpus, met: dict[Scope, Fingerprints]) -> FoundOverl
     overlap = FoundOverlap(corpus.name)
     for pair in corpus:
         overlap.pairs += 1
-        found = [scope for scope in SCOPES if scope_fingerprint(pair, scope) in met[scope]]
-        for scope in found:
+        scopes = [scope for scope in SCOPES if scope_fingerprint(pair, scope) in met[scope]]
+        for scope in scopes:
             overlap.found[scope] += 1
-        if found and len(overlap.examples) < SHOWN:
+        if scopes and len(overlap.examples) < SHOWN:
             overlap.examples.append(f"{pair.source[:80]} | {pair.target[:80]}")
     return overlap
 
@@ -84,7 +83,7 @@ class OverlapFilter:
 
     @property
     def content(self) -> str:
-        """A text of everything that decides."""
+        """A text of all that decisions depend on."""
         return " ".join([f"overlap {self.of}", *(corpus.content() for corpus in self.held_out)])
 
     def start(self) -> Keeps:

@@ -43,7 +43,7 @@ class Question:
 def question_corpus(path: str | Path) -> ExampleCorpus[Question]:
     """Reads the questions of a SQuAD file, version 1.1 or 2.0.
 
-    Raises DataError, with the question, for another form, and for an answer that is not in its place in the passage.
+    Raises DataError, with the question, for another form, and for an answer that is not at its position in the passage.
     """
     return file_corpus(path, lambda: _questions(path))
 
@@ -58,8 +58,8 @@ def _questions(path: str | Path) -> Iterator[Question]:
         raise DataError(f'{path} is not in the form of SQuAD: expected an object with "data", a list of articles')
     for number, article in enumerate(tree["data"], 1):
         where = f"{path}: article {number}"
-        for place, paragraph in enumerate(_field(article, "paragraphs", list, where), 1):
-            within = f"{where}, paragraph {place}"
+        for index, paragraph in enumerate(_field(article, "paragraphs", list, where), 1):
+            within = f"{where}, paragraph {index}"
             passage = _field(paragraph, "context", str, within)
             for asked in _field(paragraph, "qas", list, within):
                 yield _question(asked, passage, path, within)
@@ -73,8 +73,8 @@ def _question(asked: Any, passage: str, path: str | Path, within: str) -> Questi
     if not isinstance(is_impossible, bool):
         raise DataError(f"{where} has no true or false under 'is_impossible'")
     answers = []
-    for found in [] if is_impossible else _field(asked, "answers", list, where):
-        text, start = _field(found, "text", str, where), _field(found, "answer_start", int, where)
+    for answer in [] if is_impossible else _field(asked, "answers", list, where):
+        text, start = _field(answer, "text", str, where), _field(answer, "answer_start", int, where)
         if not text or passage[start : start + len(text)] != text:
             raise DataError(
                 f"{where}: its answer {text!r} is not in its passage at character {start}, where "
@@ -87,8 +87,8 @@ def _question(asked: Any, passage: str, path: str | Path, within: str) -> Questi
 
 
 def _field(row: Any, key: str, kind: type, where: str) -> Any:
-    found = row.get(key) if isinstance(row, dict) else None
-    if not isinstance(found, kind) or isinstance(found, bool):
+    value = row.get(key) if isinstance(row, dict) else None
+    if not isinstance(value, kind) or isinstance(value, bool):
         words = {str: "text", list: "list", int: "number"}
         raise DataError(f"{where} has no {words[kind]} under '{key}'")
-    return found
+    return value

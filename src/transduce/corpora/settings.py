@@ -132,11 +132,11 @@ class DataConfig(Settings, frozen=True):
         self._check_directions()
 
     def _check_directions(self) -> None:
-        tables = [one for one in self._entries if isinstance(one, FilesConfig) and not isinstance(one, CorpusConfig)]
+        named = [entry for entry in self._entries if isinstance(entry, FilesConfig)]
         if self.directions is None:
             if self.temperature != 1 or self.language_token != "source":
                 raise ValueError("temperature and language_token: only with directions")
-            if tables or any(isinstance(one, FilesConfig) and one.source for one in self._entries):
+            if any(entry.source or not isinstance(entry, CorpusConfig) for entry in named):
                 raise ValueError("corpora name their languages, so name the directions: directions = [...]")
             return
         if not self.directions:
@@ -179,10 +179,10 @@ class DataConfig(Settings, frozen=True):
     @property
     def _entries(self) -> list[str | FilesConfig]:
         """Files and corpora for training, validation and test."""
-        found: list[str | FilesConfig] = []
+        entries: list[str | FilesConfig] = []
         for named in (self.train, self.validation, self.test):
-            found += [named] if isinstance(named, str) else named or []
-        return found
+            entries += [named] if isinstance(named, str) else named or []
+        return entries
 
     @property
     def _files(self) -> list[str | list[str]]:
@@ -204,7 +204,7 @@ class DataConfig(Settings, frozen=True):
 
     @property
     def chosen_split(self) -> Split:
-        """The way that pairs without a split of their own are split."""
+        """The split of pairs that have none of their own."""
         return Split(**{SPLIT_FIELDS[name]: value for name, value in self.split_settings.items()})
 
     @property
@@ -220,14 +220,16 @@ class DataConfig(Settings, frozen=True):
 
 def corpora_of(entries: str | Sequence[str | FilesConfig]) -> list[CorpusConfig]:
     """Returns corpora as settings name them: one by its files, or tables; ConfigError for both."""
-    found = [entries] if isinstance(entries, str) else entries
-    plain = [entry for entry in found if isinstance(entry, str)]
-    tables = [entry for entry in found if isinstance(entry, FilesConfig)]
+    entries = [entries] if isinstance(entries, str) else entries
+    plain = [entry for entry in entries if isinstance(entry, str)]
+    tables = [entry for entry in entries if isinstance(entry, FilesConfig)]
     if plain and tables:
         raise ConfigError("data.train: file names and tables cannot be mixed; write each corpus as [[data.train]]")
     if not tables:
         return [CorpusConfig(files=plain)]
     return [
-        one if isinstance(one, CorpusConfig) else CorpusConfig(files=one.files, source=one.source, target=one.target)
-        for one in tables
+        each
+        if isinstance(each, CorpusConfig)
+        else CorpusConfig(files=each.files, source=each.source, target=each.target)
+        for each in tables
     ]

@@ -37,7 +37,7 @@ class WeightedCorpus:
     direction: Direction | None = None
     """The direction of the pairs, if one model learns several."""
     repeated: frozenset[Side] = frozenset()
-    """The sides whose text an earlier corpus has too, on whichever side."""
+    """The sides whose text an earlier corpus has too, on either side."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Splits:
     validation: ParallelCorpus
     test: ParallelCorpus | None
     general_validation: ParallelCorpus | None = None
-    """The validation data of what a model to start from knows already."""
+    """The validation data of the text that a model to start from knows already."""
     general_test: ParallelCorpus | None = None
     directions: dict[Direction, "Splits"] = field(default_factory=dict)
     """The splits of each direction, if one model learns several; the others are these, one after another."""
@@ -71,7 +71,7 @@ def open_splits(config: DataConfig, folder: Path, progress: Progress | None = No
         general_validation=_open_named(config.general_validation, config, folder),
         general_test=_open_named(config.general_test, config, folder),
     )
-    # What has no split of its own is cleaned before it is split, but for the overlap.
+    # data without a split of its own are cleaned before they are split, except for the overlap
     is_cleaned = config.validation is None if dataset is None else not dataset.has_own_split
     steps = [step for step in config.cleaning if isinstance(step, Overlap) or not is_cleaned]
     return _cleaned(splits, steps, splits.held_out)
@@ -118,8 +118,8 @@ def open_text(name: str, split: str, progress: Progress | None = None) -> TextCo
     """Opens one split of a built-in data set of one language."""
     dataset = find_dataset(name)
     if dataset.kind != "text":
-        what = "sentence pairs" if dataset.kind in ("pairs", "generated") else "labelled text"
-        raise ConfigError(f"{name} holds {what}; for text of one language choose one of {', '.join(TEXTS)}")
+        content = "sentence pairs" if dataset.kind in ("pairs", "generated") else "labelled text"
+        raise ConfigError(f"{name} holds {content}; for text of one language choose one of {', '.join(TEXTS)}")
     if split not in dataset.splits:
         raise ConfigError(f"{name} has no split '{split}'; it has {', '.join(dataset.splits)}")
     (file,) = find_split(dataset, split, progress).files
@@ -150,7 +150,7 @@ def _open_corpus(
 
 
 def _open_directions(config: DataConfig, folder: Path, progress: Progress | None) -> Splits:
-    """Opens the splits of each direction, cleaned, and all of them together; what is held out in one is in all."""
+    """Opens the splits of each direction, cleaned, and all of them together; pairs held out in one are so in all."""
     each = (
         _open_directed_files(config, folder)
         if config.dataset is None
@@ -159,13 +159,13 @@ def _open_directions(config: DataConfig, folder: Path, progress: Progress | None
     is_drawn = config.validation is None if config.dataset is None else not find_dataset(config.dataset).has_own_split
     steps = [step for step in config.cleaning if isinstance(step, Overlap) or not is_drawn]
     held_out = [corpus for splits in each.values() for corpus in splits.held_out]
-    found = {direction: _cleaned(splits, steps, held_out) for direction, splits in each.items()}
-    tests = [splits.test for splits in found.values() if splits.test is not None]
+    cleaned = {direction: _cleaned(splits, steps, held_out) for direction, splits in each.items()}
+    tests = [splits.test for splits in cleaned.values() if splits.test is not None]
     return Splits(
-        [corpus for splits in found.values() for corpus in splits.train],
-        ParallelCorpus.joined("validation data of all directions", [splits.validation for splits in found.values()]),
+        [corpus for splits in cleaned.values() for corpus in splits.train],
+        ParallelCorpus.joined("validation data of all directions", [splits.validation for splits in cleaned.values()]),
         ParallelCorpus.joined("test data of all directions", tests) if tests else None,
-        directions=found,
+        directions=cleaned,
     )
 
 
@@ -205,20 +205,20 @@ def _open_directed_files(config: DataConfig, folder: Path) -> dict[Direction, Sp
 
         train, validation = part("train"), part("validation")
         test = test or (part("test") if drawn.test > 0 else [])
-    found: dict[Direction, Splits] = {}
+    of_each: dict[Direction, Splits] = {}
     for direction in config.all_directions:
         learned = [
-            WeightedCorpus(corpus, one.weight, direction, BOTH if direction.reversed in found else frozenset())
-            for one in train
-            if (corpus := one.towards(direction)) is not None
+            WeightedCorpus(corpus, named.weight, direction, BOTH if direction.reversed in of_each else frozenset())
+            for named in train
+            if (corpus := named.towards(direction)) is not None
         ]
         if not learned:
             raise ConfigError(f"data.directions: {direction}: no corpus of data.train has these two languages")
         held_out = _joined_towards(direction, validation, "validation")
         if held_out is None:
             raise ConfigError(f"data.directions: {direction}: no corpus of data.validation has these two languages")
-        found[direction] = Splits(learned, held_out, _joined_towards(direction, test, "test"))
-    return found
+        of_each[direction] = Splits(learned, held_out, _joined_towards(direction, test, "test"))
+    return of_each
 
 
 def _open_directed(entry: CorpusConfig, config: DataConfig, folder: Path, setting: str) -> _Named:
@@ -231,21 +231,21 @@ def _open_directed(entry: CorpusConfig, config: DataConfig, folder: Path, settin
 
 
 def _joined_towards(direction: Direction, corpora: Sequence[_Named], part: str) -> ParallelCorpus | None:
-    found = [corpus for one in corpora if (corpus := one.towards(direction)) is not None]
-    return ParallelCorpus.joined(f"{part} data {direction}", found) if found else None
+    towards = [corpus for named in corpora if (corpus := named.towards(direction)) is not None]
+    return ParallelCorpus.joined(f"{part} data {direction}", towards) if towards else None
 
 
 def _open_directed_dataset(dataset: Dataset, config: DataConfig, progress: Progress | None) -> dict[Direction, Splits]:
-    found: dict[Direction, Splits] = {}
+    of_each: dict[Direction, Splits] = {}
     languages: set[str] = set()
     for direction in config.all_directions:
         splits = _open_dataset(dataset, config.directed(direction), progress)
         sides: dict[Side, str] = {"source": direction.source, "target": direction.target}
         repeated = frozenset(side for side, language in sides.items() if language in languages)
         languages |= set(sides.values())
-        train = [replace(one, direction=direction, repeated=repeated) for one in splits.train]
-        found[direction] = replace(splits, train=train)
-    return found
+        train = [replace(corpus, direction=direction, repeated=repeated) for corpus in splits.train]
+        of_each[direction] = replace(splits, train=train)
+    return of_each
 
 
 def _draw_parts(whole: list[WeightedCorpus], test: ParallelCorpus | None, config: DataConfig) -> Splits:

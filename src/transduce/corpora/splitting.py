@@ -41,7 +41,7 @@ class PartFilter:
 
     @property
     def content(self) -> str:
-        """A text of everything that decides."""
+        """A text of all that decisions depend on."""
         return f"{self.part} {self.split} {self.grouped_by}"
 
     def start(self) -> Keeps:

@@ -45,16 +45,16 @@ def entities_of(tags: Sequence[str]) -> list[tuple[int, int, str]]:
 
     An I-kind that continues nothing begins an entity, as the scorer of CoNLL has it.
     """
-    found: list[tuple[int, int, str]] = []
+    entities: list[tuple[int, int, str]] = []
     begun: int | None = None
-    for place, tag in enumerate([*tags, OUTSIDE]):
+    for index, tag in enumerate([*tags, OUTSIDE]):
         kind = kind_of(tags[begun]) if begun is not None else None
         if begun is not None and (tag == OUTSIDE or tag.startswith("B-") or kind_of(tag) != kind):
-            found.append((begun, place, str(kind)))
+            entities.append((begun, index, str(kind)))
             begun = None
         if begun is None and tag != OUTSIDE:
-            begun = place
-    return found
+            begun = index
+    return entities
 
 
 def kind_of(tag: str) -> str:
@@ -99,8 +99,8 @@ def _of_objects(path: str | Path) -> Iterator[TaggedSentence]:
     for number, row in read_objects(path):
         where = f"{path}: line {number}"
         words, tags = row.get("words"), row.get("tags")
-        for name, found in (("words", words), ("tags", tags)):
-            if not isinstance(found, list) or not found or not all(isinstance(one, str) and one for one in found):
+        for name, texts in (("words", words), ("tags", tags)):
+            if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
                 raise DataError(f"{where} has no list of texts under '{name}'; it has {', '.join(row)}")
         assert isinstance(words, list) and isinstance(tags, list)
         if len(words) != len(tags):

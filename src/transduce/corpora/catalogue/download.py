@@ -21,7 +21,7 @@ from transduce.files import locked, sha256, write_text
 
 RECORD = "downloads.json"
 ATTEMPTS = 4  # in a row that bring nothing
-PAUSE = 0.5  # seconds before the second attempt, twice as many before each one more
+PAUSE = 0.5  # seconds before the second attempt, twice as many before each further one
 PATIENCE = 30  # seconds without a byte
 CHUNK = 1 << 16
 MAX_BYTES = 4 << 30  # of a download or an unpacked file: four times the largest of the data sets
@@ -152,19 +152,19 @@ def _has(path: Path, checksum: str) -> bool:
 class TooLargeError(DataError):
     """An error for a download that is far larger than any data set; it is not written."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what}: over {MAX_BYTES / 2**30:g} GiB, more than any file of the data sets; not kept")
+    def __init__(self, source: str) -> None:
+        super().__init__(f"{source}: over {MAX_BYTES / 2**30:g} GiB, more than any file of the data sets; not kept")
 
 
 class _Resuming:
-    """Downloads into a .part file, which it continues as long as what is there can be trusted."""
+    """Downloads into a .part file, which it continues if the bytes already there can be trusted."""
 
     def __init__(self, part: Path, is_verified: bool, progress: Progress | None) -> None:
         self.part = part
         self.is_verified = is_verified
         self.progress = progress
         self.has_resumed = False
-        self._version = part.with_name(f"{part.name}.version")  # what the server calls this state of the file
+        self._version = part.with_name(f"{part.name}.version")  # the server's name for this state of the file
 
     def download(self, address: str, path: Path) -> None:
         """Downloads a file from an address to a path that it gets once it is whole."""
@@ -235,29 +235,29 @@ def _contents(download: Path, remote: Remote) -> Iterator[tuple[str, IO[bytes] |
     if list(remote.keep.values()) == [""]:
         yield next(iter(remote.keep)), None
         return
-    wanted = {place: name for name, place in remote.keep.items()}
+    wanted = {path: name for name, path in remote.keep.items()}
     reader = _zip_members if download.suffix == ".zip" else _tar_members
-    for place, content in reader(download, wanted.keys()):
-        yield wanted.pop(place), content
+    for path, content in reader(download, wanted.keys()):
+        yield wanted.pop(path), content
         if not wanted:
             return
     raise DataError(f"{remote.address}: the archive has no file {', '.join(wanted)}")
 
 
-def _zip_members(path: Path, places: Any) -> Iterator[tuple[str, IO[bytes]]]:
+def _zip_members(path: Path, wanted: Any) -> Iterator[tuple[str, IO[bytes]]]:
     with zipfile.ZipFile(path) as archive:
-        for place in dict.fromkeys(name for name in archive.namelist() if name in places):
-            with archive.open(place) as content:
-                yield place, content
+        for name in dict.fromkeys(name for name in archive.namelist() if name in wanted):
+            with archive.open(name) as content:
+                yield name, content
 
 
-def _tar_members(path: Path, places: Any) -> Iterator[tuple[str, IO[bytes]]]:
+def _tar_members(path: Path, wanted: Any) -> Iterator[tuple[str, IO[bytes]]]:
     with tarfile.open(path, "r|*") as archive:  # read once from front to back
         for member in archive:
-            place = member.name.removeprefix("./")
-            content = archive.extractfile(member) if member.isfile() and place in places else None
+            name = member.name.removeprefix("./")
+            content = archive.extractfile(member) if member.isfile() and name in wanted else None
             if content is not None:
-                yield place, content
+                yield name, content
 
 
 def _write(content: IO[bytes] | None, path: Path) -> None:

@@ -26,25 +26,25 @@ class Shelf:
 
 
 def cache_folder() -> Path:
-    """The folder of downloads and token stores: TRANSDUCE_CACHE, or the user's cache."""
+    """Returns the folder of downloads and token stores: TRANSDUCE_CACHE, or the user's cache."""
     return Path(os.environ.get("TRANSDUCE_CACHE") or platformdirs.user_cache_path("transduce"))
 
 
 def downloads_folder(dataset: Dataset) -> Path:
-    """The folder of a data set's downloads."""
+    """Returns the folder of a data set's downloads."""
     return cache_folder() / "datasets" / dataset.name
 
 
 def place_of(dataset: Dataset) -> Place:
-    """Says where all that a run needs of a data set would be taken from."""
+    """Returns the source of the files that a run needs of a data set."""
     if dataset.kind == "generated":
         return "generated"
     if not what_is_missing(dataset):
         return "TRANSDUCE_DATA"
     if all(_is_downloaded(dataset, split, dataset.languages) for split in dataset.splits):
         return "cache"
-    some = any(_provided(dataset, [language]) for language in dataset.languages)
-    return "a part in TRANSDUCE_DATA" if some else "to download"
+    is_partial = any(_provided(dataset, [language]) for language in dataset.languages)
+    return "a part in TRANSDUCE_DATA" if is_partial else "to download"
 
 
 def what_is_missing(dataset: Dataset) -> list[str]:
@@ -104,12 +104,12 @@ def _provided(dataset: Dataset, languages: Sequence[str]) -> Layout:
     if not os.environ.get("TRANSDUCE_DATA"):
         return {}
     folder = _data_folder(dataset)
-    found = {}
+    provided = {}
     for layout in (dataset.provided, dataset.splits):  # of the two, the downloads' own is whole
         for split, files in layout.items():
             if all((folder / file).is_file() for file in _names(files, languages)):
-                found[split] = files
-    return found
+                provided[split] = files
+    return provided
 
 
 def _lack(dataset: Dataset, split: str, layout: Layout) -> str:

@@ -23,7 +23,7 @@ WHOLE = "all"
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set that can be had by its name."""
+    """A data set that can be opened by its name."""
 
     name: str
     description: str
@@ -84,18 +84,18 @@ def in_language(file: str, language: str) -> str:
 
 
 def _dataset(name: str, table: dict[str, Any]) -> Dataset:
-    """Returns the data set of a table in datasets.toml, which says what stands there."""
+    """Returns the data set that a table of datasets.toml describes."""
     home = table.pop("home", None)
     dataset = msgspec.convert({"name": name, **table}, Dataset)
     remotes = []
     for remote in dataset.remotes:
-        each = [(kept, place, language) for kept, place in remote.keep.items() for language in dataset.languages]
-        keep = {in_language(kept, language): in_language(place, language) for kept, place, language in each}
+        each = [(kept, path, language) for kept, path in remote.keep.items() for language in dataset.languages]
+        keep = {in_language(kept, language): in_language(path, language) for kept, path, language in each}
         remotes.append(replace(remote, keep=keep))
     if home is not None:
         elsewhere = {file for remote in remotes for file in remote.keep}
         patterns = [pattern for files in dataset.splits.values() for pattern in files]
-        files = dict.fromkeys(in_language(pattern, one) for pattern in patterns for one in dataset.languages)
+        files = dict.fromkeys(in_language(pattern, language) for pattern in patterns for language in dataset.languages)
         known = {file: f"sha256:{checksum}" for file, checksum in dataset.sha256.items()}
         at_home = [Remote(f"{home}/{file}", {file: ""}, known.get(file)) for file in files if file not in elsewhere]
         remotes = [*at_home, *remotes]

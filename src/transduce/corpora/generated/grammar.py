@@ -235,7 +235,7 @@ class _Rules:
         )
 
     def report(self) -> SentencePair:
-        """Derives a sentence in which somebody says or hopes that something is so."""
+        """Derives a sentence with a reporting verb, such as "says" or "hopes"."""
         is_past = self.chance(0.4)
         inner = self.clause(is_past)
         tail = f"that {inner.english_statement()}", inner.german_verb_last("dass")
@@ -315,7 +315,7 @@ class _Rules:
         may_negate = negatable and subject.kind in ("pronoun", "definite") and not (modal and modal.english == "must")
         objects = self.objects(verb, subject, kind)
         is_negated = (
-            may_negate and all(one[2] not in ("indefinite", "quantified") for one in objects) and self.chance(0.2)
+            may_negate and all(phrase[2] not in ("indefinite", "quantified") for phrase in objects) and self.chance(0.2)
         )
         time = self.time(is_past) if timed and verb and self.chance(0.3) else ("", "")
         return Clause(subject, verb, is_past, modal, is_negated, objects, time)
@@ -365,8 +365,8 @@ class _Rules:
     def object(self, kinds: Sequence[str], subject: NounPhrase | None) -> NounPhrase:
         """Derives an object; a pronoun only beside a subject of another person."""
         if subject is not None and "person" in kinds and self.chance(0.25):
-            others = [one for one in PRONOUNS if one[0] not in self.used and one[-1] != subject.person]
-            english, objective, *german, _ = self.pick([one for one in others if one[0] != "she"])
+            others = [pronoun for pronoun in PRONOUNS if pronoun[0] not in self.used and pronoun[-1] != subject.person]
+            english, objective, *german, _ = self.pick([pronoun for pronoun in others if pronoun[0] != "she"])
             self.used.add(english)
             return NounPhrase("", objective, tuple(german), "", "pronoun", False)
         is_plural = self.chance(0.4)
@@ -382,14 +382,14 @@ class _Rules:
         if self.chance(0.5):
             return DETERMINERS[0]
         return self.pick(
-            [one for one in DETERMINERS if (one.plural if is_plural else one.singular) and kind in ("", one.kind)]
+            [word for word in DETERMINERS if (word.plural if is_plural else word.singular) and kind in ("", word.kind)]
         )
 
     def noun_phrase(self, noun: Noun, is_plural: bool, determiner: Determiner) -> NounPhrase:
         """Derives a determiner, at times an adjective, and a noun."""
         adjective, is_very = None, self.chance(0.15)
         if self.chance(0.35):
-            words = [one for one in ADJECTIVES if noun.kind in one.kinds and one.english not in self.used]
+            words = [word for word in ADJECTIVES if noun.kind in word.kinds and word.english not in self.used]
             adjective = self.pick(words)
             self.used.add(adjective.english)
         gender = "p" if is_plural else noun.gender
@@ -428,7 +428,7 @@ class _Rules:
 
     def time(self, is_past: bool) -> tuple[str, str]:
         tense = "past" if is_past else "present"
-        english = self.pick([one for one, (_, tenses) in TIMES.items() if tense in tenses])
+        english = self.pick([adverb for adverb, (_, tenses) in TIMES.items() if tense in tenses])
         return english, TIMES[english][0]
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 
 CASES = ("nominative", "accusative", "dative")
-PERSONS = ("ich", "du", "er", "wir")  # the four that German verbs tell apart here; "they" agrees like "we"
+PERSONS = ("ich", "du", "er", "wir")  # the four that German verbs distinguish here; "they" agrees like "we"
 
 # kind: English, plural, gender (w: a masculine noun that is weak), German, plural
 NOUN_TABLE = """

@@ -1,4 +1,4 @@
-"""Gold word alignments of the grammar's sentence pairs, as far as the lexicon tells."""
+"""Gold word alignments of the grammar's sentence pairs, as far as the lexicon goes."""
 
 from functools import cache
 
@@ -50,8 +50,8 @@ def _entries() -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
     english: dict[str, set[str]] = {}
     german: dict[str, set[str]] = {}
     entries = [(name, [name], [name]) for name in NAMES]
-    entries += [(one.plural, [one.plural], [one.german]) for one in DETERMINERS if one.pattern == "none"]
-    entries += [(one, [one], [other]) for one, (other, _) in TIMES.items() if " " not in one + other]
+    entries += [(word.plural, [word.plural], [word.german]) for word in DETERMINERS if word.pattern == "none"]
+    entries += [(adverb, [adverb], [german]) for adverb, (german, _) in TIMES.items() if " " not in adverb + german]
     entries += [(place.noun.english, [place.noun.english], [place.noun.german]) for place in PLACES]
     for noun in NOUNS:
         forms = [noun.german_form(case, plural) for case in range(3) for plural in (False, True)]
@@ -62,10 +62,10 @@ def _entries() -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
         infinitives = [verb.infinitive, verb.prefix + verb.infinitive, f"{verb.prefix}zu{verb.infinitive}"]
         finite = [*verb.present, *(verb.prefix + form for form in verb.present)]
         if " " not in verb.english:
-            own = [verb.english, verb.english_past, third_person(verb.english)]
-            entries.append((verb.english, own, [*infinitives, *finite, verb.participle]))
+            english_forms = [verb.english, verb.english_past, third_person(verb.english)]
+            entries.append((verb.english, english_forms, [*infinitives, *finite, verb.participle]))
     for name, forms, other_forms in entries:
-        for table, some in ((english, forms), (german, other_forms)):
-            for form in filter(None, some):
+        for table, group in ((english, forms), (german, other_forms)):
+            for form in filter(None, group):
                 table.setdefault(form.casefold(), set()).add(name)
     return tuple({form: frozenset(names) for form, names in table.items()} for table in (english, german))  # type: ignore[return-value]

@@ -12,7 +12,7 @@ from transduce.ranges import PositiveInt, Seed
 
 Task = Literal["copy", "reverse"]
 
-DRAWS_PER_SEQUENCE = 100  # draws for each, after which all are taken to be found
+DRAWS_PER_SEQUENCE = 100  # draws of each, after which there seem to be no new ones
 
 SequenceLength = Annotated[int, Meta(ge=1, le=100_000)]
 Sequences = Annotated[int, Meta(ge=1, le=100_000_000)]
