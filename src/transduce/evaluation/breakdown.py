@@ -1,4 +1,4 @@
-"""Scores by length of the source, and by how often a word occurs in the training data."""
+"""Scores by length of the source, and by a word's frequency in the training data."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,15 +50,15 @@ def by_length(sources: Sequence[str], bleu: Mapping[str, SentenceCounts]) -> lis
     """Returns BLEU of each system by the number of words in the source; parts without sentences are left out."""
     lengths = np.array([len(source.split()) for source in sources])
     parts = np.searchsorted(LENGTHS, lengths)
-    found = []
+    by_part = []
     for part, (at_least, at_most) in enumerate(_ranges(LENGTHS)):
         chosen = np.flatnonzero(parts == part)
         if len(chosen):
             counts = {name: counted.choose(chosen) for name, counted in bleu.items()}
             scores = {name: counted.score for name, counted in counts.items()}
             ratios = {name: length_ratio(counted) for name, counted in counts.items()}
-            found.append(LengthPart(at_least, at_most, len(chosen), scores, ratios))
-    return found
+            by_part.append(LengthPart(at_least, at_most, len(chosen), scores, ratios))
+    return by_part
 
 
 def by_word_frequency(
@@ -95,7 +95,7 @@ def by_word_frequency(
     }
     return [
         FrequencyPart(
-            at_least, at_most, words[part], {name: found[part] / words[part] for name, found in matches.items()}
+            at_least, at_most, words[part], {name: counts[part] / words[part] for name, counts in matches.items()}
         )
         for part, (at_least, at_most) in enumerate(_ranges(FREQUENCIES))
         if words[part]

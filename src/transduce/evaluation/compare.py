@@ -1,4 +1,4 @@
-"""Comparing systems on one test set: scores, significance of differences, and where they lie."""
+"""Comparing systems on one test set: scores, significance of differences, and their distribution."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

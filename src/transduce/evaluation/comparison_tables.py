@@ -27,12 +27,12 @@ def comparison_tables(comparison: Comparison | ModelComparison, format: TableFor
         return describe_comparison(comparison)
     systems: Sequence[System | ScoredModel] = comparison.systems
     figures = figures_of(systems, comparison.pairs, comparison.metrics)
-    signatures = [one.signature for one in systems[0].scores.values() if one.signature]
+    signatures = [score.signature for score in systems[0].scores.values() if score.signature]
     return render(figures, format, [INTERVALS, *signatures])
 
 
 def describe_comparison(comparison: Comparison | ModelComparison) -> str:
-    """Returns scores, the differences of every two systems, and where they lie, in tables as wide as the terminal."""
+    """Returns scores, the differences of every two systems, and their distribution, as wide as the terminal."""
     console = Console(markup=False, highlight=False, emoji=False)
     with console.capture() as captured:
         _print_comparison(console, comparison)
@@ -57,7 +57,7 @@ def _print_comparison(console: Console, comparison: Comparison | ModelComparison
 
 
 def _print_scores(console: Console, comparison: Comparison | ModelComparison, letters: Letters, resampled: str) -> None:
-    """Prints a table for each metric, another of the pairs without the baseline, and how their figures were made."""
+    """Prints a table for each metric, another of the pairs without the baseline, and a note on the method."""
     systems: Sequence[System | ScoredModel] = comparison.systems
     for name, first in systems[0].scores.items():
         metric = comparison.metrics[name]
@@ -101,7 +101,7 @@ def _cells(difference: Difference, digits: int) -> list[str]:
 
 
 def _parts_of_lines(comparison: ModelComparison, letters: Letters) -> Iterator[tuple[str, Table | Group | str]]:
-    """Yields, of language models, the lines that they differ in, under their title."""
+    """Yields the lines in which language models differ, under their title."""
     if comparison.most_different:
         rows = [
             (
@@ -117,7 +117,7 @@ def _parts_of_lines(comparison: ModelComparison, letters: Letters) -> Iterator[t
 
 
 def _parts_of_translations(comparison: Comparison, letters: Letters) -> Iterator[tuple[str, Table | Group | str]]:
-    """Yields what compares parts of the test set: titles, each with a table or why there is none."""
+    """Yields comparisons of parts of the test set: titles, each with a table or the reason why there is none."""
     lengths = [((_range(part.at_least, part.at_most), f"{part.sentences:,}"), part) for part in comparison.by_length]
     headings = ("words", "sentences", *letters.values())
     yield (

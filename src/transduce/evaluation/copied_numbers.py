@@ -20,7 +20,7 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class CopiedNumbers:
-    """How many of the source's numbers the translations have."""
+    """The share of the source's numbers that the translations have."""
 
     in_source: int
     reference: float | None
@@ -32,7 +32,7 @@ class CopiedNumbers:
 def count_copied_numbers(
     sources: Sequence[str], references: Sequence[str], systems: Mapping[str, Sequence[str]]
 ) -> CopiedNumbers:
-    """Count the sources' numbers in line-aligned references and outputs; a repeated one must be repeated."""
+    """Counts the sources' numbers in line-aligned references and outputs; a repeated one must be repeated."""
     wanted = [numbers_in(source) for source in sources]
     total = sum(numbers.total() for numbers in wanted)
 

@@ -20,25 +20,26 @@ class DirectionEvaluations:
     def mean(self) -> dict[str, float]:
         """The mean of each metric over the directions."""
         names = next(iter(self.directions.values())).scores
-        return {name: fmean(one.scores[name].score for one in self.directions.values()) for name in names}
+        return {name: fmean(evaluation.scores[name].score for evaluation in self.directions.values()) for name in names}
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the output of `transduce evaluate --json`."""
-        return {"directions": {str(name): one.to_dict() for name, one in self.directions.items()}, "mean": self.mean}
+        return {"directions": {str(name): each.to_dict() for name, each in self.directions.items()}, "mean": self.mean}
 
     def describe(self) -> str:
         """Returns a line for each direction and one with the means, for people."""
         first = next(iter(self.directions.values()))
         metrics = {name: find_metric(name) for name in first.scores}
-        rows = {str(name): {key: one.score for key, one in of.scores.items()} for name, of in self.directions.items()}
+        scores = {str(direction): evaluation.scores for direction, evaluation in self.directions.items()}
+        rows = {direction: {name: score.score for name, score in each.items()} for direction, each in scores.items()}
         if len(rows) > 1:
             rows["mean"] = self.mean
         width = max(len("mean"), *map(len, rows)) + 2
         lines = ["".join([" " * width, *(f"{metric.title:>9}" for metric in metrics.values())])]
-        for name, scores in rows.items():
-            cells = [f"{score:9.{metrics[key].digits}f}" for key, score in scores.items()]
-            lines.append("".join([f"{name:<{width}}", *cells]))
+        for row, values in rows.items():
+            cells = [f"{value:9.{metrics[name].digits}f}" for name, value in values.items()]
+            lines.append("".join([f"{row:<{width}}", *cells]))
         lines += [f"{metrics[name].title}: {score.signature}" for name, score in first.scores.items()]
-        sentences = sum(one.sentences for one in self.directions.values())
-        seconds = sum(one.seconds or 0.0 for one in self.directions.values())
+        sentences = sum(evaluation.sentences for evaluation in self.directions.values())
+        seconds = sum(evaluation.seconds or 0.0 for evaluation in self.directions.values())
         return "\n".join([*lines, f"{sentences:,} sentences in {seconds:.1f} s"])

@@ -20,7 +20,7 @@ EPSILON = 1e-8
 
 
 class DynamicEvaluation(Settings, frozen=True):
-    """Settings of how fast a model adapts to what it reads."""
+    """Settings of the speed at which a model adapts to what it reads."""
 
     learning_rate: PositiveFloat = 1e-4
     """Step size, one step after each segment; gradients are divided by their root mean square so far (RMS)."""

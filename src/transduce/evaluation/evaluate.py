@@ -80,8 +80,8 @@ def evaluate(
     all_bleu: bool = False,
     metrics: Sequence[MetricName] = (),
 ) -> Evaluation:
-    """Translates the sources and score them; see `evaluate_outputs`."""
-    metrics_by_key(metrics)  # before anything is waited for
+    """Translates the sources and scores them; see `evaluate_outputs`."""
+    metrics_by_key(metrics)  # before the long work
     if not hasattr(translator, "translate"):
         raise InputError(
             f"a {type(translator).__name__} does not translate, but transduce.evaluate needs a Translator; language "
@@ -105,7 +105,7 @@ def evaluate_outputs(
     metrics: Sequence[MetricName] = (),
     sources: Sequence[str] | None = None,
 ) -> Evaluation:
-    """Score detokenised translations from any system.
+    """Scores detokenised translations from any system.
 
     `metrics` are further ones beside BLEU, chrF and TER: names, or functions of outputs and references (see
     `find_metric`); some need the sources. Raises DataError unless there are as many references, InputError for a metric

@@ -20,9 +20,9 @@ def measure_loss(model: nn.Module, batches: Iterable[Batch]) -> dict[str, float]
 def mean_loss(log_probabilities: Iterable[Tensor]) -> dict[str, float]:
     """Returns the loss of tokens with these log-probabilities, and its exponential, perplexity."""
     total, tokens = 0.0, 0
-    for found in log_probabilities:
-        total -= float(found.double().sum())
-        tokens += len(found)
+    for of_batch in log_probabilities:
+        total -= float(of_batch.double().sum())
+        tokens += len(of_batch)
     loss = total / tokens
     return {"loss": loss, "perplexity": math.exp(min(loss, 700))}
 

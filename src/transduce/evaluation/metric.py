@@ -63,7 +63,7 @@ class SentenceCounts:
     def summed(systems: "Sequence[SentenceCounts]") -> "SentenceCounts":
         """Returns the summed counts of several systems' outputs for the same sentences, each of which stays one
         sentence: outputs of several seeds are not independent samples."""
-        return replace(systems[0], counts=np.sum([one.counts for one in systems], 0))
+        return replace(systems[0], counts=np.sum([system.counts for system in systems], 0))
 
     @staticmethod
     def of_sentence_scores(scores: Sequence[float], signature: str = "") -> "SentenceCounts":
@@ -99,12 +99,12 @@ class Texts:
 
 @dataclass(frozen=True)
 class Scoring:
-    """How metrics compare words."""
+    """Settings by which metrics compare words."""
 
     lowercase: bool = False
     """Score case-insensitively."""
     tokenize: BleuTokenizer = "auto"
-    """How BLEU splits words; auto: by the script of the references (see `bleu_tokenizer`)."""
+    """BLEU's tokenizer; auto: by the script of the references (see `bleu_tokenizer`)."""
 
 
 PLAIN = Scoring()
@@ -141,17 +141,17 @@ def check_aligned(name: str, texts: Sequence[str], references: Sequence[str]) ->
         raise DataError(f"{name}: nothing to evaluate, there are no lines")
 
 
-def metric_of(name: str, found: Any) -> Metric:
-    """Returns a metric, or make one of a function; InputError for an object that is neither."""
-    if isinstance(found, Metric):
-        return found
-    function = made_of("metric", name, found)
+def metric_of(name: str, value: Any) -> Metric:
+    """Returns a metric, or makes one of a function; InputError for an object that is neither."""
+    if isinstance(value, Metric):
+        return value
+    function = made_of("metric", name, value)
     with_sources = _takes(function, 3) and not _takes(function, 2)
     expected = "a function of outputs and references (and sources), or a transduce.evaluation.metric.Metric"
     check_takes("metric", name, function, ("outputs", "references", "sources")[: 3 if with_sources else 2], expected)
-    own = _OwnMetric(name, function, with_sources)
+    metric = _OwnMetric(name, function, with_sources)
     rises = bool(getattr(function, "higher_is_better", True))
-    return Metric(short_name(name), own.count, rises, digits=4, whole=own.score)
+    return Metric(short_name(name), metric.count, rises, digits=4, whole=metric.score)
 
 
 def _takes(function: Any, count: int) -> bool:
@@ -175,8 +175,8 @@ class _OwnMetric:
         return float(np.mean(self._values(texts)))
 
     def count(self, texts: Outcome, scoring: Scoring) -> SentenceCounts:
-        """A score for each sentence. If the function returns one number for all, a sentence's is the jackknife's
-        pseudo-value (Tukey 1958), its contribution to the number; for a mean, that is the sentence's own score."""
+        """Returns a score for each sentence. If the function returns one number for all, a sentence's score is the
+        jackknife's pseudo-value (Tukey 1958), its contribution to the number; for a mean, its own score."""
         check_aligned("outputs", texts.outputs, texts.references)
         values, count = self._values(texts), len(texts.outputs)
         if values.ndim == 0 and count > 1:
@@ -194,21 +194,21 @@ class _OwnMetric:
         if self.with_sources and texts.sources is None:
             raise InputError(f"metric '{self.name}' needs the sources beside outputs and references")
         sides = (texts.outputs, texts.references, texts.sources)[: 3 if self.with_sources else 2]
-        found = self.function(*map(list, sides))  # type: ignore[arg-type] # sources are there
+        result = self.function(*map(list, sides))  # type: ignore[arg-type] # sources are there
         try:
-            values = np.asarray(found, dtype=np.float64)
+            values = np.asarray(result, dtype=np.float64)
         except (TypeError, ValueError):
             values = np.full((1, 1), np.nan)
         if values.shape not in ((), (len(texts.outputs),)) or not np.isfinite(values).all():
             raise InputError(
-                f"metric '{self.name}' gave {repr(found)[:60]} for {len(texts.outputs):,} sentences; expected a "
+                f"metric '{self.name}' gave {repr(result)[:60]} for {len(texts.outputs):,} sentences; expected a "
                 "number, or a number for each sentence"
             )
         return values
 
 
-def _all_but(texts: Outcome, place: int) -> Texts:
+def _all_but(texts: Outcome, index: int) -> Texts:
     def left(lines: Sequence[Any]) -> list[Any]:
-        return [*lines[:place], *lines[place + 1 :]]
+        return [*lines[:index], *lines[index + 1 :]]
 
     return Texts(left(texts.outputs), left(texts.references), None if texts.sources is None else left(texts.sources))

@@ -98,12 +98,12 @@ def metric_key(metric: MetricName) -> str:
 
 def metrics_by_key(metrics: Sequence[MetricName], measured: Measured = "translations") -> dict[str, Metric]:
     """Returns metrics by the names of their scores; InputError for two of the same name."""
-    found: dict[str, Metric] = {}
+    by_key: dict[str, Metric] = {}
     for metric in metrics:
         key, made = metric_key(metric), find_metric(metric, measured)
-        if found.setdefault(key, made) is not made:
+        if by_key.setdefault(key, made) is not made:
             raise InputError(f"two metrics are called '{key}'; give one of them another name")
-    return found
+    return by_key
 
 
 def count_all(metrics: Mapping[str, Metric], outcome: Any, scoring: Scoring = PLAIN) -> dict[str, SentenceCounts]:

@@ -24,7 +24,7 @@ COLUMNS = (
     *("metric", "system", "minus", "value", "standard_deviation", "low", "high"),
     *("p_bootstrap", "p_randomization"),
 )
-"""The CSV's columns: a line for each score, and for each difference, which names what is subtracted."""
+"""The CSV's columns: a line for each score, and for each difference, which names the system subtracted."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Figure:
     """Decimals shown."""
 
     @staticmethod
-    def of_difference(metric: str, system: str, minus: str, found: Difference, digits: int) -> "Figure":
+    def of_difference(metric: str, system: str, minus: str, tested: Difference, digits: int) -> "Figure":
         """Makes a figure of a tested difference."""
-        p_values = (found.bootstrap_p, found.randomization_p)
-        return Figure(metric, system, found.difference, minus, found.interval, p_values=p_values, digits=digits)
+        p_values = (tested.bootstrap_p, tested.randomization_p)
+        return Figure(metric, system, tested.difference, minus, tested.interval, p_values=p_values, digits=digits)
 
     @property
     def shown(self) -> str:
@@ -123,9 +123,9 @@ def render(figures: Sequence[Figure], format: TableFormat, notes: Iterable[str])
     systems = list(dict.fromkeys(figure.system for figure in scores))
     tables = [(["system", *metrics], [[name, *(cells[name, metric] for metric in metrics)] for name in systems])]
     differences = [
-        [f"{one.system} minus {one.minus}", one.metric, one.shown, *(f"{p:.4f}" for p in one.p_values)]
-        for one in figures
-        if one.minus is not None and one.p_values is not None
+        [f"{figure.system} minus {figure.minus}", figure.metric, figure.shown, *(f"{p:.4f}" for p in figure.p_values)]
+        for figure in figures
+        if figure.minus is not None and figure.p_values is not None
     ]
     if differences:
         tables.append((["pair", "metric", "difference", "p (bootstrap)", "p (randomisation)"], differences))
@@ -151,9 +151,10 @@ def _latex(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape text for LaTeX; a hyphen before a number becomes a minus."""
+    """Escapes text for LaTeX; a hyphen before a number becomes a minus."""
     special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "±": r"$\pm$"}
-    escaped = "".join(special.get(one, "\\" + one if one in "&%$#_{}" else one) for one in text)
+    special |= {character: "\\" + character for character in "&%$#_{}"}
+    escaped = "".join(special.get(character, character) for character in text)
     return re.sub(r"(?<![\w.-])-(?=\d)", "$-$", escaped)
 
 
@@ -161,9 +162,8 @@ def _csv(figures: Iterable[Figure]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for one in figures:
-        low, high = one.interval or (None, None)
-        writer.writerow(
-            [one.metric, one.system, one.minus, one.value, one.spread, low, high, *(one.p_values or (None, None))]
-        )
+    for figure in figures:
+        interval, p_values = figure.interval or (None, None), figure.p_values or (None, None)
+        row = [figure.metric, figure.system, figure.minus, figure.value, figure.spread, *interval, *p_values]
+        writer.writerow(row)
     return text.getvalue().rstrip("\n")

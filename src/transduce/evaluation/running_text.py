@@ -55,19 +55,19 @@ class LineCounts:
 
 
 def count_bits(lines: LineCounts, scoring: Scoring) -> SentenceCounts:
-    """Score a text in bits per character."""
+    """Scores a text in bits per character."""
     return SentenceCounts(lines.counts, lambda sums: sums[0] / math.log(2) / max(sums[2], 1.0))
 
 
 def count_perplexity(lines: LineCounts, scoring: Scoring) -> SentenceCounts:
-    """Score a text by perplexity per word: the exponential of the nats that a model spends on one."""
+    """Scores a text by perplexity per word: the exponential of a model's nats per word."""
     return SentenceCounts(lines.counts, lambda sums: math.exp(min(sums[0] / max(sums[1], 1.0), 700)))
 
 
 def count_text(
     model: nn.Module, tokenizer: Tokenizer, store: TextStore, text: TextCorpus, config: WindowsConfig
 ) -> LineCounts:
-    """Count the nats that a model spends on each line of a text.
+    """Counts the nats that a model spends on each line of a text.
 
     The text's first token, which nothing comes before, is not counted.
 
@@ -78,8 +78,8 @@ def count_text(
         text: the same text.
         config: the windows that the model reads.
     """
-    nats = np.concatenate([-found.numpy() for found in read_in_order(model, store, config)])
-    # Of each token that is predicted; a token that ends several lines counts to the first.
+    nats = np.concatenate([-scores.numpy() for scores in read_in_order(model, store, config)])
+    # the line of each token that is predicted; a token that ends several lines counts to the first
     lines = np.cumsum(np.array(tokenizer.line_ends)[store.ids[:-1]])
     words_and_characters = np.array([(len(line.split()) + 1, len(line) + 1) for line in text], dtype=np.float64)
     words_and_characters[0] -= first_token(tokenizer, next(iter(text)))

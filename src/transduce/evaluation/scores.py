@@ -1,4 +1,4 @@
-"""The scores of models on test data, and comparisons of several models on the same."""
+"""The scores of models on test data, and comparisons of several models on the same data."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ class Scores:
 
     @staticmethod
     def of(outcome: Any, measured: Measured, metrics: Sequence[MetricName], unit: str, scoring: Scoring) -> "Scores":
-        """Score an outcome by the metrics named, else by all that measure it; for translations they must be named."""
+        """Scores an outcome by the metrics named, else by all that measure it; for translations they must be named."""
         named = metrics_by_key(metrics or list(METRICS[measured]), measured)
         counts = {name: metric.count(outcome, scoring) for name, metric in named.items()}
         return Scores(named, counts, unit, outcome)
@@ -54,7 +54,7 @@ class Scores:
         return scores | {"interval": list(first.interval), self.unit: self.size}
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the scores as `transduce evaluate --json` has them; of classes, also how each was told for each."""
+        """Returns the scores as `transduce evaluate --json` has them; of classes, also the confusion matrix."""
         facts: dict[str, Any] = {self.unit: self.size, "scores": msgspec.to_builtins(self.summary())}
         if isinstance(self.outcome, ToldClasses):
             labels, counts = list(self.outcome.labels), self.outcome.confusion.tolist()
@@ -164,8 +164,8 @@ def compare_scores(systems: Mapping[str, Scores], data: str, lines: Sequence[str
             raise InputError(f"{name} and {first} tell different things of a text, which cannot be compared")
         classes, expected = _classes(scores), _classes(baseline)
         if classes != expected:
-            told = [", ".join(one[:10]) + ", ..." * (len(one) > 10) for one in (classes, expected)]
-            raise InputError(f"{name} tells the classes {told[0]}, but {first} {told[1]}; they must be the same")
+            names = [", ".join(known[:10]) + ", ..." * (len(known) > 10) for known in (classes, expected)]
+            raise InputError(f"{name} tells the classes {names[0]}, but {first} {names[1]}; they must be the same")
     pairs = compare_pairs(
         {metric: {name: scores.counts[metric] for name, scores in systems.items()} for metric in baseline.counts}
     )

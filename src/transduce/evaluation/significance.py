@@ -49,7 +49,7 @@ def compare_counts(
     trials: int = TRIALS,
     seed: int = SEED,
 ) -> Difference:
-    """Test the difference of two systems, given their counts of the same sentences in the same order."""
+    """Tests the difference of two systems, given their counts of the same sentences in the same order."""
     observed = _difference(system.sum(0)[None], baseline.sum(0)[None], score)[0]
     resampled = _difference(bootstrap_sums(system, resamples, seed), bootstrap_sums(baseline, resamples, seed), score)
     swapped = _swapped_differences(system, baseline, score, trials, seed)
@@ -62,10 +62,7 @@ def compare_counts(
 
 
 def bootstrap_sums(counts: Counts, resamples: int = RESAMPLES, seed: int = SEED) -> Counts:
-    """Return sums over resampled sentences, drawn with replacement; one seed draws the same sentences for every system.
-
-    Returns [resamples, counts].
-    """
+    """Returns sums over sentences drawn with replacement, [resamples, counts]; a seed draws the same for any system."""
     generator = np.random.default_rng(seed)
     sentences = len(counts)
     draws = (generator.integers(sentences, size=sentences) for _ in range(resamples))

@@ -29,7 +29,7 @@ class BleuVariant(Score):
 def count_bleu(
     outputs: Sequence[str], references: Sequence[str], lowercase: bool = False, tokenize: BleuTokenizer = "auto"
 ) -> SentenceCounts:
-    """Count for BLEU (Papineni et al. 2002).
+    """Counts for BLEU (Papineni et al. 2002).
 
     Raises DataError unless there are as many outputs as references, InputError if a tokenizer is not installed.
     """
@@ -37,12 +37,12 @@ def count_bleu(
 
 
 def count_chrf(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> SentenceCounts:
-    """Count for chrF2 (Popovic 2015); raises DataError unless there are as many outputs as references."""
+    """Counts for chrF2 (Popovic 2015); raises DataError unless there are as many outputs as references."""
     return _count(CHRF(lowercase=lowercase), outputs, references)
 
 
 def count_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> SentenceCounts:
-    """Count for TER (Snover et al. 2006); raises DataError unless there are as many outputs as references.
+    """Counts for TER (Snover et al. 2006); raises DataError unless there are as many outputs as references.
 
     Chinese and Japanese are divided into characters (sacreBLEU's asian_support, which normalises punctuation, too).
     """
@@ -72,12 +72,12 @@ def score_bleu_variants(outputs: Sequence[str], references: Sequence[str]) -> li
     """Returns BLEU in the ways that papers report it: words split by 13a or intl, or by a script without spaces,
     case-sensitively or not."""
     variants = []
-    own = bleu_tokenizer(references)
-    ways: tuple[BleuTokenizer, ...] = ("13a", "intl") if own == "13a" else (own,)
+    tokenizer = bleu_tokenizer(references)
+    ways: tuple[BleuTokenizer, ...] = ("13a", "intl") if tokenizer == "13a" else (tokenizer,)
     for tokenize in ways:
         for lowercase in (False, True):
-            found = score_bleu(outputs, references, lowercase, tokenize)
-            variants.append(BleuVariant(found.score, found.signature, found.interval, tokenize, lowercase))
+            score = score_bleu(outputs, references, lowercase, tokenize)
+            variants.append(BleuVariant(score.score, score.signature, score.interval, tokenize, lowercase))
     return variants
 
 
@@ -108,7 +108,7 @@ def _count(metric: BLEU | CHRF | TER, outputs: Sequence[str], references: Sequen
 
 
 def count_exact_matches(texts: Texts, scoring: Scoring) -> SentenceCounts:
-    """Count the outputs that equal their reference."""
+    """Counts the outputs that equal their reference."""
     pairs = zip(texts.outputs, texts.references, strict=True)
     matches = [exact_match([output], [reference], scoring.lowercase) for output, reference in pairs]
     return SentenceCounts.of_sentence_scores(matches, f"exact|case:{'lc' if scoring.lowercase else 'mixed'}")
@@ -126,8 +126,8 @@ def comet_scores(sources: Sequence[str], outputs: Sequence[str], references: Seq
         {"src": source, "mt": output, "ref": reference}
         for source, output, reference in zip(sources, outputs, references, strict=True)
     ]
-    found = _comet().predict(rows, batch_size=COMET_BATCH, gpus=int(torch.cuda.is_available()), progress_bar=False)
-    return [float(score) for score in found.scores]
+    predicted = _comet().predict(rows, batch_size=COMET_BATCH, gpus=int(torch.cuda.is_available()), progress_bar=False)
+    return [float(score) for score in predicted.scores]
 
 
 @lru_cache(maxsize=1)
@@ -140,7 +140,7 @@ def _comet() -> Any:
 
 
 def count_comet(texts: Texts, scoring: Scoring) -> SentenceCounts:
-    """Score each output by COMET (Rei et al. 2020); raises InputError without sources or the package."""
+    """Scores each output by COMET (Rei et al. 2020); raises InputError without sources or the package."""
     if texts.sources is None:
         raise InputError("comet needs the sources beside outputs and references")
     scores = comet_scores(texts.sources, texts.outputs, texts.references)
