@@ -63,7 +63,7 @@ class Apart:
     base: Path
     """The bundle that training starts from."""
     learned: frozenset[str]
-    """The bundle that training starts from."""
+    """Names of the parameters that are trained."""
 
     @staticmethod
     def of(config: AdaptersConfig, start: Path, model: nn.Module) -> "Apart":

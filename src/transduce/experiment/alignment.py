@@ -86,5 +86,5 @@ def _validation(splits: Splits, bundle: ModelBundle, pairs: Iterable[Pair]) -> I
     """Returns the validation data in a model's direction; the other pairs if it was not trained in it."""
     if not splits.directions:
         return splits.validation
-    own = splits.directions.get(Direction(bundle.config.source, bundle.config.target))
-    return pairs if own is None else own.validation
+    directed = splits.directions.get(Direction(bundle.config.source, bundle.config.target))
+    return pairs if directed is None else directed.validation

@@ -37,7 +37,7 @@ from transduce.text.tokenizer import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 MIN_PAIRS = 20
-SHORT = 400_000  # running words of which it is worth while to try how many subwords they yield
+SHORT = 400_000  # running words up to which the subwords that a text yields are counted
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def files_of(recipe: object, overrides: Changes = ()) -> Files | None:
     if isinstance(recipe, Files):
         return Files(recipe.paths, _joined(recipe.overrides, overrides))
     if isinstance(overrides, Mapping) and not isinstance(recipe, str | Path | Recipe | ExperimentConfig):
-        overrides = read_changes(overrides, TranslationConfig)  # once: they may hold pairs that can be read but once
+        overrides = read_changes(overrides, TranslationConfig)  # once: they may hold pairs that can be read only once
     recipe = pairs_setting(recipe)
     if isinstance(recipe, list | tuple):
         return Files(tuple(map(str, recipe)), overrides)
@@ -94,7 +94,7 @@ def from_words(
     is_recipe = first.endswith(".toml") or (first in recipes() and not Path(first).is_file())
     if is_recipe or (count == 1 and not Path(first).is_file() and not is_file_of_pairs(first)):
         here = {name: [str(Path(file).absolute()) for file in files] for name, files in held_out.items()}
-        return load_recipe(first, [*others, *_settings_of(here)])  # a run's folder too, or it tells what recipes exist
+        return load_recipe(first, [*others, *_settings_of(here)])  # a run's folder too, or its error lists recipes
     return Files(tuple(words[:count]), (*words[count:], *_settings_of(held_out)))
 
 
@@ -120,7 +120,7 @@ def recipe_for(
     tell: Callable[[str], None] = lambda line: None,
     machine: Callable[[], Machine] = lambda: measure_machine(torch.device("cpu")),
 ) -> Recipe[Any]:
-    """Choose settings for two line-aligned files, or one .tsv, .csv or .jsonl of pairs, that fit the data and the
+    """Chooses settings for two line-aligned files, or one .tsv, .csv or .jsonl of pairs, that fit the data and the
     machine.
 
     Args:
@@ -181,17 +181,17 @@ def _valid_model(wanted: dict[str, Any]) -> dict[str, Any]:
 
 def _languages(paths: Sequence[str]) -> tuple[str, str]:
     """Returns source and target language, from the names of the files or from a document."""
-    found = languages_of(paths)
-    if found == UNKNOWN and len(paths) == 1 and is_bilingual(paths[0]):
+    languages = languages_of(paths)
+    if languages == UNKNOWN and len(paths) == 1 and is_bilingual(paths[0]):
         return languages_in_file(paths[0]) or UNKNOWN
-    return found
+    return languages
 
 
 def _look_at(
     corpus: ParallelCorpus, languages: tuple[str, str], asked: Sequence[Step] | None, tell: Callable[[str], None]
 ) -> tuple[dict[str, Any], CorpusFacts, int | None]:
-    """Return settings that clean a corpus, unless `asked` has others, facts about the rest, and the subwords of a short
-    one."""
+    """Returns settings that clean a corpus, unless `asked` has others, facts about the rest, and the subwords of a
+    short one."""
     pairs, sample = sample_pairs(corpus)
     if not sample:
         raise DataError(f"{corpus.name}: no sentence pairs; the files are empty")

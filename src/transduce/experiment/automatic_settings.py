@@ -21,7 +21,7 @@ VALIDATIONS, PATIENCE = 12, 4
 HEADS, GROUPS = 8, 4
 FEW_PAIRS, SMALL_DIM = 10_000, 128
 MIN_PASSES = 3  # fewer leave a model unfinished, so that training may take longer than it should for them
-FEW_PASSES = 6  # in which little is learned by heart, so that dropout costs more than it saves
+FEW_PASSES = 6  # in which little is memorised, so that dropout costs more than it saves
 SUBWORDS_OF_A_CHARACTER = 2  # of a little text without spaces: half of them or fewer are single characters
 ADAPTING_PASSES, ADAPTING_RATE = 10, 0.1  # more of either, and a model forgets more than it learns
 
@@ -37,31 +37,30 @@ class Choice:
 
 
 def choose_cleaning(sample: Sequence[SentencePair], facts: CorpusFacts) -> Choice:
-    """Choose which pairs to leave out: those that most files contain and that are no translations."""
+    """Chooses which pairs to leave out: those that most files contain and that are no translations."""
     longest = max(40, 10 * round(0.3 * max(facts.source.usual_length, facts.target.usual_length)))
     length: Tables = {"kind": "length"}
-    steps, data, told = [length, {"kind": "identical"}], {}, ["a blank side", "equal sides"]
+    steps, data, criteria = [length, {"kind": "identical"}], {}, ["a blank side", "equal sides"]
     for side, scripts in (("source", facts.source.scripts), ("target", facts.target.scripts)):
         if scripts:
             steps.append({"kind": "script", "side": side, "scripts": list(scripts)})
-            told.append(f"a {side} not in {' or '.join(scripts)} script")
+            criteria.append(f"a {side} not in {' or '.join(scripts)} script")
     if facts.source.has_spaces and facts.target.has_spaces:
         length["max_words"] = longest
-        told.append(f"more than {longest} words")
+        criteria.append(f"more than {longest} words")
         if (ratio := _choose_ratio(sample)) is not None:
             steps.append({"kind": "ratio", "most": ratio})
-            told.append(f"{ratio:g} times the words on a side")
+            criteria.append(f"{ratio:g} times the words on a side")
     else:
         data["max_tokens"] = 2 * longest
-        told.append(f"more than {2 * longest} subwords")
+        criteria.append(f"more than {2 * longest} subwords")
     steps.append({"kind": "duplicates"})
-    return Choice(
-        {"data": {"cleaning": steps, **data}}, [f"cleaning: removed are duplicates and pairs with {', '.join(told)}"]
-    )
+    reason = f"cleaning: removed are duplicates and pairs with {', '.join(criteria)}"
+    return Choice({"data": {"cleaning": steps, **data}}, [reason])
 
 
 def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wanted: Mapping[str, Any]) -> Choice:
-    """Choose how to split, tokenize and learn a cleaned corpus.
+    """Chooses how to split, tokenize and learn a cleaned corpus.
 
     Args:
         kept: facts about it.
@@ -85,7 +84,7 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
 def choose_adaptation(
     kept: CorpusFacts, start: str, vocabulary: int, machine: Machine, wanted: Mapping[str, Any]
 ) -> Choice:
-    """Choose how to split a cleaned corpus and train a model of other text on it.
+    """Chooses how to split a cleaned corpus and train a model of other text on it.
 
     Args:
         kept: facts about the corpus.
@@ -97,8 +96,8 @@ def choose_adaptation(
     parts = _choose_parts(kept, wanted.get("data", {}))
     schedule = _choose_schedule(kept, machine, _measured(wanted["model"]), vocabulary, wanted)
     by_adapters = " by low-rank adapters" if _trains_adapters(wanted) else ""
-    told = f"model: that of {start} with its vocabulary of {vocabulary:,} tokens, adapted to this text{by_adapters}"
-    return Choice({**parts.tables, **schedule.tables}, [*parts.reasons, told, *schedule.reasons])
+    model = f"model: that of {start} with its vocabulary of {vocabulary:,} tokens, adapted to this text{by_adapters}"
+    return Choice({**parts.tables, **schedule.tables}, [*parts.reasons, model, *schedule.reasons])
 
 
 def _choose_ratio(sample: Sequence[SentencePair]) -> float | None:
@@ -139,16 +138,16 @@ def _choose_tokenizer(
     most = 10_000 if machine.kind == "cpu" else 32_000
     size = min(100 * round(80 * (kept.words / KNOWN_WORDS) ** exponent), most)
     if most_subwords is not None and size > 0.8 * most_subwords:
-        told = [f"vocabulary: all subwords that {kept.words:,} running words yield, fewer than {size:,}"]
+        reasons = [f"vocabulary: all subwords that {kept.words:,} running words yield, fewer than {size:,}"]
         if has_spaces == {True} or shared_is_asked:
-            return Choice({"tokenizer": table}, told)
+            return Choice({"tokenizer": table}, reasons)
         sides: dict[str, Any] = {}
         for name, side in (("source", kept.source), ("target", kept.target)):
             sides[name] = {"kind": "bpe"}
             if not side.has_spaces:  # all merges would join whole clauses, which no other sentence has
                 sides[name]["max_size"] = FIRST + SUBWORDS_OF_A_CHARACTER * side.characters
-                told.append(f"{name} vocabulary: at most {sides[name]['max_size']:,} subwords: it has no spaces")
-        return Choice({"tokenizer": {**table, "shared": False, **sides}}, told)
+                reasons.append(f"{name} vocabulary: at most {sides[name]['max_size']:,} subwords: it has no spaces")
+        return Choice({"tokenizer": {**table, "shared": False, **sides}}, reasons)
     each = "" if shared else " a side"
     return Choice(
         {"tokenizer": {**table, "max_size": size}},
@@ -196,7 +195,7 @@ def _choose_model(
 
 
 def choose_width(wanted: Mapping[str, Any], dim: int = 512, most_heads: int = HEADS) -> Tables:
-    """Choose the width of a Transformer near `dim`, heads that divide it, and positions that fit heads of their
+    """Chooses the width of a Transformer near `dim`, heads that divide it, and positions that fit heads of their
     size."""
     named = {name: wanted.get(name) for name in ("dim", "heads", "key_dim")}
     asked = {name: value for name, value in named.items() if isinstance(value, int) and value > 0}
@@ -214,7 +213,7 @@ def _choose_schedule(
     kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int, wanted: Mapping[str, Any]
 ) -> Choice:
     training, asked_schedule = wanted.get("training", {}), wanted.get("optimizer", {}).get("schedule", {})
-    asked_schedule = asked_schedule if isinstance(asked_schedule, dict) else {}  # a name says nothing of itself
+    asked_schedule = asked_schedule if isinstance(asked_schedule, dict) else {}  # a name alone has no settings
     tokens = _tokens(kept)
     passes = 12 * (KNOWN_TOKENS / tokens) ** (0.75 if tokens < KNOWN_TOKENS else 0.15)
     affordable = _affordable(kept, machine, model, vocabulary)
@@ -253,7 +252,7 @@ def _choose_schedule(
         rate *= ADAPTING_RATE
     span = min(asked_schedule.get("updates", updates), updates)
     optimizer: Tables = {"schedule": {"kind": "linear", "warmup": min(max(round(0.25 * span), 1), 4000)}}
-    if asked_schedule.get("kind") != "noam":  # which makes the rate itself
+    if asked_schedule.get("kind") != "noam":  # which sets the rate itself
         optimizer["learning_rate"] = float(f"{rate:.2g}")
     passes = updates * batch / tokens
     tables: Tables = {
@@ -304,8 +303,8 @@ def _choose_validation(updates: int, wanted: Mapping[str, Any]) -> Choice:
     else:
         table.setdefault("every_updates", max(updates // VALIDATIONS, 10))
         every = f"{table['every_updates']:,} updates"
-    told = f"validation: every {every}; training stops after {table['patience']} without improvement"
-    return Choice({"validation": table}, [f"{told}; the best model is kept"])
+    reason = f"validation: every {every}; training stops after {table['patience']} without improvement"
+    return Choice({"validation": table}, [f"{reason}; the best model is kept"])
 
 
 def _choose_batch(tokens: float, machine: Machine, min_updates: int) -> int:

@@ -34,7 +34,7 @@ class Average:
 
 
 def average(run: Path, last: int | None = None, best: int | None = None, out: Path | None = None) -> Average:
-    """Average the weights of a run's last or best checkpoints into a model of its own, and validate it.
+    """Averages the weights of a run's last or best checkpoints into a model of its own, and validates it.
 
     Args:
         run: a run's folder.
@@ -68,11 +68,11 @@ def _choose_checkpoints(run: Path, last: int | None, best: int | None) -> list[P
     whole = whole_checkpoints(run)
     if not whole:
         raise InputError(f"{run} has no checkpoints to average; expected the folder of a run")
-    found = whole[-last:] if last else best_checkpoints(run, best) if best else whole
-    if len(found) < (last or best or 1):
+    chosen = whole[-last:] if last else best_checkpoints(run, best) if best else whole
+    if len(chosen) < (last or best or 1):
         kind = "last" if last else "best"
         raise InputError(
-            f"{run} has only {len(found)} of the {last or best} {kind} checkpoints; how many a run keeps is set by "
+            f"{run} has only {len(chosen)} of the {last or best} {kind} checkpoints; how many a run keeps is set by "
             f"checkpoint.keep_{kind}"
         )
-    return sorted(found)
+    return sorted(chosen)

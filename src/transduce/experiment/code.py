@@ -41,39 +41,39 @@ def find_code(config: ExperimentConfig, observers: Sequence[Any] = ()) -> list[N
 
     Raises ConfigError for a name without code, or code that does not fit.
     """
-    found = []
-    for setting, registry, name in [*_names(config), *(("observers", OBSERVERS, name_of(one)) for one in observers)]:
+    named = []
+    for setting, registry, name in [*_names(config), *(("observers", OBSERVERS, name_of(each)) for each in observers)]:
         try:
             registry.find(name)
             code = code_of(registry.object_of(name))
         except InputError as error:
             raise ConfigError(f"{setting}: {error}") from None
         if not code.is_ours:
-            found.append(
+            named.append(
                 NamedCode(setting=setting, name=name, object=code.object, version=code.version, source=code.source)
             )
-    return found
+    return named
 
 
-def record_code(run: Path, found: Sequence[NamedCode]) -> None:
+def record_code(run: Path, named: Sequence[NamedCode]) -> None:
     """Writes the code into the run's folder; no file if there is none."""
-    if found:
-        write_text(run / FILE, msgspec.json.format(msgspec.json.encode(found)).decode())
+    if named:
+        write_text(run / FILE, msgspec.json.format(msgspec.json.encode(named)).decode())
     else:
         (run / FILE).unlink(missing_ok=True)
 
 
-def tell_of_other_code(run: Path, found: Sequence[NamedCode], tell: Callable[[str], None]) -> None:
-    """Report names whose code has changed since the run began."""
+def tell_of_other_code(run: Path, named: Sequence[NamedCode], tell: Callable[[str], None]) -> None:
+    """Reports names whose code has changed since the run began."""
     path = run / FILE
     known = read_json(path, list[NamedCode], "remove it to resume without this check") if path.exists() else []
-    before = {(each.setting, each.name): each for each in known}
-    for each in found:
-        old = before.get((each.setting, each.name), each)
+    recorded = {(each.setting, each.name): each for each in known}
+    for each in named:
+        old = recorded.get((each.setting, each.name), each)
         changes = [
-            f"{what} was {ours or 'none'}, now it is {theirs or 'none'}"
-            for what, ours, theirs in (("it", old.object, each.object), ("its version", old.version, each.version))
-            if ours != theirs
+            f"{subject} was {before or 'none'}, now it is {now or 'none'}"
+            for subject, before, now in (("it", old.object, each.object), ("its version", old.version, each.version))
+            if before != now
         ]
         if old.source != each.source:
             changes.append("its source has changed")
@@ -82,7 +82,7 @@ def tell_of_other_code(run: Path, found: Sequence[NamedCode], tell: Callable[[st
 
 
 def _names(config: ExperimentConfig) -> Iterator[tuple[str, Registry[Any], str]]:
-    """Yields the settings that name code, with the registry and the name."""
+    """Yields each setting that names code, with the registry and the name."""
     if isinstance(config.optimizer.schedule, str):
         yield "optimizer.schedule", SCHEDULES, config.optimizer.schedule
     if config.training.objective is not None:

@@ -46,21 +46,21 @@ def complete(tree: dict[str, Any], type_: type[ExperimentConfig], folder: Path) 
 
 def _settings_of(bundle: BundleConfig, tree: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the tables that a bundle completes."""
-    found: dict[str, Any] = {}
+    tables: dict[str, Any] = {}
     model, known = tree.get("model", {}), to_tree(bundle)["model"]
     if isinstance(model, Mapping) and model.get("kind", known["kind"]) == known["kind"]:
-        found["model"] = known | dict(model)
+        tables["model"] = known | dict(model)
     tokenizer = tree.get("tokenizer", {})
     pieces = to_tree(bundle.tokenizer)
-    if _sets_only_dropout(tokenizer, pieces) and not bundle.tokenizer.names_files:  # whose places it does not know
+    if _sets_only_dropout(tokenizer, pieces) and not bundle.tokenizer.names_files:  # whose paths it does not know
         sides = {side: pieces[side] | tokenizer.get(side, {}) for side in SIDES if side in pieces}
-        found["tokenizer"] = pieces | dict(tokenizer) | sides
+        tables["tokenizer"] = pieces | dict(tokenizer) | sides
     if bundle.languages is None and isinstance(data := tree.get("data", {}), Mapping) and "directions" not in data:
         languages = {"language": bundle.source}
         if bundle.task == "translation":
             languages = {"source": bundle.source, "target": bundle.target}
-        found["data"] = languages | dict(data)
-    return found
+        tables["data"] = languages | dict(data)
+    return tables
 
 
 def _sets_only_dropout(tokenizer: Any, known: Mapping[str, Any]) -> TypeGuard[Mapping[str, Any]]:

@@ -53,10 +53,10 @@ class Measured:
     list_size: float
     """Mean number of target tokens in a sentence's list."""
 
-    def describe(self, what: str, vocabulary: int) -> str:
-        """Describes lists of this vocabulary's tokens for the pairs of a text, called so."""
+    def describe(self, text: str, vocabulary: int) -> str:
+        """Describes lists of this vocabulary's tokens for the pairs of a text of this name."""
         return (
-            f"{what}, {self.pairs:,} pairs: a sentence's list has {self.list_size:,.0f} of {vocabulary:,} tokens, "
+            f"{text}, {self.pairs:,} pairs: a sentence's list has {self.list_size:,.0f} of {vocabulary:,} tokens, "
             f"and holds {100 * self.covered:.2f} % of those of its translation"
         )
 
@@ -100,7 +100,7 @@ def learn_shortlist(
     settings: ShortlistSettings | None = None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> LearnedShortlist:
-    """Learns which target tokens each source token is translated to, and write the list where translators find it.
+    """Learns which target tokens each source token is translated to, and writes the list where translators read it.
 
     Args:
         model: the folder of a model or a run.
@@ -174,10 +174,10 @@ def _measure(shortlist: Shortlist, stores: Sequence[TokenStore], tokenizers: Tok
     pairs = PairSample.spread(stores, MEASURED)
     listed, tokens, size = 0, 0, 0
     for store, chosen in zip(pairs.stores, pairs.chosen, strict=True):
-        for places in np.split(chosen, range(AT_ONCE, len(chosen), AT_ONCE)):
+        for block in np.split(chosen, range(AT_ONCE, len(chosen), AT_ONCE)):
             ends = tokenizers.source.eos, tokenizers.target.eos
-            source, source_is_real = pad([store.source[place] for place in places], tokenizers.source.pad, ends[0])
-            target, is_real = pad([store.target[place] for place in places], tokenizers.target.pad, ends[1])
+            source, source_is_real = pad([store.source[i] for i in block], tokenizers.source.pad, ends[0])
+            target, is_real = pad([store.target[i] for i in block], tokenizers.target.pad, ends[1])
             allowed = shortlist.allowed(source, source_is_real)
             listed += int((allowed.gather(1, target) & is_real).sum())
             tokens += int(is_real.sum())

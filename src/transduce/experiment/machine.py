@@ -47,7 +47,7 @@ def operations_of_a_token(model: TransformerConfig, vocabulary: int, source_toke
 
 
 def measure_machine(device: torch.device, processes: int = 1) -> Machine:
-    """Trains a small model on random tokens in a few bouts; the fastest step counts, whatever else the machine does.
+    """Trains a small model on random tokens in a few bouts; the fastest step counts, since other work slows some.
 
     The result is multiplied by the number of processes, each of which has its own cores or GPU.
     """
@@ -70,7 +70,7 @@ def measure_machine(device: torch.device, processes: int = 1) -> Machine:
             working.model.zero_grad()
             return time.perf_counter() - began
 
-        step()  # pays for what is made once
+        step()  # includes setup, which is not timed
         times: list[float] = []
         for bout in range(BOUTS):
             time.sleep(PAUSE if bout else 0.0)

@@ -111,7 +111,7 @@ def train(
     tell: Callable[[str], None] | None = None,
     device: str = "auto",
 ) -> RunResult:
-    """Trains a model as a recipe says, and keep the best in `out/model`.
+    """Trains a model as a recipe says, and keeps the best in `out/model`.
 
     Args:
         recipe: a recipe, its name, its file or a run's folder, or settings (whose paths start from the working folder);
@@ -135,17 +135,17 @@ def train(
     run = Path(out or meant.default_run)
     start: Start = "resume" if resume else "overwrite" if overwrite else "new"
     tell = tell or (_print_line if progress else _say_nothing)
-    place = local_device(device)
+    training_device = local_device(device)
     with (
-        join_processes(place) as processes,
+        join_processes(training_device) as processes,
         _alone_in(run) if processes.is_first else nullcontext(),
         closing(console_observer()) if progress and processes.is_first else nullcontext() as bar,
     ):
         tell = tell if processes.is_first else _say_nothing
         if isinstance(meant, Files):
             files = meant
-            meant = processes.broadcast(lambda: _choose(files, run, start, place, processes, tell))
-        return _train(meant, run, start, processes, observers, bar, tell, place)
+            meant = processes.broadcast(lambda: _choose(files, run, start, training_device, processes, tell))
+        return _train(meant, run, start, processes, observers, bar, tell, training_device)
 
 
 def _choose(
@@ -230,8 +230,8 @@ def _train(
         JsonLog.cut_after(run / "log.jsonl", trainer.position.update)
         board = tensorboard(run / "tensorboard", trainer.position.update)
         watched = WatchedRun(run, flatten(to_tree(recorded)), trainer.position.update)
-        own = [OBSERVERS.find(one)(watched) for one in (*config.training.observers, *observers)]
-        trainer.observers = [JsonLog(run / "log.jsonl"), board, StartLines(tell), *([bar] if bar else []), *own]
+        named = [OBSERVERS.find(observer)(watched) for observer in (*config.training.observers, *observers)]
+        trainer.observers = [JsonLog(run / "log.jsonl"), board, StartLines(tell), *([bar] if bar else []), *named]
     try:
         trainer.run()
         announce_phase(trainer.observers, FINAL_TEST)
@@ -297,7 +297,7 @@ def _finish(run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | 
     parts = None if test is None else test.pop(PARTS, None)
     plot_training_curves(run / "log.jsonl", run / "curves.png")
     license = read_settings(run / SETTINGS_FILE).license
-    told = {
+    facts = {
         "test": test,
         PARTS: parts,
         "samples": last_samples(run / "log.jsonl"),
@@ -305,7 +305,7 @@ def _finish(run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | 
         "finished": date.today().isoformat(),
         LICENSE: license,
     }
-    best = best.with_history(**{name: value for name, value in told.items() if value})
+    best = best.with_history(**{name: value for name, value in facts.items() if value})
     if apart is None:
         best.save(model, experiment.examples)
     else:
@@ -327,7 +327,7 @@ def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
 
 @contextmanager
 def _alone_in(run: Path) -> Iterator[None]:
-    """Lock a folder against other trainings; if nothing is written there, it is left as it was."""
+    """Locks a folder against other trainings; if nothing is written there, it is left as it was."""
     if not run.exists():
         check_absent(run, "choose another folder (out)")
     new = [folder for folder in (run, *run.parents) if not folder.exists()]
@@ -353,7 +353,7 @@ def _is_taken(run: Path) -> bool:
     """Returns True if a folder holds a run that has learned something, or anything that is not a run."""
     if not run.exists() or all(path.name.startswith(".") for path in run.iterdir()):  # nothing, or just begun
         return False
-    # Where settings or data did not fit, both may be others now.
+    # after settings or data that did not fit, both may differ now
     return not (run / SETTINGS_FILE).exists() or _has_learned(run)
 
 

@@ -60,16 +60,16 @@ class Combination:
 
     def mean(self, figure: str) -> float | None:
         """Returns the mean of `perplexity` or `score` over the seeds that did not diverge; None if all did."""
-        found = self._found(figure)
-        return statistics.mean(found) if found else None
+        values = self._values(figure)
+        return statistics.mean(values) if values else None
 
     def spread(self, figure: str) -> float | None:
         """Returns the standard deviation over seeds; None for fewer than two."""
-        found = self._found(figure)
-        return statistics.stdev(found) if len(found) > 1 else None
+        values = self._values(figure)
+        return statistics.stdev(values) if len(values) > 1 else None
 
-    def _found(self, figure: str) -> list[float]:
-        return [value for one in self.trained if (value := getattr(one, figure)) is not None]
+    def _values(self, figure: str) -> list[float]:
+        return [value for training in self.trained if (value := getattr(training, figure)) is not None]
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,9 @@ class Sweep:
         """Returns the output of `transduce sweep --json`."""
         facts: dict[str, Any] = msgspec.to_builtins(self, enc_hook=str)
         del facts["pairs"]
-        for cell, found in zip(self.cells, facts["cells"], strict=True):
+        for cell, cell_facts in zip(self.cells, facts["cells"], strict=True):
             for figure in ("perplexity", "score"):
-                found[figure] = {"mean": cell.mean(figure), "standard_deviation": cell.spread(figure)}
+                cell_facts[figure] = {"mean": cell.mean(figure), "standard_deviation": cell.spread(figure)}
         return facts
 
 
@@ -123,7 +123,7 @@ def sweep(
     tell: Callable[[str], None] = lambda line: None,
     device: str = "auto",
 ) -> Sweep:
-    """Trains every combination of the values with every seed, and compare the models on the test set.
+    """Trains every combination of the values with every seed, and compares the models on the test set.
 
     Finished trainings are not repeated; stopped ones are resumed.
 
@@ -173,25 +173,25 @@ def sweep(
     counts: list[SentenceCounts | None] = []
     number, count = 0, len(combinations) * len(seeds)
     for settings, row, data in zip(combinations, trainings, tested, strict=True):
-        found: list[SentenceCounts | None] = []
+        of_seeds: list[SentenceCounts | None] = []
         trained.append([])
-        for seed, one in zip(seeds, row, strict=True):
+        for seed, training in zip(seeds, row, strict=True):
             number += 1
             tell(f"training {number} of {count}: {', '.join([*_assignments(settings), f'seed={seed}'])}")
             name_of_run = ",".join(_assignments(settings)).replace("/", "_").replace(" ", "") or "recipe"
             run = folder / name_of_run / f"seed-{seed}"
             try:
-                result = train(one, run, resume=True, observers=observers(), tell=tell, device=device)
+                result = train(training, run, resume=True, observers=observers(), tell=tell, device=device)
             except FloatingPointError as error:
                 tell(str(error))
                 trained[-1].append(TrainedRun(run, seed, None, None))
-                found.append(None)
+                of_seeds.append(None)
                 continue
             scores = task.score(ModelBundle.load(run, find_device(device)), data, [name], scoring)
             counted = next(iter(scores.counts.values()))
-            found.append(counted)
+            of_seeds.append(counted)
             trained[-1].append(TrainedRun(run, seed, result.validation.get("perplexity"), counted.score))
-        finished = [of_seed for of_seed in found if of_seed is not None]
+        finished = [counted for counted in of_seeds if counted is not None]
         counts.append(SentenceCounts.summed(finished) if len(finished) == len(seeds) else None)
     signature = next((of_cell.signature for of_cell in counts if of_cell is not None), "")
     whole = [(number, of_cell) for number, of_cell in enumerate(counts) if of_cell is not None]
@@ -226,7 +226,7 @@ def _keep(chosen: Recipe[Any], path: Path, tell: Callable[[str], None]) -> None:
 
 
 def split_values(text: str) -> list[str]:
-    """Split values at commas, except those inside brackets, braces or quotation marks."""
+    """Splits values at commas, except those inside brackets, braces or quotation marks."""
     values, depth, quote = [""], 0, ""
     for character in text:
         if quote:
