@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 def average_weights(models: Iterable[dict[str, Tensor]]) -> dict[str, Tensor]:
-    """Average several weights of one model, tensor by tensor, in float64; the result is float32.
+    """Averages several weights of one model, tensor by tensor, in float64; the result is float32.
 
     Vaswani et al. 2017 (section 6.1) average the last 5 checkpoints of a base model, the last 20 of a big one.
     """

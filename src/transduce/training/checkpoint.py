@@ -103,7 +103,7 @@ class Checkpoints:
         self._write_bundle = write_bundle
 
     def save(self, position: Position, tensors: dict[str, Tensor], cost: float | None) -> None:
-        """Writes a checkpoint, name it the best if its validation's cost is least, and remove those not to be kept."""
+        """Writes a checkpoint, names it best if its validation's cost is least, and removes those not to be kept."""
         with new_folder(self._folder / _name(position.update)) as new:
             self._write_bundle(new / BUNDLE)
             save_tensors(tensors, new / OPTIMIZER)
@@ -130,7 +130,7 @@ class Checkpoints:
         return read_progress(checkpoint).position, weights, tensors
 
     def tidy(self, position: Position) -> None:
-        """Finishes after a killed run: name its best checkpoint, remove half-written ones."""
+        """Finishes after a killed run: names its best checkpoint, removes half-written ones."""
         self._name_best(position)
         for path in self._folder.iterdir():
             if re.fullmatch(r"\.\d+-\w+(\.old)?", path.name):
@@ -176,7 +176,7 @@ def whole_checkpoints(run: Path) -> list[Path]:
 
 def best_checkpoints(run: Path, count: int) -> list[Path]:
     """Returns a run's checkpoints of best validation, best first; of equal ones the older."""
-    return [path for path, _ in sorted(_validated(run), key=lambda found: found[1])[:count]]
+    return [path for path, _ in sorted(_validated(run), key=lambda checkpoint: checkpoint[1])[:count]]
 
 
 def check_checkpoint(checkpoint: Path) -> None:
@@ -264,11 +264,11 @@ def _folders(run: Path) -> list[Path]:
 
 def _with_progress(run: Path) -> list[tuple[Path, Progress]]:
     """Returns the checkpoints with readable progress, oldest first."""
-    found = []
+    checkpoints = []
     for path in complete_checkpoints(run):
         with suppress(CheckpointError):
-            found.append((path, read_progress(path)))
-    return found
+            checkpoints.append((path, read_progress(path)))
+    return checkpoints
 
 
 def _validated(run: Path) -> list[tuple[Path, float]]:

@@ -21,8 +21,8 @@ from transduce.training.launch import ENDED
 from transduce.training.memory import naming_shortage
 
 T = TypeVar("T")
-EXCHANGE = timedelta(minutes=30)  # in which all come to an exchange of numbers, as each has about as much to do
-PATIENCE = timedelta(hours=2)  # in which the others wait while the first process reads data or validates
+EXCHANGE = timedelta(minutes=30)  # within which all reach an exchange of numbers, since their work is about equal
+PATIENCE = timedelta(hours=2)  # within which the others wait while the first process reads data or validates
 BEYOND_MEMORY = (
     "out of memory during communication between processes; use fewer processes per machine, or a smaller model"
 )
@@ -95,7 +95,7 @@ class Processes:
 
     @contextmanager
     def first_process_first(self) -> Iterator[None]:
-        """Run the block in the first process, then in the others, which find in the cache what it built."""
+        """Runs the block in the first process, then in the others, which read what it cached."""
         if self.count > 1 and not self.is_first:
             with _naming_failure():
                 distributed.barrier(group=self.waiting())

@@ -90,7 +90,7 @@ def seconds_per_update(working: WorkingCopy, objective: Objective, epoch: Epoch[
     """
     last = len(epoch.batches) - 1
     sample = [parts(epoch.batches[i]) for i in np.linspace(0, last, min(SAMPLE, last + 1), dtype=int)]
-    tokens_of_an_update = fmean(sum(epoch.tokens(part) for part in own) for own in sample)
+    tokens_of_an_update = fmean(sum(epoch.tokens(part) for part in of_batch) for of_batch in sample)
     device = next(working.masters.parameters()).device
     measured = []
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
@@ -100,10 +100,10 @@ def seconds_per_update(working: WorkingCopy, objective: Objective, epoch: Epoch[
             measured.append((seconds, epoch.tokens(part)))
             if sum(seconds for seconds, _ in measured[1:]) > ENOUGH:
                 break
-    timed = measured[1:] or measured  # the first part pays for what is made once
+    timed = measured[1:] or measured  # the first part includes setup
     if not timed:  # batches smaller than the number of processes
         return 0.0
-    return tokens_of_an_update * median(seconds / tokens for seconds, tokens in timed)  # one may be a bad moment
+    return tokens_of_an_update * median(seconds / tokens for seconds, tokens in timed)  # a single part may be disturbed
 
 
 def _time(working: WorkingCopy, objective: Objective, batch: OnDevice) -> float:

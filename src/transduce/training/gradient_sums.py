@@ -40,8 +40,8 @@ class GradientSums:
             total = torch.cat(pieces)
             distributed.all_reduce(total)
         else:
-            # Slots of which others may still read the last sums are left alone: when they are written again, all
-            # have passed a barrier of the other ones.
+            # Slots whose last sums others may still read are left alone: when they are written again, all have
+            # passed a barrier of the other slots.
             slots = self._slots[self._turn][:, : sum(len(piece) for piece in pieces)]
             self._turn = 1 - self._turn
             torch.cat(pieces, out=slots[self._rank])
@@ -50,7 +50,7 @@ class GradientSums:
             piece.copy_(part)
 
     def _add_up_slots(self, slots: Tensor) -> Tensor:
-        """Sum a part of the numbers in each process, in the order of ranks; the sums are in the first slot."""
+        """Sums a part of the numbers in each process, in the order of ranks; the sums are in the first slot."""
         distributed.barrier()
         first, *others = slots.tensor_split(self._count, 1)[self._rank]
         for other in others:
@@ -77,7 +77,7 @@ def _pieces(tensors: Sequence[Tensor]) -> Iterator[list[Tensor]]:
 
 
 def _map_slots(rank: int, count: int, size: int) -> Tensor | None:
-    """Map shared memory for two sets of `size` numbers of each process; None if the machine has too little."""
+    """Maps shared memory for two sets of `size` numbers of each process; None if the machine has too little."""
     name: list[str | None] = [None]
     if rank == 0 and MEMORY.is_dir():
         name = [_make_file(4 * 2 * count * size)]

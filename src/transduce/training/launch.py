@@ -24,7 +24,7 @@ AS_ASKED = (0, 130)
 
 @contextmanager
 def beside(command: Sequence[str], count: int, give_up: Callable[[str], object]) -> Iterator[None]:
-    """Run the command as processes 1 to count - 1 of a run, of which this process becomes the first; nothing where
+    """Runs the command as processes 1 to count - 1 of a run, of which this process becomes the first; nothing if
     this is already one of them.
 
     All react to Ctrl-C and SIGTERM together. The others' output is shown only if one of them ends alone; then all end.
@@ -43,19 +43,19 @@ def beside(command: Sequence[str], count: int, give_up: Callable[[str], object])
             yield
         return
     sizes = {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
-    places = {**sizes, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
+    variables = {**sizes, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
     with tempfile.TemporaryFile() as said:
         others = [
             subprocess.Popen(
                 command,
-                env={**os.environ, **places, "RANK": str(rank), "LOCAL_RANK": str(rank), STARTER: str(os.getpid())},
+                env={**os.environ, **variables, "RANK": str(rank), "LOCAL_RANK": str(rank), STARTER: str(os.getpid())},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=said,
             )
             for rank in range(1, count)
         ]
-        os.environ.update(places, RANK="0", LOCAL_RANK="0")
+        os.environ.update(variables, RANK="0", LOCAL_RANK="0")
 
         def end_all(line: str) -> None:
             for other in others:
@@ -76,13 +76,13 @@ def beside(command: Sequence[str], count: int, give_up: Callable[[str], object])
             raise
         finally:
             _wait(others)
-            for name in (*places, "RANK", "LOCAL_RANK"):
+            for name in (*variables, "RANK", "LOCAL_RANK"):
                 del os.environ[name]
 
 
 @contextmanager
 def _watch(has_ended: Callable[[], bool], give_up: Callable[[str], object]) -> Iterator[None]:
-    """Call `give_up` if another process has ended and the block has not, some time later."""
+    """Calls `give_up` if another process has ended and the block has not, some time later."""
     is_over = threading.Event()
 
     def look() -> None:

@@ -43,7 +43,7 @@ class MemoryCheck:
     processes: Processes
 
     def run(self, data: PlannedData[OnDevice], accumulate: int, of_first: Sequence[MemoryTrial] = ()) -> None:
-        """Work through the parts of batches that need most, exchange gradients, and try what only the first process
+        """Works through the parts of batches that need most, exchanges gradients, and tries what only the first process
         does between updates.
 
         Raises ConfigError, in all processes, if memory does not suffice in one of them.
@@ -61,10 +61,11 @@ class MemoryCheck:
                 step = self._step([optimizer for optimizer in self.optimizers if optimizer not in begun])
                 self._try([step], device)
                 for _ in range(ROUNDS):
-                    self._forget_gradients()  # as an update does: the next one finds its memory in pieces
+                    self._forget_gradients()  # as an update does: the next update's memory is fragmented
                     self._try([*update * turns, step], device)
                 self._forget_gradients()
-                self._try([one if self.processes.is_first else replace(one, take=_wait) for one in of_first], device)
+                is_first = self.processes.is_first
+                self._try([trial if is_first else replace(trial, take=_wait) for trial in of_first], device)
         finally:
             self._forget_gradients()
             for optimizer in self.optimizers:
@@ -112,7 +113,7 @@ class MemoryCheck:
         batch = epoch.make(share).to(device)
 
         def take() -> None:
-            if not has_several:  # there are no gradients yet when one is worked through
+            if not has_several:  # there are no gradients yet when a batch's only part is worked through
                 self._forget_gradients()
             self._learn(batch)
 
@@ -125,8 +126,8 @@ class MemoryCheck:
                     return f"{usual}: training.accumulate={accumulate * divisor} fits"
             return f"{usual}, or {SMALLER_MODEL}"
 
-        what, usual = epoch.too_large(share)
-        return MemoryTrial(what, remedy, take)
+        step, usual = epoch.too_large(share)
+        return MemoryTrial(step, remedy, take)
 
     def _learn(self, batch: OnDevice, times: int = 1) -> None:
         for _ in range(times):

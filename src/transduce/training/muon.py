@@ -61,11 +61,9 @@ def orthogonalize(matrices: Float[Tensor, "matrices rows columns"]) -> Float[Ten
     """Returns each matrix with its singular values moved to between about 0.7 and 1.2, by Newton-Schulz steps."""
     linear, cubic, quintic = COEFFICIENTS
     is_tall = matrices.shape[1] > matrices.shape[2]
-    found = matrices.mT if is_tall else matrices
-    found = found / found.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
-    for _ in range(STEPS):
-        squares = found @ found.mT
-        found = torch.baddbmm(
-            found, torch.baddbmm(squares, squares, squares, beta=cubic, alpha=quintic), found, beta=linear
-        )
-    return found.mT if is_tall else found
+    x = matrices.mT if is_tall else matrices
+    x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)  # singular values of at most 1
+    for _ in range(STEPS):  # x <- a x + (b x x^T + c (x x^T)^2) x, with a, b, c = COEFFICIENTS
+        squares = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(squares, squares, squares, beta=cubic, alpha=quintic), x, beta=linear)
+    return x.mT if is_tall else x

@@ -59,13 +59,13 @@ class Observer(Protocol):
     """Receives every report and validation of a run."""
 
     def report(self, report: Report) -> None:
-        """Receive a report on training."""
+        """Receives a report on training."""
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """Receive the scores of a validation."""
+        """Receives the scores of a validation."""
 
     def close(self) -> None:
-        """Finishes at the end of the run, for whatever reason."""
+        """Finishes when the run ends, for any reason."""
 
 
 @runtime_checkable
@@ -73,7 +73,7 @@ class StartObserver(Protocol):
     """An observer that also receives an estimate of the run's duration before the first update."""
 
     def started(self, estimate: Estimate) -> None:
-        """Receive the estimate when training begins or resumes."""
+        """Receives the estimate when training begins or resumes."""
 
 
 @runtime_checkable
@@ -81,7 +81,7 @@ class SampleObserver(Protocol):
     """An observer that also receives outputs for a few sentences after each validation."""
 
     def sampled(self, update: int, samples: Sequence[Sample]) -> None:
-        """Receive outputs for the same sentences each time."""
+        """Receives outputs for the same sentences each time."""
 
 
 @runtime_checkable
@@ -89,7 +89,7 @@ class UpdateObserver(Protocol):
     """An observer that also receives every single update, while a GPU may still be computing it."""
 
     def updated(self, update: int) -> None:
-        """Receive the number of updates made."""
+        """Receives the number of updates made."""
 
 
 @runtime_checkable
@@ -97,11 +97,11 @@ class PhaseObserver(Protocol):
     """An observer that also receives the phases of the run."""
 
     def phase(self, name: str) -> None:
-        """Receive the phase that begins: "checking memory", "training", "validating", "final test"."""
+        """Receives the phase that begins: "checking memory", "training", "validating", "final test"."""
 
 
 def announce_phase(observers: Sequence[Observer], name: str) -> None:
-    """Announce the phase that begins to the observers that receive phases."""
+    """Announces the phase that begins to the observers that receive phases."""
     for observer in observers:
         if isinstance(observer, PhaseObserver):
             observer.phase(name)
@@ -169,14 +169,14 @@ class StartLines:
         self._updates, self._seconds = 0, 0.0
 
     def started(self, estimate: Estimate) -> None:
-        """Report the estimate, and advice if it is long."""
+        """Reports the estimate, and advice if it is long."""
         self._estimate, self._updates, self._seconds = estimate, estimate.update, 0.0
         self._tell(estimate.describe())
         if estimate.advice is not None:
             self._tell(estimate.advice)
 
     def report(self, report: Report) -> None:
-        """Report once if updates have taken at least twice or at most half the estimated time for a while."""
+        """Reports once if updates have taken at least twice or at most half the estimated time for a while."""
         if self._estimate is None:
             return
         made = report.update - self._updates
@@ -190,7 +190,7 @@ class StartLines:
         """Ignores validations."""
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Does nothing."""
 
 
 class Lines:
@@ -213,7 +213,7 @@ class Lines:
         print(describe_validation(update, scores, is_best), file=self._stream, flush=True)
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Does nothing."""
 
 
 def _describe(report: Report) -> str:
@@ -231,7 +231,7 @@ def describe_perplexity(report: Report) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Format seconds as hours, minutes and seconds."""
+    """Formats seconds as hours, minutes and seconds."""
     return str(timedelta(seconds=round(seconds)))
 
 

@@ -89,7 +89,7 @@ def build_optimizers(
     for parameter in _frozen(config, model):
         parameter.requires_grad_(False)
     shares = _shares(config, model)
-    matrices = [one for one in inner_matrices(model) if one.requires_grad] if config.kind == "muon" else []
+    matrices = [matrix for matrix in inner_matrices(model) if matrix.requires_grad] if config.kind == "muon" else []
     chosen = {id(matrix) for matrix in matrices}
     kind = torch.optim.Adam if config.kind == "adam" else torch.optim.AdamW
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
@@ -122,7 +122,7 @@ def learned_parameters(model: nn.Module) -> list[nn.Parameter]:
 
 
 def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
-    """Set the learning rate of an optimiser's next step; lower layers get their share of it."""
+    """Sets the learning rate of an optimiser's next step; lower layers get their share of it."""
     for group in optimizer.param_groups:
         group["lr"] = rate * group.get("share", 1.0)
 
@@ -137,15 +137,15 @@ def check_parts(config: OptimizerConfig, model: nn.Module) -> None:
 
 def _frozen(config: OptimizerConfig, model: nn.Module) -> list[nn.Parameter]:
     """Returns the parameters that keep their values."""
-    found = [one for part in config.frozen for one in parameters_of(model, part, "optimizer.frozen")]
+    frozen = [parameter for part in config.frozen for parameter in parameters_of(model, part, "optimizer.frozen")]
     if not config.frozen_layers:
-        return found
+        return frozen
     for name, blocks in _stacks(model, "frozen_layers").items():
         layers = len(blocks) - 1
         if config.frozen_layers > layers:
             raise ConfigError(f"optimizer.frozen_layers = {config.frozen_layers}, but the {name} has {layers} layers")
-        found += [one for block in blocks[: config.frozen_layers + 1] for one in block.parameters()]
-    return found
+        frozen += [parameter for block in blocks[: config.frozen_layers + 1] for parameter in block.parameters()]
+    return frozen
 
 
 def _shares(config: OptimizerConfig, model: nn.Module) -> dict[int, float]:
@@ -154,18 +154,18 @@ def _shares(config: OptimizerConfig, model: nn.Module) -> dict[int, float]:
     if config.layer_decay == 1:
         return shares
     for blocks in _stacks(model, "layer_decay").values():
-        for place, block in enumerate(blocks):
+        for index, block in enumerate(blocks):
             for parameter in block.parameters():
-                share = config.layer_decay ** (len(blocks) - place)
+                share = config.layer_decay ** (len(blocks) - index)
                 shares[id(parameter)] = min(share, shares.get(id(parameter), 1.0))
     return shares
 
 
 def _stacks(model: nn.Module, setting: str) -> dict[str, list[nn.Module]]:
-    found = stacks(model)
-    if not found:
+    of_model = stacks(model)
+    if not of_model:
         raise ConfigError(f"optimizer.{setting} is for models with an encoder or decoder of layers; leave it out")
-    return found
+    return of_model
 
 
 def inner_matrices(model: nn.Module) -> list[nn.Parameter]:
@@ -184,7 +184,7 @@ def inner_matrices(model: nn.Module) -> list[nn.Parameter]:
 
 @torch.no_grad()
 def normalize_gradients(parameters: Iterable[nn.Parameter], tokens: Tensor, clip_norm: float) -> Tensor:
-    """Divides summed gradients by the real tokens once, clip their joint norm, and return it unclipped."""
+    """Divides summed gradients by the real tokens once, clips their joint norm, and returns it unclipped."""
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
     norm = torch.nn.utils.get_total_norm(gradients) / tokens
     scale = 1 / tokens

@@ -56,7 +56,7 @@ class RunSummary:
     settings: dict[str, Any]
     """The settings in experiment.toml, under dotted keys; file paths start from the working folder."""
     problem: str | None = None
-    """A description of what is damaged; None if nothing is."""
+    """A description of the damage; None if there is none."""
 
     @property
     def task(self) -> str:
@@ -84,12 +84,12 @@ def differing_settings(runs: Sequence[RunSummary]) -> list[str]:
 
 
 def summarize_run(run: Path) -> RunSummary:
-    """Summarise a run's folder; damaged files are named in `problem`, and all else is read."""
+    """Summarises a run's folder; damaged files are named in `problem`, and all else is read."""
     problems: list[str] = []
 
-    def read(what: Callable[[], T]) -> T | None:
+    def read(load: Callable[[], T]) -> T | None:
         try:
-            return what()
+            return load()
         except (CheckpointError, ConfigError) as error:
             problems.append(str(error))
             return None

@@ -138,9 +138,9 @@ class OwnSchedule:
         return float(share)
 
 
-def _own_schedule(name: str, found: Any) -> OwnSchedule:
+def _own_schedule(name: str, given: Any) -> OwnSchedule:
     """Makes a schedule from a function of update and updates, or from an object with such a method `factor`."""
-    made = made_of("schedule", name, found)
+    made = made_of("schedule", name, given)
     function = getattr(made, "factor", made)
     check_takes("schedule", name, function, ("update", "updates"), "a function of an update and the run's updates")
     schedule = OwnSchedule(name, function)

@@ -13,7 +13,7 @@ class Interrupted(Exception):  # noqa: N818 - nothing went wrong
 
 @contextmanager
 def catch_signals() -> Iterator[Callable[[], bool]]:
-    """Catch Ctrl-C and SIGTERM, so that the run stops after its update; a second Ctrl-C stops it at once."""
+    """Catches Ctrl-C and SIGTERM, so that the run stops after its update; a second Ctrl-C stops it at once."""
     asked: list[float] = []
 
     def remember(number: int, frame: FrameType | None) -> None:

@@ -58,12 +58,12 @@ class Tracker:
         self._close = close
 
     def report(self, report: Report) -> None:
-        """Log a point of each training curve."""
+        """Logs a point of each training curve."""
         names = ("loss", "learning_rate", "gradient_norm", "target_tokens_per_second")
         self._log({f"training/{name}": getattr(report, name) for name in names}, report.update)
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """Log a point of each validation score's curve."""
+        """Logs a point of each validation score's curve."""
         self._log({f"validation/{name}": score for name, score in scores.items()}, update)
 
     def close(self) -> None:
@@ -160,16 +160,16 @@ def _package(name: str, module: str = "") -> Any:
         raise InputError(f"observer '{name}': {error}; install it (pip install 'transduce[tracking]')") from None
 
 
-def _factory(name: str, found: Any) -> ObserverFactory:
+def _factory(name: str, given: Any) -> ObserverFactory:
     """Returns the function that makes an observer for a run, from a function, a class, or an observer made already."""
-    if not isinstance(found, type) and _is_observer(found):
-        return lambda run: found
+    if not isinstance(given, type) and _is_observer(given):
+        return lambda run: given
     expected = "an observer (report, validated, close), or what makes one of a WatchedRun"
-    check_takes("observer", name, found, ("run",), expected)
+    check_takes("observer", name, given, ("run",), expected)
 
     def make(run: WatchedRun) -> Observer:
         try:
-            made = found(run)
+            made = given(run)
         except TransduceError:
             raise
         except Exception as error:
@@ -182,8 +182,8 @@ def _factory(name: str, found: Any) -> ObserverFactory:
     return make
 
 
-def _is_observer(found: object) -> bool:
-    return all(callable(getattr(found, method, None)) for method in ("report", "validated", "close"))
+def _is_observer(value: object) -> bool:
+    return all(callable(getattr(value, method, None)) for method in ("report", "validated", "close"))
 
 
 _BUILT_IN = {name: f"{__name__}:{name}" for name in ("mlflow", "wandb", "trackio", "aim")}
