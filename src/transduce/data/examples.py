@@ -103,13 +103,13 @@ class ExampleData(Generic[B]):
         return int(self.lengths[examples].sum())
 
     def _too_large(self, examples: Rows) -> tuple[str, str]:
-        what = f"the largest part of a batch, {len(examples):,} texts of {self._tokens(examples):,} tokens,"
-        return what, "raise training.accumulate, or lower batching.examples (or tokens) or batching.max_tokens"
+        part = f"the largest part of a batch, {len(examples):,} texts of {self._tokens(examples):,} tokens,"
+        return part, "raise training.accumulate, or lower batching.examples (or tokens) or batching.max_tokens"
 
     def _by_length(self, examples: Rows) -> Rows:
         return examples[np.argsort(self.lengths[examples], kind="stable")]
 
     def _that_fit(self, examples: Rows, tokens: int) -> Plan:
-        """Split examples into consecutive batches of about `tokens` tokens."""
+        """Splits examples into consecutive batches of about `tokens` tokens."""
         number = (np.cumsum(self.lengths[examples]) - 1) // tokens
         return np.split(examples, np.flatnonzero(np.diff(number)) + 1)

@@ -24,7 +24,7 @@ SHORT = 0.1  # share of rows that are filled to a random length (Devlin et al. 2
 
 @dataclass(frozen=True)
 class MaskedBatch(OnDevice):
-    """Texts with hidden tokens, their original ids, and whether the second of two texts follows the first."""
+    """Texts with hidden tokens, their original ids, and for two texts, if the second follows the first."""
 
     text: TextBatch
     places: torch.Tensor
@@ -122,7 +122,7 @@ class MaskedTexts:
         return replace(examples.epoch(number), find_largest=largest_part)
 
     def _make(self, drawn: Sequence[MaskedRow], epoch: int, numbers: Rows) -> MaskedBatch:
-        """Makes a batch of the rows with these indices, and hide some of their tokens."""
+        """Makes a batch of the rows with these indices, and hides some of their tokens."""
         rows: list[tuple[Ids, Ids | None]] = []
         hidden: list[NDArray[np.int64]] = []
         words: list[NDArray[np.int64]] = []
@@ -130,15 +130,15 @@ class MaskedTexts:
         for number, row in zip(numbers.tolist(), chosen, strict=True):
             random = np.random.default_rng([self.seed, number, epoch])
             tokens = row.first if row.second is None else np.concatenate([row.first, row.second])
-            changed, places = self.masking.hide(tokens, random)
+            changed, indices = self.masking.hide(tokens, random)
             rows.append((changed[: len(row.first)], None if row.second is None else changed[len(row.first) :]))
-            hidden.append(places + 1 + (places >= len(row.first)))  # after [CLS], and [SEP]
-            words.append(tokens[places].astype(np.int64))
+            hidden.append(indices + 1 + (indices >= len(row.first)))  # after [CLS], and [SEP]
+            words.append(tokens[indices].astype(np.int64))
         text = make_text_batch(rows, self.special)
         time = text.tokens.shape[1]
         return MaskedBatch(
             text,
-            torch.from_numpy(np.concatenate([places + row * time for row, places in enumerate(hidden)])),
+            torch.from_numpy(np.concatenate([indices + row * time for row, indices in enumerate(hidden)])),
             torch.from_numpy(np.concatenate(words)),
             torch.tensor([int(row.follows) for row in chosen]) if self.next_sentence else None,
             self._words_per_row,
@@ -165,15 +165,14 @@ class MaskedTexts:
             while end < stop and self.store.sentences[end] - self.store.sentences[first] < goal:
                 end += 1
             middle = int(random.integers(first + 1, end)) if end - first > 1 else end
-            one = self.store.tokens(first, middle)
-            is_next = end - first > 1 and random.random() < 0.5
-            other = (
-                self.store.tokens(middle, end) if is_next else self._elsewhere(number, middle, goal - len(one), random)
+            text, is_next = self.store.tokens(first, middle), end - first > 1 and random.random() < 0.5
+            second = (
+                self.store.tokens(middle, end) if is_next else self._elsewhere(number, middle, goal - len(text), random)
             )
-            one, other = _cut(one, other, room)
-            if len(one) and len(other):
-                rows.append(MaskedRow(one, other, is_next))
-            first = end if is_next else middle  # what was not used comes next
+            text, second = _cut(text, second, room)
+            if len(text) and len(second):
+                rows.append(MaskedRow(text, second, is_next))
+            first = end if is_next else middle  # the next row begins with what this one left
         return rows
 
     def _last_within(self, first: int, stop: int, goal: int) -> int:
@@ -198,7 +197,7 @@ class MaskedTexts:
         return self.store.tokens(first, end)
 
 
-def _cut(one: NDArray[np.int32], other: NDArray[np.int32], room: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Cut the longer text at its outer end until both fit."""
-    of_other = min(len(other), max(room // 2, room - len(one)))
-    return one[max(len(one) + of_other - room, 0) :], other[:of_other]
+def _cut(first: NDArray[np.int32], second: NDArray[np.int32], room: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Cuts the longer text at its outer end until both fit."""
+    of_second = min(len(second), max(room // 2, room - len(first)))
+    return first[max(len(first) + of_second - room, 0) :], second[:of_second]

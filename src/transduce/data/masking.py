@@ -1,4 +1,4 @@
-"""Hiding tokens of a text, and what replaces them (Devlin et al. 2019, section 3.1)."""
+"""Hiding tokens of a text, and their replacements (Devlin et al. 2019, section 3.1)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from transduce.ranges import ShareWithin
 from transduce.text.phrases import PhraseEncoder
 from transduce.text.tokenizer import Tokenizer
 
-MASKED, RANDOM = 0.8, 0.1  # of the hidden tokens; the others stay, so that a token in sight may be wrong, too
+MASKED, RANDOM = 0.8, 0.1  # of the hidden tokens; the others stay, so that a visible token may be wrong, too
 
 
 class MaskingConfig(Settings, frozen=True):
@@ -35,7 +35,7 @@ class Masking:
     ordinary: NDArray[np.int64]
     """The tokens that may replace another."""
     continues: NDArray[np.bool_]
-    """For each token of the vocabulary, whether it continues a word."""
+    """For each token of the vocabulary, True if it continues a word."""
 
     @staticmethod
     def of(config: MaskingConfig, tokenizer: Tokenizer) -> "Masking":
@@ -57,13 +57,13 @@ class Masking:
             word = np.cumsum(~self.continues[changed])
             words, sizes = np.unique(word, return_counts=True)
             order = random.permutation(words)
-            sizes = sizes[order - words[0]]  # which are numbered one after another
+            sizes = sizes[order - words[0]]  # words are numbered consecutively
             chosen = order[: max(int(np.searchsorted(np.cumsum(sizes), count, side="right")), 1)]
-            places = np.flatnonzero(np.isin(word, chosen))
+            indices = np.flatnonzero(np.isin(word, chosen))
         else:
-            places = np.sort(random.permutation(len(changed))[:count])
-        draw = random.random(len(places))
-        changed[places[draw < MASKED]] = self.mask
+            indices = np.sort(random.permutation(len(changed))[:count])
+        draw = random.random(len(indices))
+        changed[indices[draw < MASKED]] = self.mask
         is_random = (draw >= MASKED) & (draw < MASKED + RANDOM)
-        changed[places[is_random]] = random.choice(self.ordinary, int(is_random.sum()))
-        return changed, places
+        changed[indices[is_random]] = random.choice(self.ordinary, int(is_random.sum()))
+        return changed, indices

@@ -15,8 +15,7 @@ Fits = Callable[[Any, Any, Any], Any]
 
 
 def needs(rows: Any, source: Any, target: Any) -> tuple[Any, ...]:
-    """The quantities that memory grows with for this many pairs, padded to these lengths: tokens, and the scores
-    of attention."""
+    """Returns what memory grows with for this many pairs, padded to these lengths: tokens, and attention scores."""
     tokens = source + target
     of_a_pair = (source, target, tokens, source * source, source * target, target * target)
     return tuple(rows * each for each in of_a_pair)
@@ -35,7 +34,7 @@ def within(most: Sequence[int]) -> Fits:
 
 
 def cut(source: Lengths, target: Lengths, parts: int, most: float = np.inf) -> Runs:
-    """Cut pairs sorted by target length into at most `parts` runs, where that saves the most padding.
+    """Cuts pairs sorted by target length into at most `parts` runs, where that saves the most padding.
 
     As one rectangle of padded tokens, the batch would need its pairs times its longest source and target. A part's
     share of that is one of `parts`, in whole pairs. No part needs more than twice its share, nor than its share and a
@@ -61,10 +60,10 @@ def least_padding(source: Lengths, target: Lengths, parts: int, most: float = np
     whole = (0, len(target))
     if parts == 1 and _fits(source, target, whole, most):
         return [whole]
-    places = {*whole, *(np.flatnonzero(np.diff(target)) + 1).tolist()}
+    cuts = {*whole, *(np.flatnonzero(np.diff(target)) + 1).tolist()}
     if most < np.inf:
-        places.update(stop for _, stop in runs_that_fit(source, target, lambda n, s, t: n * (s + t) <= most))
-    edges = np.array(sorted(places))
+        cuts.update(stop for _, stop in runs_that_fit(source, target, lambda n, s, t: n * (s + t) <= most))
+    edges = np.array(sorted(cuts))
     padded = _padded_tokens(source, target, edges)
     rows = edges[None, 1:] - edges[:-1, None]
     padded[(padded > most) & (rows > 1)] = np.inf
@@ -139,7 +138,7 @@ def _padded_tokens(source: Lengths, target: Lengths, edges: Lengths) -> NDArray[
     less."""
     starts, stops = edges[:-1], edges[1:]
     is_run = starts[:, None] < stops
-    longest = np.maximum.accumulate(np.where(is_run, np.maximum.reduceat(source, starts), 0), 1)
+    longest = np.maximum.accumulate(np.where(is_run, np.maximum.reduceat(source, starts), 0), 1)  # source of each run
     return np.where(is_run, (stops - starts[:, None]) * (target[stops - 1] + longest), np.inf)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from transduce.data.text_batch import row_length
 from transduce.text.tokenizer import Tokenizer
 
-LONGEST_QUESTION = 64  # tokens; what comes after them is not read
+LONGEST_QUESTION = 64  # tokens; the rest is not read
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ def encode_passages(
         zip(asked, tokenizer.encode_batch([question for question, _ in asked]), strict=True)
     ):
         question = ids[: min(LONGEST_QUESTION, (max_tokens - 3) // 2)]
-        tokens, places = encoded[passage]
+        tokens, spans = encoded[passage]
         room = max_tokens - row_length(question, [])
         step = room - min(overlap, room // 2)
         for start in range(0, max(len(tokens), 1), step):
             stop = min(start + room, len(tokens))
-            windows.append(PassageWindow(number, question, tokens[start:stop], places[start:stop]))
+            windows.append(PassageWindow(number, question, tokens[start:stop], spans[start:stop]))
             if stop == len(tokens):
                 break
     return windows

@@ -17,12 +17,12 @@ Plan = list[Rows]
 
 
 def in_order(rows: Rows, size: int) -> Plan:
-    """Split rows into batches of `size`, in order; the last may be smaller."""
+    """Splits rows into batches of `size`, in order; the last may be smaller."""
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
 def split_evenly(rows: Rows, parts: int) -> Plan:
-    """Split a batch into at most `parts`, as even as possible and none empty."""
+    """Splits a batch into at most `parts`, as even as possible and none empty."""
     return [part for part in np.array_split(rows, min(parts, len(rows))) if len(part)]
 
 
@@ -66,7 +66,7 @@ class PlannedData(Generic[B]):
     """Data whose batches are a function of the seed and the epoch alone."""
 
     plan: Callable[[int], Epoch[B]]
-    """Plans an epoch; the same plan for the same number, whatever was planned before."""
+    """Plans an epoch; the same plan for the same number, in any order of calls."""
     _kept: dict[int, Epoch[B]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _largest: dict[int, Largest] = field(default_factory=dict, init=False, repr=False, compare=False)
 

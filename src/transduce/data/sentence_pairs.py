@@ -126,8 +126,8 @@ class SentencePairs:
     def _too_large(self, rows: Rows) -> tuple[str, str]:
         source, target = (int(lengths.max()) for lengths in self._lengths(rows))
         if len(rows) == 1:
-            what = f"a pair of {source:,} source and {target:,} target tokens"
-            return what, f"leave such pairs out by data.max_tokens, {max(source, target) - 2:,} or fewer"
+            pair = f"a pair of {source:,} source and {target:,} target tokens"
+            return pair, f"leave such pairs out by data.max_tokens, {max(source, target) - 2:,} or fewer"
         tokens = len(rows) * (source + target)
         return f"the largest part of a batch, {len(rows):,} pairs of {tokens:,} tokens with padding,", SMALLER_PARTS
 
@@ -213,7 +213,7 @@ class SentencePairs:
 
 def largest_of(parts: Plan, of_each: Sequence[tuple[int, ...]], has_several: bool = False) -> Largest:
     """Returns the parts that need most by some measure, without those that need no more than another by any measure."""
-    found = np.array(of_each)  # [parts, measures]
-    most = {of_each[np.lexsort((found.sum(1), measure))[-1]] for measure in found.T}
-    alone = [one for one in most if not any(one != other and all(map(ge, other, one)) for other in most)]
-    return Largest([parts[of_each.index(one)] for one in sorted(alone)], has_several, tuple(found.max(0).tolist()))
+    measures = np.array(of_each)  # [parts, measures]
+    most = {of_each[np.lexsort((measures.sum(1), measure))[-1]] for measure in measures.T}
+    alone = sorted(need for need in most if not any(need != other and all(map(ge, other, need)) for other in most))
+    return Largest([parts[of_each.index(need)] for need in alone], has_several, tuple(measures.max(0).tolist()))

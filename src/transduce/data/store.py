@@ -30,7 +30,7 @@ REMEDY = (
     "this text to those of the model to start from (training.new_words)"
 )
 SHOWN = 3
-ABANDONED = 3600.0  # seconds without a write after which a store that is being built is taken to be left behind
+ABANDONED = 3600.0  # seconds without a write after which an unfinished store counts as abandoned
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Side:
 
 
 @shown_by(
-    lambda store: {"pairs": f"{len(store):,}", "left out": sum(one.count for one in store.dropped.values()) or None}
+    lambda store: {"pairs": f"{len(store):,}", "left out": sum(each.count for each in store.dropped.values()) or None}
 )
 @dataclass(frozen=True, repr=False)
 class TokenStore:
@@ -104,7 +104,7 @@ def _read(folder: Path) -> TokenStore | None:
             )
             for side in SIDES
         )
-        dropped = {reason: Dropped(**found) for reason, found in facts["dropped"].items()}
+        dropped = {reason: Dropped(**counted) for reason, counted in facts["dropped"].items()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
     return TokenStore(source, target, dropped)
@@ -120,7 +120,7 @@ def _checksum(path: Path) -> int:
 
 
 def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, folder: Path) -> None:
-    """Builds a store beside the folder, then rename it, so that a half-built store is never found."""
+    """Builds a store beside the folder, then renames it, so that a half-built store is never opened."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(folder.parent)
     building = unique_folder(folder.parent, "building-")

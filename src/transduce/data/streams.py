@@ -13,7 +13,7 @@ from transduce.data.windows import WindowsConfig, batch_of
 
 @dataclass(frozen=True)
 class Streams:
-    """A text cut into streams of equal length, read side by side, a segment of each at a time.
+    """A text cut into streams of equal length, read in parallel, a segment of each at a time.
 
     With `config.bidirectional` each piece of the text is two streams: the second half of them read the same pieces as
     the first, each from its end to its beginning. All epochs are alike. Segments are numbered step by step, and within
@@ -63,8 +63,8 @@ class Streams:
         return batch_of(rows, Stream(int(streams[0]), step == 0, turned))
 
     def _too_large(self, segments: Rows) -> tuple[str, str]:
-        what = f"the largest part of a batch, {len(segments):,} segments of {self.window:,} tokens and their memory,"
-        return what, "raise training.accumulate, or lower batching.target_tokens, batching.window or model.memory"
+        part = f"the largest part of a batch, {len(segments):,} segments of {self.window:,} tokens and their memory,"
+        return part, "raise training.accumulate, or lower batching.target_tokens, batching.window or model.memory"
 
     @property
     def _directions(self) -> int:

@@ -45,7 +45,7 @@ class SubwordDropout:
 
 
 def _segmented(side: Side, dropout: BpeDropout | None, seed: list[int]) -> Side:
-    """Segment one side at random, into a nameless file, as a store is on disk."""
+    """Segments one side at random, into a nameless file, as a store is on disk."""
     if dropout is None:
         return side
     longest, lengths = int(side.lengths.max()), []
@@ -71,7 +71,7 @@ def _no_longer_than(longest: int, plain: Segmented, drawn: Segmented) -> Segment
     if lengths.max() <= longest:
         return drawn
     chosen = [plain if length > longest else drawn for length in lengths.tolist()]
-    rows = [one.ids[one.offsets[i] : one.offsets[i + 1]] for i, one in enumerate(chosen)]
+    rows = [texts.ids[texts.offsets[i] : texts.offsets[i + 1]] for i, texts in enumerate(chosen)]
     return Segmented(np.concatenate(rows), np.concatenate([[0], np.cumsum([len(row) for row in rows])]))
 
 
@@ -79,5 +79,5 @@ def _chunks(side: Side) -> Iterator[Segmented]:
     """Yields groups of sentences that are segmented together."""
     offsets = side.offsets
     for start in range(0, len(offsets) - 1, SENTENCES_AT_ONCE):
-        own = offsets[start : start + SENTENCES_AT_ONCE + 1]
-        yield Segmented(np.asarray(side.ids[own[0] : own[-1]], dtype=np.int64), own - own[0])
+        block = offsets[start : start + SENTENCES_AT_ONCE + 1]
+        yield Segmented(np.asarray(side.ids[block[0] : block[-1]], dtype=np.int64), block - block[0])

@@ -24,27 +24,27 @@ class TextBatch(OnDevice):
     """Segment ids: 0 for the first text, 1 for the second."""
     is_real: Mask
     rows: Ragged | None = None
-    """Where the real tokens are; None in a batch made by hand."""
+    """The positions of real tokens; None in a batch made by hand."""
 
     def __len__(self) -> int:
         return len(self.tokens)
 
 
 def make_text_batch(rows: Sequence[tuple[Ids, Ids | None]], special: SpecialIds) -> TextBatch:
-    """Pad texts, or pairs of them, whose ids have no special tokens yet."""
+    """Pads texts, or pairs of them, whose ids have no special tokens yet."""
     lengths = np.array([row_length(*row) for row in rows])
     tokens = np.full((len(rows), lengths.max()), special.target_pad, dtype=np.int64)
     segments = np.zeros_like(tokens)
-    for place, (first, second) in enumerate(rows):
-        tokens[place, 0] = special.target_bos
-        tokens[place, 1 : len(first) + 1] = first
+    for row, (first, second) in enumerate(rows):
+        tokens[row, 0] = special.target_bos
+        tokens[row, 1 : len(first) + 1] = first
         begin = len(first) + 2
-        tokens[place, begin - 1] = special.target_eos
+        tokens[row, begin - 1] = special.target_eos
         if second is not None:
             end = begin + len(second)
-            tokens[place, begin:end] = second
-            tokens[place, end] = special.target_eos
-            segments[place, begin : end + 1] = 1
+            tokens[row, begin:end] = second
+            tokens[row, end] = special.target_eos
+            segments[row, begin : end + 1] = 1
     is_real = torch.from_numpy(np.arange(tokens.shape[1]) < lengths[:, None])
     return TextBatch(torch.from_numpy(tokens), torch.from_numpy(segments), is_real, Ragged.of(is_real))
 
@@ -55,7 +55,7 @@ def row_length(first: Ids, second: Ids | None) -> int:
 
 
 def shorten(first: Ids, second: Ids | None, limit: int) -> tuple[Ids, Ids | None]:
-    """Cut texts at their ends so that the row has at most `limit` tokens: of two, the longer is cut."""
+    """Cuts texts at their ends so that the row has at most `limit` tokens: of two, the longer is cut."""
     if second is None:
         return first[: max(limit - 2, 0)], None
     room = max(limit - 3, 0)

@@ -72,8 +72,8 @@ class Windows:
         return batch_of([self.store.ids[start : start + self.window + 1] for start in starts])
 
     def _too_large(self, starts: Rows) -> tuple[str, str]:
-        what = f"the largest part of a batch, {len(starts):,} windows of {self.window:,} tokens,"
-        return what, "raise training.accumulate, or lower batching.target_tokens (or window)"
+        part = f"the largest part of a batch, {len(starts):,} windows of {self.window:,} tokens,"
+        return part, "raise training.accumulate, or lower batching.target_tokens (or window)"
 
 
 def windows_in_order(store: TextStore, config: WindowsConfig) -> Iterator[Batch]:
