@@ -56,11 +56,11 @@ class Beam(SearchSettings, frozen=True):
         if any(problem.required):
             assert problem.edges is not None
             allocation = DynamicBeamAllocation(self.size, problem.end, problem.required, problem.edges)
-            found = search_loop(problem, allocation, self.size, self.normalize)
-            found = [allocation.least_missing(number, hypotheses) for number, hypotheses in enumerate(found)]
+            outputs = search_loop(problem, allocation, self.size, self.normalize)
+            outputs = [allocation.least_missing(number, hypotheses) for number, hypotheses in enumerate(outputs)]
         else:
-            found = search_loop(problem, Best(self.size), self.size, self.normalize)
-        return [hypotheses[: self.n_best] for hypotheses in found]
+            outputs = search_loop(problem, Best(self.size), self.size, self.normalize)
+        return [hypotheses[: self.n_best] for hypotheses in outputs]
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Best:
     ) -> Candidates:
         """See ChooseCandidates."""
         vocabulary = log_probabilities.shape[-1]
-        best, places = largest_sums(scores, log_probabilities, 2 * self.size)
-        return Candidates(best[:, None], places[:, None] // vocabulary, places[:, None] % vocabulary)
+        best, indices = largest_sums(scores, log_probabilities, 2 * self.size)
+        return Candidates(best[:, None], indices[:, None] // vocabulary, indices[:, None] % vocabulary)
 
 
 def largest_sums(
@@ -90,16 +90,16 @@ def largest_sums(
     sentences, rows, vocabulary = log_probabilities.shape
     width = vocabulary // HEIGHT
     if rows * width < count:
-        totals, places = (scores[..., None] + log_probabilities).flatten(1).topk(min(count, rows * vocabulary))
-        return totals, places
+        totals, indices = (scores[..., None] + log_probabilities).flatten(1).topk(min(count, rows * vocabulary))
+        return totals, indices
     tables = log_probabilities[..., : HEIGHT * width].unflatten(-1, (HEIGHT, width))
     columns = (scores[..., None] + tables.amax(-2)).flatten(1).topk(count, sorted=False).indices  # row * width + column
-    starts = columns // width * vocabulary + columns % width
+    starts = columns // width * vocabulary + columns % width  # indices of the columns' first lines
     lines = torch.arange(0, HEIGHT * width, width, device=starts.device)
-    places = (starts[..., None] + lines).flatten(1)  # [sentences, count * HEIGHT]
+    indices = (starts[..., None] + lines).flatten(1)  # [sentences, count * HEIGHT]
     if HEIGHT * width < vocabulary:
         rest = torch.arange(rows * vocabulary, device=starts.device).view(rows, vocabulary)[:, HEIGHT * width :]
-        places = torch.cat([places, rest.reshape(1, -1).expand(sentences, -1)], 1)
-    totals = scores.gather(1, places // vocabulary) + log_probabilities.flatten(1).gather(1, places)
-    totals, which = totals.topk(count)
-    return totals, places.gather(1, which)
+        indices = torch.cat([indices, rest.reshape(1, -1).expand(sentences, -1)], 1)
+    totals = scores.gather(1, indices // vocabulary) + log_probabilities.flatten(1).gather(1, indices)
+    totals, order = totals.topk(count)
+    return totals, indices.gather(1, order)

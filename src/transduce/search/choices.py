@@ -49,11 +49,11 @@ class MinimumBayesRisk(Settings, frozen=True):
             text = decode(hypothesis.tokens)
             weight_of[text] = weight_of.get(text, 0.0) + weight
             first_of.setdefault(text, hypothesis)
-        found = list(first_of.values())
+        candidates = list(first_of.values())
         of_each = np.array(list(weight_of.values()))
         expected = pairwise_chrf(list(weight_of)) @ (of_each / of_each.sum())
         best = np.argsort(-expected, kind="stable")[: self.n_best]
-        return [replace(found[i], score=float(expected[i])) for i in best]
+        return [replace(candidates[i], score=float(expected[i])) for i in best]
 
 
 DecisionRule = Search | MinimumBayesRisk

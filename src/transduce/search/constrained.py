@@ -50,16 +50,16 @@ class DynamicBeamAllocation:
         best_new_word = totals.masked_fill(within_word, -torch.inf).argmax(-1) + row_starts  # leaves a phrase whole
         flat = totals.flatten(1)
         best = torch.cat([flat.topk(min(2 * self.size, flat.shape[1])).indices, best_of_row, best_new_word], 1)
-        places = [
-            list(dict.fromkeys([*some, *self._advances(rows, phrases, vocabulary)]))
-            for some, rows, phrases in zip(best.tolist(), texts, required, strict=True)
+        candidates = [
+            list(dict.fromkeys([*likely, *self._advances(rows, phrases, vocabulary)]))
+            for likely, rows, phrases in zip(best.tolist(), texts, required, strict=True)
         ]
-        width = max(len(some) for some in places)
-        padded = torch.tensor([[*some, *some[:1] * (width - len(some))] for some in places], device=scores.device)
-        values = flat.gather(1, padded).tolist()
+        width = max(map(len, candidates))
+        padded = [indices + indices[:1] * (width - len(indices)) for indices in candidates]
+        values = flat.gather(1, torch.tensor(padded, device=scores.device)).tolist()
         ordered = [
-            self._take_turns(dict(zip(some, row, strict=False)), rows, phrases, vocabulary)
-            for some, row, rows, phrases in zip(places, values, texts, required, strict=True)
+            self._take_turns(dict(zip(indices, row, strict=False)), rows, phrases, vocabulary)
+            for indices, row, rows, phrases in zip(candidates, values, texts, required, strict=True)
         ]
         chosen = torch.tensor(ordered, device=scores.device)  # [sentences, candidates]
         totals = flat.gather(1, chosen.clamp(min=0)).masked_fill(chosen < 0, -torch.inf)
@@ -67,7 +67,7 @@ class DynamicBeamAllocation:
         return Candidates(totals[:, None], chosen // vocabulary, chosen % vocabulary)
 
     def least_missing(self, sentence: int, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-        """The outputs of a sentence that miss the fewest tokens of required phrases: none, if there are such."""
+        """Returns the outputs of a sentence that miss the fewest tokens of required phrases, if possible none."""
         missing = [_missing(hypothesis.tokens, self.required[sentence], self.edges) for hypothesis in hypotheses]
         least = min(missing, default=0)
         return [hypothesis for hypothesis, tokens in zip(hypotheses, missing, strict=True) if tokens == least]
@@ -88,13 +88,13 @@ class DynamicBeamAllocation:
         """Returns indices of candidates in the order in which the banks take turns, padded with -1."""
         banks: dict[int, count[int]] = {}
         turns = []
-        for place in sorted(totals, key=lambda place: -totals[place]):
-            if totals[place] == -torch.inf:
+        for index in sorted(totals, key=lambda index: -totals[index]):
+            if totals[index] == -torch.inf:
                 break
-            text, token = rows[place // vocabulary], place % vocabulary
+            text, token = rows[index // vocabulary], index % vocabulary
             missing = _missing(text if token == self.end else [*text, token], phrases, self.edges)
-            turns.append((next(banks.setdefault(missing, count())), missing, place))
-        ordered = [place for _, _, place in sorted(turns)[: 2 * self.size]]
+            turns.append((next(banks.setdefault(missing, count())), missing, index))
+        ordered = [index for _, _, index in sorted(turns)[: 2 * self.size]]
         return ordered + [-1] * (2 * self.size - len(ordered))
 
 

@@ -33,8 +33,8 @@ class DiverseBeam(Beam, frozen=True):
         """Returns the best different outputs of all groups, best first; fewer than requested if groups found the
         same."""
         choose = GroupDiversity(self.groups, self.size // self.groups, self.diversity, problem.end)
-        found = search_loop(problem, choose, self.size, self.normalize, self.groups)
-        different = [{tuple(h.tokens): h for h in reversed(hypotheses)} for hypotheses in found]
+        outputs = search_loop(problem, choose, self.size, self.normalize, self.groups)
+        different = [{tuple(h.tokens): h for h in reversed(hypotheses)} for hypotheses in outputs]
         return [sorted(kept.values(), key=lambda h: -h.score)[: self.n_best] for kept in different]
 
 
@@ -60,13 +60,12 @@ class GroupDiversity:
         chosen = []
         for group in range(self.groups):
             start = group * self.beam_per_group if rows > 1 else 0  # all groups begin from one row
-            own = totals[:, start : start + self.beam_per_group].flatten(1)  # [sentences, beam_per_group * vocabulary]
-            judged = own - penalty.repeat(1, own.shape[1] // vocabulary)
-            places = judged.topk(min(2 * self.beam_per_group, own.shape[1])).indices
-            tokens = places % vocabulary
-            chosen.append(
-                Candidates(own.gather(1, places)[:, None], (places // vocabulary + start)[:, None], tokens[:, None])
-            )
+            sums = totals[:, start : start + self.beam_per_group].flatten(1)  # [sentences, beam_per_group * vocabulary]
+            judged = sums - penalty.repeat(1, sums.shape[1] // vocabulary)
+            indices = judged.topk(min(2 * self.beam_per_group, sums.shape[1])).indices
+            tokens = indices % vocabulary
+            best, rows_of_best = sums.gather(1, indices), indices // vocabulary + start
+            chosen.append(Candidates(best[:, None], rows_of_best[:, None], tokens[:, None]))
             going_on = first_unfinished((tokens == self.end)[:, None], self.beam_per_group)[:, 0]
             penalty.scatter_add_(
                 1, tokens.gather(1, going_on), torch.full_like(going_on, self.diversity, dtype=penalty.dtype)

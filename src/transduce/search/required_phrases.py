@@ -13,9 +13,9 @@ class WordEdges:
     """The tokens of a vocabulary that begin or end within a word; subwords do, whole words never."""
 
     continues: Sequence[bool]
-    """For each token, whether it continues the word before it."""
+    """For each token, True if it continues the word before it."""
     leaves_open: Sequence[bool]
-    """For each token, whether a next token that continues a word would continue its word or attach to its
+    """For each token, True if a next token that continues a word would continue its word or attach to its
     punctuation."""
     _on_devices: dict[torch.device, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -40,7 +40,7 @@ class Phrase:
 
     def missing(self, tokens: Sequence[int], edges: WordEdges) -> int:
         """Returns the number of tokens still to be written until the text has the phrase; 0 if it does."""
-        if self._stands_in(tokens, edges):
+        if self._is_in(tokens, edges):
             return 0
         return min(
             (len(form) - written for form in self.forms for written in _begun(form, tokens, edges) if written),
@@ -51,9 +51,9 @@ class Phrase:
         """Returns the tokens that begin or continue the phrase."""
         return {form[written] for form in self.forms for written in _begun(form, tokens, edges)}
 
-    def _stands_in(self, tokens: Sequence[int], edges: WordEdges) -> bool:
+    def _is_in(self, tokens: Sequence[int], edges: WordEdges) -> bool:
         for form in self.forms:
-            for start in _places(form[0], tokens):
+            for start in _positions(form[0], tokens):
                 stop = start + len(form)
                 if tuple(tokens[start:stop]) != form or not _may_start(form, tokens, start, edges):
                     continue
@@ -62,8 +62,8 @@ class Phrase:
         return False
 
 
-def _places(token: int, tokens: Sequence[int]) -> Iterator[int]:
-    return (i for i, found in enumerate(tokens) if found == token)
+def _positions(token: int, tokens: Sequence[int]) -> Iterator[int]:
+    return (i for i, other in enumerate(tokens) if other == token)
 
 
 def _begun(form: tuple[int, ...], tokens: Sequence[int], edges: WordEdges) -> list[int]:

@@ -35,7 +35,7 @@ class Rule(Protocol):
     """Excludes tokens or makes them less likely; it must not make any likelier."""
 
     def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
-        """Set excluded tokens to -inf, or lower them."""
+        """Sets excluded tokens to -inf, or lowers them."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class PenalizeRepetition:
 
 @dataclass(frozen=True)
 class LengthConstraint:
-    """Forbids the end before the shortest length, and forces it at the longest, whatever the other rules say."""
+    """Forbids the end before the shortest length, and forces it at the longest, against all other rules."""
 
     limits: Limits
     end: int
@@ -74,7 +74,7 @@ class LengthConstraint:
     def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
         """See Rule; the end token counts as a token."""
         length = prefixes.length + 1
-        if not torch.compiler.is_compiling() and length < self.limits.some_must_end:  # most steps: spared what follows
+        if not torch.compiler.is_compiling() and length < self.limits.some_must_end:  # most steps need nothing more
             self._keep_going(log_probabilities, prefixes)
             return
         must_end = self.limits.are_reached(length, prefixes.sentences)[:, None]
@@ -96,8 +96,7 @@ class LengthConstraint:
 
 @dataclass(frozen=True)
 class ForcedPrefixes:
-    """Forces each output to begin with its prefix, whatever the other rules say, and the prefix to end with a whole
-    word."""
+    """Forces each output to begin with its prefix, against all other rules, and the prefix to end with a whole word."""
 
     prefixes: Sequence[Sequence[int]]
     """A prefix for each sentence; empty for none."""
@@ -138,7 +137,7 @@ class AfterContext:
 
 @dataclass(frozen=True)
 class EndWhere:
-    """Ends an output that meets a condition, at no cost, whatever the rules before this one say."""
+    """Ends an output that meets a condition, at no cost, against all rules before this one."""
 
     holds: Callable[[int, list[int]], bool]
     """Returns True if an output meets the condition, given the sentence's index and the output's tokens."""
@@ -164,7 +163,7 @@ class NoRepeatNgram:
         if prefixes.length < self.size:
             return
         runs = prefixes.tokens.unfold(-1, self.size, 1)  # [sentences, rows, runs, size]
-        latest = prefixes.tokens[..., None, prefixes.length - self.size + 1 :]  # what would begin the next run
+        latest = prefixes.tokens[..., None, prefixes.length - self.size + 1 :]  # the beginning of the next run
         would_repeat = (runs[..., :-1] == latest).all(-1)  # [sentences, rows, runs]
         penalty = torch.zeros_like(would_repeat, dtype=log_probabilities.dtype).masked_fill(would_repeat, -torch.inf)
         log_probabilities.scatter_add_(-1, runs[..., -1], penalty)

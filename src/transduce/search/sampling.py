@@ -50,14 +50,14 @@ class Sampling(SearchSettings, frozen=True):
 def sample(
     problem: SearchProblem[State], sampling: Sampling, generators: Sequence[torch.Generator]
 ) -> list[list[Hypothesis]]:
-    """Returns `n_best` sampled outputs of each sentence; log-probabilities are the model's own, whatever the
+    """Returns `n_best` sampled outputs of each sentence; log-probabilities are the model's own, at any
     temperature.
 
     Each sentence has a generator, on the CPU. An output is dropped if the rules exclude all next tokens.
     """
     limits, end, rule, state = problem.limits, problem.end, problem.rule, problem.state
     rows = sampling.n_best
-    sentences = torch.arange(len(limits.longest), device=limits.longest.device)  # those still written
+    sentences = torch.arange(len(limits.longest), device=limits.longest.device)  # unfinished ones
     uniform = _uniform(generators, rows, limits).to(sentences.device)  # [sentences, rows, length]
     drawn: list[list[Hypothesis | None]] = [[None] * rows for _ in sentences]
     tokens = begin_each(problem.begin, sentences).repeat_interleave(rows, 0)  # [sentences * rows, length]
@@ -69,14 +69,14 @@ def sample(
         log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
         history = tokens.unflatten(0, scores.shape)[..., 1:]
         rule(log_probabilities, Prefixes(sentences, history))
-        is_open &= log_probabilities.amax(-1).isfinite()
+        is_open &= log_probabilities.amax(-1).isfinite()  # [sentences, rows]
         chosen = draw(log_probabilities, sampling, uniform[sentences, :, history.shape[2]])
         scores += log_probabilities.gather(2, chosen[..., None])[..., 0]
         ends = is_open & (chosen == end)
         are_truncated = limits.are_reached(history.shape[2] + 1, sentences)
-        for place, row in ends.nonzero().tolist():
-            total, text = float(scores[place, row]), history[place, row].tolist()
-            drawn[int(sentences[place])][row] = Hypothesis(text, total, total, bool(are_truncated[place]))
+        for index, row in ends.nonzero().tolist():
+            total, text = float(scores[index, row]), history[index, row].tolist()
+            drawn[int(sentences[index])][row] = Hypothesis(text, total, total, bool(are_truncated[index]))
         is_open &= ~ends
         tokens = torch.cat([tokens, chosen.flatten()[:, None]], 1)
         written = is_open.any(1)
@@ -84,7 +84,7 @@ def sample(
             kept = written.nonzero()[:, 0]
             tokens = tokens.unflatten(0, scores.shape)[kept].flatten(0, 1)
             sentences, scores, is_open, state = sentences[kept], scores[kept], is_open[kept], state.select(kept)
-    return [[hypothesis for hypothesis in some if hypothesis] for some in drawn]
+    return [[hypothesis for hypothesis in of_sentence if hypothesis] for of_sentence in drawn]
 
 
 def tokens_one_by_one(
@@ -120,14 +120,14 @@ def draw(
     log_probabilities: LogProbabilities, sampling: Sampling, uniform: Float[Tensor, "sentences rows"]
 ) -> Int[Tensor, "sentences rows"]:
     """Returns the tokens at which the cumulative probability passes a uniform random number from 0 to 1."""
-    place = log_probabilities.device
-    if place.type == "mps":  # which has no float64
+    device = log_probabilities.device
+    if device.type == "mps":  # which has no float64
         log_probabilities, uniform = log_probabilities.cpu(), uniform.cpu()
     weights = log_probabilities.double() / sampling.temperature
     if 0 < sampling.top_k < weights.shape[-1]:
         least = weights.topk(sampling.top_k).values[..., -1:]
         weights = weights.masked_fill(weights < least, -torch.inf)
-    probabilities = weights.softmax(-1)
+    probabilities = weights.softmax(-1)  # [sentences, rows, vocabulary]
     if sampling.top_p < 1:
         ordered = probabilities.sort(-1, descending=True).values
         is_needed = ordered.cumsum(-1) - ordered < sampling.top_p
@@ -138,7 +138,7 @@ def draw(
         probabilities = probabilities.masked_fill(probabilities < least, 0.0)
     cumulated = probabilities.cumsum(-1)
     passed = torch.searchsorted(cumulated, uniform[..., None].double() * cumulated[..., -1:], right=True)[..., 0]
-    return passed.clamp(max=weights.shape[-1] - 1).to(place)
+    return passed.clamp(max=weights.shape[-1] - 1).to(device)
 
 
 def _uniform(
@@ -147,6 +147,6 @@ def _uniform(
     """Returns all random numbers that will be needed, so that no sentence's samples depend on another's length."""
     lengths = limits.longest.tolist()
     numbers = torch.zeros(len(lengths), rows, max(lengths, default=0))
-    for own, generator, length in zip(numbers, generators, lengths, strict=True):
-        own[:, :length] = torch.rand(rows, length, generator=generator)
+    for of_sentence, generator, length in zip(numbers, generators, lengths, strict=True):
+        of_sentence[:, :length] = torch.rand(rows, length, generator=generator)
     return numbers
