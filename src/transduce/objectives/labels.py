@@ -1,4 +1,4 @@
-"""Learn labels of texts: the class of each or a number for it, a tag for each word, where an answer begins and ends."""
+"""Learn labels of texts: a class or a number for each, a tag for each word, the ends of an answer."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from transduce.objectives.objective import Loss, count_of
 
 @dataclass(frozen=True)
 class LabelledBatch(OnDevice):
-    """Texts, and the number of the class of each, or a score."""
+    """Texts, and the index of each text's class, or a score."""
 
     text: TextBatch
     labels: Int[Tensor, " rows"] | Float[Tensor, " rows"]
@@ -22,7 +22,7 @@ class LabelledBatch(OnDevice):
 
 @dataclass(frozen=True)
 class TaggedBatch(OnDevice):
-    """Texts, where their words begin, and the number of the tag of each."""
+    """Texts, the indices of their words' first tokens, and each word's tag."""
 
     text: TextBatch
     places: Int[Tensor, " words"]
@@ -96,22 +96,22 @@ def span_losses(
     starts: Int[Tensor, " rows"],
     ends: Int[Tensor, " rows"],
 ) -> Float[Tensor, " rows"]:
-    """The loss of each window, in nats."""
+    """Returns the loss of each window, in nats."""
     masked = logits.masked_fill(~is_real[..., None], torch.finfo(logits.dtype).min)
     of_start, of_end = (
-        functional.cross_entropy(masked[..., side], places, reduction="none")  # [rows]
-        for side, places in enumerate((starts, ends))
+        functional.cross_entropy(masked[..., side], positions, reduction="none")  # [rows]
+        for side, positions in enumerate((starts, ends))
     )
     return (of_start + of_end) / 2
 
 
 def outputs_of_head(model: nn.Module, text: TextBatch) -> Tensor:
-    """The output of a model with a head for texts: [rows, outputs], or [rows, time, outputs]."""
+    """Returns the output of a model with a head for texts: [rows, outputs], or [rows, time, outputs]."""
     return model(text.tokens, text.segments, text.is_real, text.rows)
 
 
 def _class_loss(logits: Float[Tensor, "labels classes"], labels: Tensor, smoothing: float) -> Loss:
-    """Cross-entropy, summed over labels."""
+    """Returns the cross-entropy, summed over labels."""
     smoothed = functional.cross_entropy(logits, labels, reduction="sum", label_smoothing=smoothing)
     plain = functional.cross_entropy(logits.detach(), labels, reduction="sum")
     return Loss(smoothed, plain, count_of(labels))

@@ -1,4 +1,4 @@
-"""Learn which words are hidden, and whether a text follows another (Devlin et al. 2019, section 3.1)."""
+"""Learn to predict hidden words, and if a text follows another (Devlin et al. 2019, section 3.1)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -22,14 +22,14 @@ class MaskedLogits(NamedTuple):
 
 @dataclass(frozen=True)
 class MaskedWords:
-    """Cross-entropy of the hidden words and, where rows have two texts, of whether the second follows the first.
+    """Cross-entropy of the hidden words and, if rows have two texts, of the second following the first.
 
-    A row's second question weighs as much as the words that a row hides on average, so that the means of both count the
+    A row's second loss weighs as much as the words that a row hides on average, so that the means of both count the
     same, and parts of a batch add up to the batch.
     """
 
     def __call__(self, model: EncoderModel, batch: MaskedBatch, carried: dict[str, Tensor] | None) -> Loss:
-        """Sums over hidden words; what is reported is of these alone."""
+        """Sums over hidden words; the reported loss is of these alone."""
         logits = masked_logits(model, batch)
         loss = plain = functional.cross_entropy(logits.words.float(), batch.words, reduction="sum")
         count = count_of(batch.words)
@@ -40,7 +40,7 @@ class MaskedWords:
 
 
 def masked_logits(model: nn.Module, batch: MaskedBatch) -> MaskedLogits:
-    """Logits for the hidden places alone, and for the pairs of texts."""
+    """Returns logits at the hidden words alone, and for the pairs of texts."""
     assert isinstance(model, EncoderModel) and isinstance(model.head, WordHead)
     encoded = model.encoder(batch.text.tokens, batch.text.segments, batch.text.is_real, batch.text.rows)
     hidden = encoded.hidden.flatten(0, 1).index_select(0, batch.places)

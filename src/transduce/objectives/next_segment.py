@@ -1,5 +1,5 @@
-"""Learn to predict tokens of streams of running text, whose memory goes on from batch to batch: the next ones, or those
-that an order drawn at random predicts (Yang et al. 2019, section 2.2)."""
+"""Learn to predict tokens of streams of running text, with memory carried from batch to batch: the next ones, or those
+that a random order predicts (Yang et al. 2019, section 2.2)."""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -21,7 +21,7 @@ class CarriesMemory:
     """An objective of segments, each of which begins with the memory of the one before."""
 
     def most_carried(self, model: SegmentRecurrence[State], batch: Batch) -> dict[str, Tensor]:
-        """The largest memory that may be carried to a batch, of zeros; see CarriesMuch."""
+        """Returns the largest memory that may be carried to a batch, of zeros; see CarriesMuch."""
         layers, time, width = model.carried_shape
         return {carried_name(batch): next(model.parameters()).new_zeros(layers, len(batch), time, width)}
 
@@ -63,15 +63,14 @@ class Permutation(CarriesMemory):
         begun = begin_segment(model, batch, carried)
         hidden, state = model.predict(tokens, order, begun, is_backward=is_backward)
         target = tokens.gather(1, order.targets)
-        loss = cross_entropy(
-            hidden, model.decoder.output, target, None, self.label_smoothing
-        )  # streams have no padding
+        # streams have no padding
+        loss = cross_entropy(hidden, model.decoder.output, target, None, self.label_smoothing)
         handed_on = {carried_name(batch): state.carried}
         return Loss(loss.smoothed, loss.plain, count_of(target), (carried or {}) | handed_on)
 
 
 def begin_segment(model: SegmentRecurrence[State], batch: Batch, carried: dict[str, Tensor] | None) -> State:
-    """The state before a batch's segments."""
+    """Returns the state before a batch's segments."""
     assert batch.stream is not None, "segments belong to streams"
     if batch.stream.begins or carried is None or carried_name(batch) not in carried:
         return model.start(model.encode(batch.source, batch.source_is_real))
@@ -79,6 +78,6 @@ def begin_segment(model: SegmentRecurrence[State], batch: Batch, carried: dict[s
 
 
 def carried_name(batch: Batch) -> str:
-    """The name under which a part of a batch leaves its memory to the same part of the next batch."""
+    """Returns the name under which a part of a batch leaves its memory to the same part of the next batch."""
     assert batch.stream is not None, "segments belong to streams"
     return f"memory-{batch.stream.first}"

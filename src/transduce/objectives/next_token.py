@@ -23,12 +23,12 @@ def _always() -> float:
 
 @dataclass(frozen=True)
 class NextToken:
-    """Cross-entropy, with label smoothing (a share from 0 to 1), and with the score-function gradient of what a model
-    drew on its way."""
+    """Cross-entropy, with label smoothing (a share from 0 to 1), and with the score-function gradient of a model's
+    random draws."""
 
     label_smoothing: float = 0.0
     teacher_forcing: Callable[[], float] = _always
-    """Current teacher-forcing rate: the probability that a token which is read is the true one."""
+    """Returns the teacher-forcing rate: the probability that a token which is read is the true one."""
 
     def __call__(self, model: EncoderDecoder[State], batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
         """Sums over real target tokens."""
@@ -48,7 +48,7 @@ class NextToken:
         return Loss(loss.smoothed + drawn, loss.plain, is_real.sum(), carried)
 
     def _without_padding(self, model: EncoderDecoder[State], batch: Batch) -> Loss:
-        """The same loss, of real tokens side by side."""
+        """Returns the same loss, of the real tokens of all rows in one."""
         assert isinstance(model, ReadsRagged)
         of_source, of_target = batch.source_rows, batch.target_rows
         assert of_source is not None and of_target is not None
@@ -60,8 +60,8 @@ class NextToken:
 
 @dataclass(frozen=True)
 class TargetReading:
-    """Hidden states from which the output layer predicts each target token, and the log-probabilities of what the model
-    drew for each, if it draws."""
+    """Hidden states from which the output layer predicts each target token, and the log-probabilities of the model's
+    draws for each, if it draws."""
 
     hidden: Hidden
     sampled_log_probabilities: Float[Tensor, "rows time"] | None
@@ -70,7 +70,7 @@ class TargetReading:
 def read_target(
     decoder: Decoder[State], state: State, target_in: Tokens, teacher_forcing: float = 1.0
 ) -> TargetReading:
-    """One call with all true tokens; where the rate of these is below 1 (scheduled sampling), a call a token.
+    """Reads all true tokens at once; if the rate of these is below 1 (scheduled sampling), one token at a time.
 
     Then each token but the first is the true one with that probability, and else drawn from what the model itself
     predicts (Bengio et al. 2015).
@@ -84,9 +84,9 @@ def read_target(
         steps.append(TargetReading(hidden, _sampled_by(state)))
         if true is not None:
             with torch.no_grad():
-                own = decoder.output(hidden[:, -1]).float().softmax(-1).multinomial(1)  # [rows, 1]
+                predicted = decoder.output(hidden[:, -1]).float().softmax(-1).multinomial(1)  # [rows, 1]
             is_true = torch.rand(true.shape, device=true.device) < teacher_forcing
-            token = torch.where(is_true, true, own)
+            token = torch.where(is_true, true, predicted)
     each = [step.sampled_log_probabilities for step in steps]
     sampled = [of_step for of_step in each if of_step is not None]
     return TargetReading(torch.cat([step.hidden for step in steps], 1), torch.cat(sampled, 1) if sampled else None)
@@ -98,13 +98,13 @@ def score_function_loss(
     is_real: Mask,
     carried: dict[str, Tensor] | None,
 ) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
-    """The loss of hard attention (REINFORCE), summed over real tokens, whose gradient makes those draws likelier that
+    """Returns the loss of hard attention (REINFORCE), summed over real tokens; its gradient makes draws likelier that
     predicted their token well.
 
-    It is the log-probability of each draw, `sampled_log_probabilities`, times what the target token's log-probability,
-    which has no gradient, has over a baseline, its moving average over batches (Williams 1992; Xu et al. 2015, eq. 11
-    and 12). A draw matters to its own token alone, since the context enters no later step. The baseline is what one
-    batch hands the next.
+    It is the log-probability of each draw, `sampled_log_probabilities`, times the excess of the target token's
+    log-probability, which has no gradient, over a baseline, its moving average over batches (Williams 1992; Xu et al.
+    2015, eq. 11 and 12). A draw matters to its own token alone, since the context enters no later step. One batch hands
+    the baseline to the next.
     """
     mean = log_probabilities[is_real].mean()
     baseline = carried["baseline"] if carried else mean

@@ -20,9 +20,9 @@ class Loss:
     plain: Float[Tensor, ""]
     """The sum that is reported, in nats: without smoothing."""
     tokens: Int[Tensor, ""]
-    """Number of real tokens, or of whatever else was predicted."""
+    """Number of real tokens, or of other things predicted."""
     carried: dict[str, Tensor] | None = None
-    """Tensors that this batch hands the next, without gradients; checkpoints keep them."""
+    """Tensors that this batch passes to the next, without gradients; checkpoints keep them."""
 
 
 def count_of(targets: Tensor) -> Int[Tensor, ""]:
@@ -35,7 +35,7 @@ class Objective(Protocol):
     """A function that gives the loss of a model on a batch."""
 
     def __call__(self, model: Any, batch: Any, carried: dict[str, Tensor] | None) -> Loss:
-        """The loss of a model on a batch of its data; `carried` came with the loss of the batch before.
+        """Returns the loss of a model on a batch of its data; `carried` came with the loss of the batch before.
 
         Each objective names the kinds of model and batch that it needs.
         """
@@ -43,30 +43,30 @@ class Objective(Protocol):
 
 @runtime_checkable
 class CarriesMuch(Protocol):
-    """An objective whose batches hand on so much that the memory check must know of it."""
+    """An objective whose carried tensors are large enough to matter to the memory check."""
 
     def most_carried(self, model: Any, batch: Any) -> dict[str, Tensor] | None:
-        """The largest that may be carried to a batch, of zeros."""
+        """Returns the largest tensors that may be carried to a batch, of zeros."""
 
 
 def most_carried(objective: Objective, model: nn.Module, batch: Any) -> dict[str, Tensor] | None:
-    """The largest that may be carried to a batch; None for little or nothing."""
+    """Returns the largest tensors that may be carried to a batch; None for little or nothing."""
     return objective.most_carried(model, batch) if isinstance(objective, CarriesMuch) else None
 
 
 @dataclass(frozen=True)
 class OwnObjective:
-    """An objective that is a function of somebody's own."""
+    """An objective that is a user's function."""
 
     name: str
     function: Objective
 
     def __call__(self, model: nn.Module, batch: Any, carried: dict[str, Tensor] | None) -> Loss:
-        """The function's result, which must be a Loss of sums."""
+        """Returns the function's result, which must be a Loss of sums."""
         loss = self.function(model, batch, carried)
         sums = (loss.total, loss.plain, loss.tokens) if isinstance(loss, Loss) else ()
-        if not sums or any(not isinstance(one, Tensor) or one.ndim for one in sums):
-            shapes = ", ".join(str(list(one.shape)) if isinstance(one, Tensor) else type(one).__name__ for one in sums)
+        if not sums or any(not isinstance(total, Tensor) or total.ndim for total in sums):
+            shapes = ", ".join(str(list(x.shape)) if isinstance(x, Tensor) else type(x).__name__ for x in sums)
             raise ConfigError(
                 f"objective '{self.name}' gave a {type(loss).__name__}{shapes and f' of {shapes}'}; expected a "
                 "transduce.objectives.objective.Loss of three tensors without axes: total, plain, tokens"
@@ -80,12 +80,12 @@ class OwnObjective:
         return most_carried(self.function, model, batch)
 
 
-def _own_objective(name: str, found: Any) -> OwnObjective:
-    made = made_of("objective", name, found)
+def _own_objective(name: str, given: Any) -> OwnObjective:
+    made = made_of("objective", name, given)
     expected = "a function of model, batch and carried, as transduce.objectives.objective.Objective says"
     check_takes("objective", name, made, ("model", "batch", "carried"), expected)
     return OwnObjective(name, made)
 
 
 OBJECTIVES: Registry[OwnObjective] = Registry("objective", "transduce.objectives", _own_objective)
-"""Objectives of one's own: without one, a run has that of its task."""
+"""Users' objectives; by default a run has that of its task."""

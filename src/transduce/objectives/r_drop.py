@@ -14,7 +14,7 @@ from transduce.objectives.objective import Loss
 
 @dataclass(frozen=True)
 class RDrop:
-    """Cross-entropy of two passes over each batch, and how far their predictions are apart (Liang et al. 2021).
+    """Cross-entropy of two passes over each batch, and the divergence of their predictions (Liang et al. 2021).
 
     What is reported is the mean of both passes; every target token counts once. It costs twice the time and the memory
     of one pass.
@@ -34,9 +34,9 @@ class RDrop:
             hidden, output, batch.target_out, batch.target_places, self.label_smoothing, self.weight
         )
         total, handed_on = loss.smoothed, None
-        for reading, found in zip(readings, loss.log_probabilities, strict=True):
+        for reading, of_pass in zip(readings, loss.log_probabilities, strict=True):
             if reading.sampled_log_probabilities is not None:
-                drawn, carried = score_function_loss(reading.sampled_log_probabilities, found, is_real, carried)
+                drawn, carried = score_function_loss(reading.sampled_log_probabilities, of_pass, is_real, carried)
                 total, handed_on = total + drawn / 2, carried
         return Loss(total, loss.plain, is_real.sum(), handed_on)
 
