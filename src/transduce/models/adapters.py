@@ -49,14 +49,13 @@ def add_adapters(model: nn.Module, config: AdaptersConfig) -> None:
 
     Raises ConfigError for layers that the model does not have, or that are narrower than the rank.
     """
-    places = _places(model)
+    linear_layers = _linear_layers(model)
     for part in config.layers:
-        if not any(is_in(name, part) for name in places):
-            known = ", ".join(
-                dict.fromkeys(name.rpartition(".layers.")[2].partition(".")[2] or name for name in places)
-            )
+        if not any(is_in(name, part) for name in linear_layers):
+            names = [name.rpartition(".layers.")[2].partition(".")[2] or name for name in linear_layers]
+            known = ", ".join(dict.fromkeys(names))
             raise ConfigError(f"{SETTING}.layers: the model has no linear layers in '{part}'; it has them in {known}")
-    chosen = [name for name in places if not config.layers or any(is_in(name, part) for part in config.layers)]
+    chosen = [name for name in linear_layers if not config.layers or any(is_in(name, part) for part in config.layers)]
     if not chosen:
         raise ConfigError(
             f"{SETTING}: the model has no linear layers for adapters; train parts of it (optimizer.frozen)"
@@ -82,7 +81,7 @@ def add_adapters(model: nn.Module, config: AdaptersConfig) -> None:
 
 
 def without_adapters(model: nn.Module) -> nn.Module:
-    """A copy of a model, in which the adapters are part of the weights."""
+    """Returns a copy of a model, in which the adapters are part of the weights."""
     plain = copy.deepcopy(model)
     for module in list(plain.modules()):
         for name, child in module.named_children():
@@ -91,9 +90,9 @@ def without_adapters(model: nn.Module) -> nn.Module:
     return plain
 
 
-def _places(model: nn.Module) -> list[str]:
-    """Names of the linear layers that are called as such: not of output layers, which are applied in parts, of heads,
-    which learn themselves, nor of what uses its matrices otherwise."""
+def _linear_layers(model: nn.Module) -> list[str]:
+    """Returns the names of the linear layers that are called as modules: not of output layers, which are applied in
+    parts, of heads, which learn themselves, nor of modules that use their matrices in other ways."""
     left_out: set[int] = set()
     for module in model.modules():
         if isinstance(module, SourceAttention | AdaptiveEmbedding):

@@ -79,8 +79,8 @@ class BertConfig(Settings, frozen=True, tag_field="kind", tag="bert"):
         """Sizes by the name of a size and the settings that override it."""
         named = SIZES[self.size] if self.size is not None else None
         layers, dim, heads = (
-            own or (getattr(named, name) if named else 0)
-            for name, own in (("layers", self.layers), ("dim", self.dim), ("heads", self.heads))
+            given or (getattr(named, name) if named else 0)
+            for name, given in (("layers", self.layers), ("dim", self.dim), ("heads", self.heads))
         )
         inner = named.feed_forward_dim if named and self.dim is None else 4 * dim
         return Sizes(layers, dim, heads, self.feed_forward_dim or inner)
@@ -104,7 +104,7 @@ class BertConfig(Settings, frozen=True, tag_field="kind", tag="bert"):
 
 
 def build_bert(config: BertConfig, vocabulary: int) -> "Bert":
-    """A BERT encoder with fresh weights from torch's global generator, for so many tokens."""
+    """Returns a BERT encoder with fresh weights from torch's global generator, for a number of tokens."""
     sizes, parts = config.sizes, Parts(config.stack, config.sizes.layers, config.norm_epsilon)
     start = parts.initialization
     segments = nn.Embedding(config.segments, sizes.dim)
@@ -121,7 +121,7 @@ def build_bert(config: BertConfig, vocabulary: int) -> "Bert":
 class Bert(TextEncoder):
     """Embeddings, layers of self-attention, and a vector of the whole text from its first token; see TextEncoder.
 
-    Padding is not computed: layers see the real tokens side by side, and only attention sees rows.
+    Padding is not computed: layers see the real tokens in one row, and only attention sees rows.
     """
 
     def __init__(self, embedding: "BertEmbedding", layers: list["PackedLayer"], pooler: nn.Linear | None) -> None:
@@ -177,13 +177,13 @@ class BertEmbedding(nn.Module):
         self.dropout = dropout
 
     def forward(self, tokens: Tokens, segments: Tokens, packing: Packing) -> Packed:
-        """[1, tokens, dim] of the real ones of [rows, time]."""
+        """Returns the vectors of real tokens, [1, tokens, dim], of [rows, time]."""
         summed: Hidden = self.positions(self.table(tokens) + self.segments(segments), Span(0, tokens.shape[1]))
         return self.dropout(self.norm(packing.pack(summed)))
 
 
 class PackedLayer(nn.Module):
-    """Self-attention within each row, then a feed-forward network, of real tokens side by side."""
+    """Self-attention within each row, then a feed-forward network, of real tokens in one row."""
 
     def __init__(
         self,
@@ -199,7 +199,7 @@ class PackedLayer(nn.Module):
         self.around_feed_forward = around_feed_forward
 
     def forward(self, hidden: Packed, packing: Packing) -> Packed:
-        """[1, tokens, dim] to the same shape."""
+        """Maps [1, tokens, dim] to the same shape."""
 
         def attend(x: Packed) -> Packed:
             part = self.attention

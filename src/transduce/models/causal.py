@@ -43,7 +43,7 @@ class CausalTransformerConfig(PositionedStackConfig, frozen=True, tag_field="kin
 
 
 def build_causal_transformer(config: CausalTransformerConfig, vocabulary: int) -> "CausalTransformer":
-    """A decoder-only Transformer with fresh weights from torch's global generator, for so many tokens."""
+    """Returns a decoder-only Transformer with fresh weights from torch's global generator, for a number of tokens."""
     parts = Parts(config, config.layers)
     table = parts.token_table(vocabulary)
     output = parts.output(table, config.tie)
@@ -55,7 +55,7 @@ def build_causal_transformer(config: CausalTransformerConfig, vocabulary: int) -
 
 
 class CausalTransformer(EncoderDecoder[AttentionState]):
-    """A decoder without a source; see models/interface.py for what it promises."""
+    """A decoder without a source; see models/interface.py for its contract."""
 
     decoder: "CausalDecoder"
 
@@ -69,12 +69,12 @@ class CausalTransformer(EncoderDecoder[AttentionState]):
         return self.decoder.embedding.positions.limit
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
-        """Nothing, once for each row."""
+        """Returns an empty memory for each row."""
         weight = self.decoder.embedding.table.weight
         return Memory.empty(len(source), weight.shape[1], weight)
 
     def start(self, memory: Memory) -> AttentionState:
-        """A state that has read nothing."""
+        """Returns a state that has read nothing."""
         cache = tuple(layer.attention.empty_cache(memory.hidden) for layer in self.decoder.layers)
         return AttentionState((), padding_mask(memory.is_real), cache, position=0)
 
@@ -103,7 +103,7 @@ class CausalDecoder(Decoder[AttentionState]):
         span = Span(state.position, tokens.shape[1])
         embedded = self.embedding(tokens, span)
         may_attend, past = state.extend(span.time)
-        hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row side by side
+        hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row in one axis
         caches = []
         for layer, cache in zip(self.layers, state.cache, strict=True):
             hidden, cache = layer(hidden, span, may_attend, cache)

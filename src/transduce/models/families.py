@@ -1,4 +1,4 @@
-"""The one table of model families: what `model.kind` may say, and who builds it."""
+"""The table of model families: the values of `model.kind`, and the functions that build them."""
 
 from typing import Any
 
@@ -23,13 +23,13 @@ from transduce.models.transformer_xl import TransformerXLConfig, build_transform
 from transduce.models.xlnet import XLNetConfig, XLNetEncoder, XLNetLanguageModel, build_xlnet, build_xlnet_encoder
 
 EncoderDecoderConfig = TransformerConfig | RecurrentConfig
-"""Families that read a source and write a target, told apart by `kind`."""
+"""Families that read a source and write a target, distinguished by `kind`."""
 
 LanguageModelConfig = CausalTransformerConfig | TransformerXLConfig | XLNetConfig | RecurrentLanguageConfig
-"""Families that go on with a text."""
+"""Families that continue a text."""
 
 EncoderConfig = BertConfig | XLNetConfig | TransformerEncoderConfig
-"""Families that read a text, on which a head stands; an XLNet without a head goes on with a text."""
+"""Families that read a text, for a head; an XLNet without a head continues a text."""
 
 ModelConfig = EncoderDecoderConfig | LanguageModelConfig | EncoderConfig
 """The union of all families' settings."""
@@ -38,8 +38,8 @@ ModelConfig = EncoderDecoderConfig | LanguageModelConfig | EncoderConfig
 def build_model(
     config: ModelConfig, source_vocabulary: int, target_vocabulary: int, head: HeadConfig | None = None
 ) -> EncoderDecoder[Any] | EncoderModel:
-    """A model with fresh weights from torch's global generator; vocabularies are counts of tokens. Only encoders of
-    texts may have a head."""
+    """Returns a model with fresh weights from torch's global generator; vocabularies are counts of tokens. Only
+    encoders of texts may have a head."""
     match config:
         case TransformerConfig():
             return build_transformer(config, source_vocabulary, target_vocabulary)
@@ -58,7 +58,7 @@ def build_model(
 
 
 def build_encoder_model(config: EncoderConfig, vocabulary: int, head: HeadConfig | None) -> EncoderModel:
-    """An encoder with a head, if any, with fresh weights from torch's global generator."""
+    """Returns an encoder with a head, if any, with fresh weights from torch's global generator."""
     encoder: TextEncoder
     match config:
         case BertConfig():
@@ -71,9 +71,9 @@ def build_encoder_model(config: EncoderConfig, vocabulary: int, head: HeadConfig
 
 
 def encoder_of(config: EncoderConfig, model: nn.Module, head: HeadConfig) -> TextEncoder:
-    """The encoder of a model that was trained for something else, with what a head reads of it.
+    """Returns the encoder of a model that was trained for something else, with what a head reads of it.
 
-    Raises ConfigError for a model that has none which could read texts.
+    Raises ConfigError for a model without an encoder of texts.
     """
     encoder: TextEncoder
     match model, config:
@@ -94,7 +94,7 @@ def encoder_of(config: EncoderConfig, model: nn.Module, head: HeadConfig) -> Tex
 
 
 def encoder_limit(config: EncoderConfig) -> int | None:
-    """The most tokens that an encoder with these settings reads at once; None where any length will do."""
+    """Returns the most tokens that an encoder with these settings reads at once; None for no limit."""
     match config:
         case BertConfig():
             return config.max_positions

@@ -1,4 +1,4 @@
-"""Heads, which make the vectors of a text encoder into an answer, one small head a task, and models of both."""
+"""Heads, which turn the vectors of a text encoder into outputs, a small one per task, and models of both."""
 
 from typing import Literal
 
@@ -58,7 +58,7 @@ class TagHeadConfig(Settings, frozen=True, tag_field="kind", tag="tag"):
 
 
 class SpanHeadConfig(Settings, frozen=True, tag_field="kind", tag="span"):
-    """Settings of a head for where in a passage the answer to a question begins and ends."""
+    """Settings of a head for the beginning and the end of the answer to a question, in a passage."""
 
     no_answer: bool = False
     """True if a passage may hold no answer."""
@@ -69,10 +69,10 @@ class SpanHeadConfig(Settings, frozen=True, tag_field="kind", tag="span"):
 
 
 class WordHeadConfig(Settings, frozen=True, tag_field="kind", tag="word"):
-    """Settings of a head for masked words, and for whether a text follows another."""
+    """Settings of a head for masked words, and for one text following another."""
 
     next_sentence: bool = True
-    """True if the model also tells if the second text follows the first."""
+    """True if the model also predicts if the second text follows the first."""
     activation: Literal["relu", "gelu", "gelu_tanh"] = "gelu"
     """Between the two layers before the output; in imported models that of the encoder's layers."""
     norm_epsilon: PositiveShare = 1e-12
@@ -83,7 +83,7 @@ NEXT_SENTENCE = ("does not follow", "follows")
 """Meanings of the two logits of next sentences, in their order."""
 
 HeadConfig = ClassHeadConfig | ScoreHeadConfig | TagHeadConfig | SpanHeadConfig | WordHeadConfig
-"""The union of all heads' settings, told apart by `kind`."""
+"""The union of all heads' settings, distinguished by `kind`."""
 
 
 def reads_pooler(head: HeadConfig | None) -> bool:
@@ -107,7 +107,7 @@ class TextHead(nn.Module):
         self.pooling = pooling
 
     def forward(self, encoded: EncodedText) -> Float[Tensor, "rows outputs"]:
-        """[rows, outputs]."""
+        """Returns [rows, outputs]."""
         return self.output(self.dropout(encoded.vectors(self.pooling)))
 
 
@@ -120,12 +120,12 @@ class TokenHead(nn.Module):
         self.output = _linear(dim, outputs)
 
     def forward(self, encoded: EncodedText) -> Float[Tensor, "rows time outputs"]:
-        """[rows, time, outputs]."""
+        """Returns [rows, time, outputs]."""
         return self.output(self.dropout(encoded.hidden))
 
 
 class WordHead(nn.Module):
-    """Logits of the vocabulary for masked tokens, by the table of embeddings, and of whether a text follows another."""
+    """Logits of the vocabulary for masked tokens, by the table of embeddings, and of one text following another."""
 
     def __init__(self, table: nn.Embedding, config: WordHeadConfig) -> None:
         super().__init__()
@@ -140,17 +140,17 @@ class WordHead(nn.Module):
 
     @torch.no_grad()
     def swap_follows(self) -> None:
-        """Exchange the two logits of next sentences."""
+        """Exchanges the two logits of next sentences."""
         if self.follows is not None:
             for parameter in (self.follows.weight, self.follows.bias):
                 parameter.copy_(parameter.flip(0))
 
     def before_output(self, hidden: Float[Tensor, "*any dim"]) -> Float[Tensor, "*any dim"]:
-        """The vectors of which the output layer makes logits."""
+        """Returns the vectors of which the output layer makes logits."""
         return self.norm(self.activation(self.inner(hidden)))
 
     def forward(self, encoded: EncodedText) -> Float[Tensor, "rows time vocabulary"]:
-        """Logits for each token."""
+        """Returns logits for each token."""
         return self.output(self.before_output(encoded.hidden))
 
 
@@ -158,7 +158,7 @@ Head = TextHead | TokenHead | WordHead
 
 
 def build_head(config: HeadConfig, encoder: TextEncoder) -> Head:
-    """A head with fresh weights from torch's global generator; a WordHead shares the encoder's table of tokens."""
+    """Returns a head with fresh weights from torch's global generator; a WordHead shares the encoder's embeddings."""
     match config:
         case ClassHeadConfig():
             return TextHead(encoder.dim, len(config.labels), config.dropout, config.pooling)
@@ -173,7 +173,7 @@ def build_head(config: HeadConfig, encoder: TextEncoder) -> Head:
 
 
 class EncoderModel(nn.Module):
-    """A text encoder and what stands on it, if anything does."""
+    """A text encoder and its head, if any."""
 
     def __init__(self, encoder: TextEncoder, head: Head | None) -> None:
         super().__init__()
@@ -181,15 +181,15 @@ class EncoderModel(nn.Module):
         self.head = head
 
     def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask, rows: Ragged | None = None) -> Tensor:
-        """The head's output, [rows, outputs] or [rows, time, outputs]; without a head, the texts' hidden vectors."""
+        """Returns the head's output, [rows, outputs] or [rows, time, outputs]; without a head, hidden vectors."""
         encoded: EncodedText = self.encoder(tokens, segments, is_real, rows)
         return encoded.hidden if self.head is None else self.head(encoded)
 
 
 def fixed_projection(outputs: Tensor, is_real: Mask) -> Float[Tensor, " rows"]:
-    """One number for each row, which any change of what a model makes of it will change; padding has no part in it.
+    """Returns one number for each row, which changes with any change in the model's outputs, padding left out.
 
-    A sum of outputs, each weighted by the cosine of its number.
+    It is the sum of the outputs, each weighted by the cosine of its number.
     """
     if outputs.dim() == 3:
         outputs = outputs * is_real[..., None]

@@ -1,6 +1,6 @@
 """Interfaces of model families: all that objectives, scoring, search and tools know of a model is in this file.
 
-A family that writes (translates, or goes on with a text) is an EncoderDecoder with a Decoder; one that reads texts is a
+A family that writes (translates, or continues a text) is an EncoderDecoder with a Decoder; one that reads texts is a
 TextEncoder, on which heads are put (models/heads.py). Nothing else about a family is known outside its own file.
 """
 
@@ -31,16 +31,16 @@ class Memory:
 
     @classmethod
     def empty(cls, rows: int, dim: int, like: Tensor) -> "Memory":
-        """The memory of a model without a source: rows without positions, of the type and device of a tensor."""
+        """Returns the memory of a model without a source: rows without positions, of a tensor's type and device."""
         return cls(like.new_empty(rows, 0, dim), torch.empty(rows, 0, dtype=torch.bool, device=like.device))
 
 
 @runtime_checkable
 class Predictor(Protocol[State]):
-    """Reads one or more tokens a row and predicts the token after each: all that search knows of a model."""
+    """Reads one or more tokens per row and predicts the token after each: all that a search needs of a model."""
 
     def __call__(self, tokens: Tokens, state: State) -> tuple[Logits, State]:
-        """Logits for the token that follows each of `tokens`, and the state after the last of them.
+        """Returns logits for the token that follows each of `tokens`, and the state after the last of them.
 
         All tokens at once, in chunks or one by one give the same logits. The state passed is consumed.
         """
@@ -62,7 +62,7 @@ class Decoder(nn.Module, ABC, Generic[State]):
 
     @abstractmethod
     def read(self, tokens: Tokens, state: State) -> tuple[Hidden, State]:
-        """Hidden states before the output layer, [rows, time, dim], and the next state."""
+        """Returns hidden states before the output layer, [rows, time, dim], and the next state."""
 
     def forward(self, tokens: Tokens, state: State) -> tuple[Logits, State]:
         """See Predictor."""
@@ -108,12 +108,12 @@ class EncoderDecoder(nn.Module, ABC, Generic[State]):
 
     @property
     def source_limit(self) -> int | None:
-        """The most tokens a source may have, its end token included; None where any length will do."""
+        """The most tokens a source may have, its end token included; None for no limit."""
         return None
 
     @property
     def target_limit(self) -> int | None:
-        """The most tokens a target may have, its end token included; None where any length will do."""
+        """The most tokens a target may have, its end token included; None for no limit."""
         return None
 
     @abstractmethod
@@ -122,7 +122,7 @@ class EncoderDecoder(nn.Module, ABC, Generic[State]):
 
     @abstractmethod
     def start(self, memory: Memory) -> State:
-        """The decoder's state before the first target token, one row a sentence."""
+        """Returns the decoder's state before the first target token, one row a sentence."""
 
 
 @runtime_checkable
@@ -131,7 +131,7 @@ class ReadsRagged(Protocol):
 
     @property
     def takes_ragged(self) -> bool:
-        """True if it can as it is: in training or not, on its device, in its precision."""
+        """True if the model can in its current mode, on its device, in its precision."""
         ...
 
     def read_ragged(
@@ -141,12 +141,12 @@ class ReadsRagged(Protocol):
         target: RaggedTokens,
         of_target: Ragged,
     ) -> RaggedHidden:
-        """Hidden states before the output layer for all real target tokens, from all true ones before each."""
+        """Returns hidden states before the output layer for all real target tokens, from all true ones before each."""
         ...
 
 
 class SegmentRecurrence(EncoderDecoder[CarriedTo]):
-    """A language model that reads a text segment by segment and goes on from a bounded memory of what came before.
+    """A language model that reads a text segment by segment and continues from a bounded memory of earlier segments.
 
     The states of its decoder have `carried` (see CarriedState), which training hands from batch to batch.
     """
@@ -156,7 +156,7 @@ class SegmentRecurrence(EncoderDecoder[CarriedTo]):
         self.decoder = decoder
 
     def encode(self, source: Tokens, is_real: Mask) -> Memory:
-        """Nothing, once for each row."""
+        """Returns an empty memory for each row."""
         return Memory.empty(len(source), self.carried_shape[-1], next(self.parameters()))
 
     @property
@@ -166,7 +166,7 @@ class SegmentRecurrence(EncoderDecoder[CarriedTo]):
 
     @abstractmethod
     def resume(self, carried: Carried) -> CarriedTo:
-        """The state in which a segment begins that follows one which handed this on."""
+        """Returns the state in which the next segment begins, from what the last one carried over."""
 
 
 @runtime_checkable
@@ -183,7 +183,7 @@ class Rearranges(Protocol):
     """An encoder whose layers see tokens in another arrangement than its input's: [rows, time]."""
 
     def arranged_back(self, hidden: Hidden, is_real: Mask) -> Hidden:
-        """The input or output of one of its layers with each vector at the place of its token, [rows, time, dim]."""
+        """Returns a layer's input or output with each vector at the position of its token, [rows, time, dim]."""
 
 
 Pooling = Literal["mean", "first", "pooler"]
@@ -201,7 +201,7 @@ class EncodedText:
     is_real: Mask
 
     def vectors(self, pooling: Pooling) -> Float[Tensor, "rows dim"]:
-        """A vector of each text: the pooler's, the mean of all tokens' (special ones too), or the first token's."""
+        """Returns each text's vector: the pooler's, the mean over tokens (special ones too), or the first token's."""
         if pooling == "mean":
             is_real = self.is_real[..., None]
             return (self.hidden * is_real).sum(1) / is_real.sum(1)
@@ -209,19 +209,19 @@ class EncodedText:
 
 
 class TextEncoder(nn.Module, ABC):
-    """Reads whole texts, or pairs of them; all that heads, objectives and tools know of an encoder."""
+    """Reads whole texts, or pairs of them; all that heads, objectives and tools need of an encoder."""
 
     pooler: nn.Linear | None
-    """The layer that makes the vector of a text from that of its first token; None where that one is it."""
+    """The layer that makes the vector of a text from that of its first token; None if that vector is used itself."""
 
     @property
     def dim(self) -> int:
-        """Width of the vectors that it makes."""
+        """Width of the encoder's vectors."""
         return self.table.embedding_dim
 
     @property
     def limit(self) -> int | None:
-        """The most tokens of a row, special ones included; None where any length will do."""
+        """The most tokens of a row, special ones included; None for no limit."""
         return None
 
     @property
@@ -238,10 +238,10 @@ class TextEncoder(nn.Module, ABC):
     def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask, rows: Ragged | None = None) -> EncodedText:
         """Reads token ids; `segments` says which of two texts each belongs to, 0 or 1.
 
-        `rows` may say where real tokens are: what an encoder would otherwise ask a GPU, and wait for.
+        `rows` may give the positions of real tokens, for which an encoder would otherwise wait for a GPU.
         """
 
     def pooled(self, hidden: Hidden, is_real: Mask) -> EncodedText:
-        """Vectors of tokens, [rows, time, dim], with the vector of each text that the pooler makes of its first."""
+        """Returns vectors of tokens, [rows, time, dim], with each text's vector, made by the pooler of its first."""
         first = hidden[:, 0]  # [rows, dim]
         return EncodedText(hidden, first if self.pooler is None else torch.tanh(self.pooler(first)), is_real)

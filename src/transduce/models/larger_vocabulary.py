@@ -15,8 +15,8 @@ Former = Sequence[Sequence[int]]
 def with_new_tokens(
     config: ModelConfig, model: nn.Module, vocabularies: tuple[int, int], source: Former, target: Former
 ) -> nn.Module:
-    """A model of these settings with new tokens after its own, whose embeddings and rows of the output layer begin as
-    means of others'; `vocabularies` counts the source and target tokens before.
+    """Returns a model of these settings with new tokens after its own, whose embeddings and rows of the output layer
+    begin as means of others'; `vocabularies` counts the source and target tokens before.
 
     Raises ConfigError for a model whose embeddings are in clusters.
     """
@@ -31,14 +31,14 @@ def with_new_tokens(
                     "training.new_words: the model's embeddings are in clusters (model.cutoffs); leave it out"
                 )
             former = source if is_source else target
-            tensor = torch.cat([tensor, *(tensor[list(of_one)].mean(0, keepdim=True) for of_one in former)])
+            tensor = torch.cat([tensor, *(tensor[list(indices)].mean(0, keepdim=True) for indices in former)])
         weights[name] = tensor
     larger.load_state_dict(weights)
     return larger
 
 
 def rows_before(config: ModelConfig, vocabularies: tuple[int, int], new: tuple[int, int]) -> dict[str, int]:
-    """Rows that embeddings and output layers had before so many source and target tokens were added, by their names."""
+    """Returns the rows of embeddings and output layers before these source and target tokens were added, by name."""
     with torch.device("meta"):
         sizes = (vocabularies[0] - new[0], vocabularies[1] - new[1])
         before, now = (build_model(config, *each).state_dict() for each in (sizes, vocabularies))

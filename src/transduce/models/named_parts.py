@@ -15,26 +15,26 @@ LOOKED_UP_BY_ROW = (nn.Embedding, LearnedPositions)
 
 
 def stacks(model: nn.Module) -> dict[str, list[nn.Module]]:
-    """The blocks of a model's encoder and decoder, from the bottom, if it has them."""
+    """Returns the blocks of a model's encoder and decoder, from the bottom, if it has them."""
     parts = {name: getattr(model, name, None) for name in ("encoder", "decoder")}
     return {name: list(part.blocks) for name, part in parts.items() if isinstance(part, Layered)}
 
 
 def parameters_of(model: nn.Module, part: str, setting: str) -> list[nn.Parameter]:
-    """The parameters of a part: `embeddings`, or all whose dotted names have the part's name in them, as `decoder`,
+    """Returns the parameters of a part: `embeddings`, or all whose dotted names contain the part's name, as `decoder`,
     `layers.0` or `cross_attention.query` do in "decoder.layers.0.cross_attention.query.weight".
 
     Raises ConfigError, which names the setting, where the model has no such part.
     """
     if part == EMBEDDINGS:
         tables = (module for module in model.modules() if isinstance(module, (*LOOKED_UP_BY_ROW, AdaptiveEmbedding)))
-        found = [parameter for table in tables for parameter in table.parameters()]
+        parameters = [parameter for table in tables for parameter in table.parameters()]
     else:
         named = model.named_parameters(remove_duplicate=False)
-        found = [parameter for name, parameter in named if is_in(name, part)]
-    if not found:
+        parameters = [parameter for name, parameter in named if is_in(name, part)]
+    if not parameters:
         raise ConfigError(f"{setting}: the model has no part '{part}'; it has {', '.join(_known(model))}")
-    return found
+    return parameters
 
 
 def is_in(name: str, part: str) -> bool:
@@ -43,7 +43,7 @@ def is_in(name: str, part: str) -> bool:
 
 
 def _known(model: nn.Module) -> Iterator[str]:
-    """Names of parts, for a message: embeddings, the top, and what the layers are made of."""
+    """Yields names of parts, for a message: embeddings, the top-level parts, and those of a layer."""
     yield EMBEDDINGS
     yield from (top for top, _ in model.named_children())
     for name, blocks in stacks(model).items():

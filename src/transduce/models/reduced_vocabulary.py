@@ -1,4 +1,4 @@
-"""A trained model that writes only some tokens, which get numbers of their own: its output layer is spared the rest."""
+"""A trained model that writes only some tokens, numbered anew, so that its output layer computes no others."""
 
 from dataclasses import dataclass, replace
 from typing import Generic
@@ -14,11 +14,11 @@ from transduce.shapes import Logits, Tokens
 
 @dataclass(frozen=True)
 class NarrowState(Generic[State]):
-    """The state of the model itself, and what each sentence may write."""
+    """The state of the model itself, and the tokens that each sentence may write."""
 
     inner: State
     penalty: Float[Tensor, "sentences tokens"]
-    """0 for what it may write, else -inf."""
+    """0 for tokens that the sentence may write, else -inf."""
 
     def expand(self, rows_per_sentence: int) -> "NarrowState[State]":
         """See DecoderState."""
@@ -34,9 +34,9 @@ class NarrowState(Generic[State]):
 
 
 class ReducedVocabularyModel(Generic[State]):
-    """See models/interface.py for its promises; a target token goes by its place among those kept.
+    """A model of a subset of target tokens, numbered by their index among those kept; see models/interface.py.
 
-    Logits of what a sentence may not write are -inf, so that no sentence's probabilities depend on the others' tokens.
+    Logits of tokens that a sentence may not write are -inf, so that its probabilities depend on no other sentence.
 
     Args:
         model: has a decoder that ends in an output layer.
@@ -61,11 +61,11 @@ class ReducedVocabularyModel(Generic[State]):
         self.project = outputs_of(model.decoder.output, kept)
 
     def start(self, memory: Memory) -> NarrowState[State]:
-        """The model's state before the first target token."""
+        """Returns the model's state before the first target token."""
         return NarrowState(self.model.start(memory), self.penalty)
 
     def decoder(self, tokens: Tokens, state: NarrowState[State]) -> tuple[Logits, NarrowState[State]]:
-        """The model's logits for the tokens kept."""
+        """Returns the model's logits for the tokens kept."""
         hidden, inner = self.read(self.kept[tokens], state.inner)
         logits = self.project(hidden)
         by_sentence = logits.unflatten(0, (len(state.penalty), -1))  # [sentences, rows, time, tokens]

@@ -16,7 +16,7 @@ def score_tokens(
     target_out: Tokens,
     target_is_real: Mask,
 ) -> Float[Tensor, "rows time"]:
-    """Log-probability (natural) of each given target token, in float32 and without gradients; zero where the target is
+    """Returns the log-probability (natural) of each given target token, in float32 and without gradients; zero at
     padding. As in training, logits never exist all at once."""
     state = model.start(model.encode(source, source_is_real))
     decoder = model.decoder

@@ -82,7 +82,7 @@ class StackConfig(Settings, frozen=True):
 
 
 class PositionedStackConfig(StackConfig, frozen=True):
-    """Settings of stacks whose tokens are told their positions."""
+    """Settings of stacks whose tokens have positions."""
 
     positions: Literal["sinusoidal", "concatenated", "fairseq", "learned", "rotary", "none"] = "sinusoidal"
     """Position encoding; concatenated: sinusoidal with all sines before all cosines, as Marian has it; fairseq: the
@@ -116,7 +116,7 @@ class SelfAttentionLayer(nn.Module):
     def forward(
         self, hidden: Hidden, at: Span | Ragged, may_attend: AnyMask | None, cache: Cache
     ) -> tuple[Hidden, Cache]:
-        """[rows, time, dim] to the same shape, and the cache with these positions' keys and values."""
+        """Maps [rows, time, dim] to the same shape; returns also the cache with these positions' keys and values."""
 
         def attend(x: Hidden) -> Hidden:
             nonlocal cache
@@ -127,7 +127,7 @@ class SelfAttentionLayer(nn.Module):
         return self.around_feed_forward(hidden, self.feed_forward), cache
 
     def read_whole(self, hidden: Hidden, may_attend: AnyMask | None, at: Span | Ragged | None = None) -> Hidden:
-        """[rows, time, dim] of whole sequences to the same shape."""
+        """Maps [rows, time, dim] of whole sequences to the same shape."""
         return self(hidden, at or Span(0, hidden.shape[1]), may_attend, self.attention.empty_cache(hidden))[0]
 
 
@@ -142,7 +142,7 @@ class Embedding(nn.Module):
         self.dropout = dropout
 
     def forward(self, tokens: Tokens, at: Span | Ragged) -> Hidden:
-        """[rows, time, dim] of tokens at these positions."""
+        """Returns [rows, time, dim] of tokens at these positions."""
         embedded = self.table(tokens)
         if self.scale != 1:
             embedded = embedded * self.scale  # keeps embeddings as large as positions (section 3.4)
@@ -166,7 +166,7 @@ class TextEmbedding(nn.Module):
         self.dropout = dropout
 
     def forward(self, tokens: Tokens) -> Hidden:
-        """[rows, time, dim]."""
+        """Returns the embeddings, [rows, time, dim]."""
         return self.dropout(self.word_dropout(self.table(tokens) * self.scale, tokens))
 
 
@@ -186,19 +186,19 @@ class Parts:
         return Initialization(self.config.initialization, self.layers)
 
     def token_table(self, vocabulary: int) -> nn.Embedding:
-        """A vector for each token of a vocabulary."""
+        """Returns a table with a vector for each token of a vocabulary."""
         table = nn.Embedding(vocabulary, self.config.dim)
         self.initialization.embedding(table.weight)
         return table
 
     def embedding(self, table: nn.Embedding, positions: Positions) -> Embedding:
-        """Vectors of tokens, told their positions."""
+        """Returns embeddings of tokens with positions."""
         config = self.config
         scale = config.dim**0.5 if config.scale_embeddings else 1.0
         return Embedding(table, scale, positions, Dropout(self.rate(config.embedding_dropout)))
 
     def output(self, table: nn.Embedding, tie: bool) -> nn.Linear:
-        """The layer that makes logits, without a bias: with the matrix of the embeddings if they are tied."""
+        """Returns the layer that makes logits, without a bias: with the matrix of the embeddings if they are tied."""
         output = nn.Linear(self.config.dim, table.num_embeddings, bias=False)
         if tie:
             output.weight = table.weight
@@ -207,7 +207,7 @@ class Parts:
         return output
 
     def attention(self) -> MultiHeadAttention:
-        """Attention of as many heads as the settings say."""
+        """Returns an attention with as many heads as the settings say."""
         config = self.config
         dropout = self.rate(config.attention_dropout)
         sizes = (config.dim, config.heads, config.size_of_key, config.size_of_value)
@@ -215,52 +215,52 @@ class Parts:
         return MultiHeadAttention(*sizes, dropout, self.initialization, kv_heads=kv_heads)
 
     def relative_attention(self) -> RelativeSelfAttention:
-        """Attention of a sequence to itself and to what came before, by distances."""
+        """Returns an attention of a sequence to itself and to earlier positions, by distances."""
         config = self.config
         sizes = (config.dim, config.heads, config.size_of_key, config.size_of_value)
         return RelativeSelfAttention(*sizes, self.rate(config.attention_dropout), self.initialization)
 
     def self_attention(self, rotary: Rotary | None) -> SelfAttention:
-        """Attention of a sequence to itself, which rotary positions turn."""
+        """Returns an attention of a sequence to itself, with rotary positions."""
         return SelfAttention(self.attention(), rotary)
 
     def feed_forward(self) -> FeedForward:
-        """The feed-forward network of a layer."""
+        """Returns the feed-forward network of a layer."""
         config = self.config
         dropout = self.rate(config.activation_dropout)
         return FeedForward(config.dim, config.feed_forward_dim, config.activation, dropout, self.initialization)
 
     def norm(self) -> nn.Module:
-        """A normalisation of vectors as wide as the layers."""
+        """Returns a normalisation of vectors as wide as the layers."""
         return NORMS[self.config.norm_kind](self.config.dim, self.norm_epsilon)
 
     def residual(self) -> Residual:
-        """The connection that adds a sublayer's output to its input."""
+        """Returns the connection that adds a sublayer's output to its input."""
         return Residual(self.norm(), self.config.norm, self.rate(self.config.residual_dropout))
 
     def final_norm(self) -> nn.Module:
-        """The normalisation of the last layer's output; none where each sum has been normalised."""
+        """Returns the normalisation of the last layer's output; none where each sum has been normalised."""
         return self.norm() if self.config.norm == "pre" else nn.Identity()
 
     def self_attention_layer(self, rotary: Rotary | None) -> SelfAttentionLayer:
-        """Self-attention and a feed-forward network."""
+        """Returns a layer of self-attention and a feed-forward network."""
         residuals = [self.residual() for _ in range(2)]
         return SelfAttentionLayer(self.self_attention(rotary), self.feed_forward(), residuals)
 
     def pooler(self) -> nn.Linear:
-        """The layer that makes the vector of a text from that of one of its tokens."""
+        """Returns the layer that makes the vector of a text from that of one of its tokens."""
         layer = nn.Linear(self.config.dim, self.config.dim)
         self.initialization.matrix(layer.weight)
         nn.init.zeros_(layer.bias)
         return layer
 
     def rate(self, special: float | None) -> float:
-        """A rate of dropout: a special one, else that of the settings."""
+        """Returns a rate of dropout: a special one, else that of the settings."""
         return self.config.dropout if special is None else special
 
 
 def position_encoding(config: PositionedStackConfig, initialization: Initialization) -> Positions:
-    """The position encoding that is added to embeddings, as the settings say."""
+    """Returns the position encoding that is added to embeddings, as the settings say."""
     match config.positions:
         case "sinusoidal" | "concatenated" | "fairseq":
             return SinusoidalPositions(config.dim, config.positions)
@@ -271,5 +271,5 @@ def position_encoding(config: PositionedStackConfig, initialization: Initializat
 
 
 def rotary_positions(config: PositionedStackConfig) -> Rotary | None:
-    """Rotary positions of queries and keys in all layers; None if the settings say otherwise."""
+    """Returns the rotary positions of queries and keys in all layers; None if the settings say otherwise."""
     return Rotary(config.size_of_key) if config.positions == "rotary" else None

@@ -45,7 +45,7 @@ class TransformerConfig(PositionedStackConfig, frozen=True, tag_field="kind", ta
 
 
 def build_transformer(config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> "Transformer":
-    """A Transformer with fresh weights from torch's global generator; vocabularies are counts of tokens."""
+    """Returns a Transformer with fresh weights from torch's global generator; vocabularies are counts of tokens."""
     if config.first_token is not None and config.first_token >= target_vocabulary:
         raise ConfigError(
             f"model.first_token = {config.first_token}, but the target has {target_vocabulary} tokens, numbered from 0"
@@ -82,7 +82,7 @@ def build_transformer(config: TransformerConfig, source_vocabulary: int, target_
 
 
 class Transformer(EncoderDecoder[AttentionState]):
-    """An encoder and a decoder; see models/interface.py for what they promise."""
+    """An encoder and a decoder; see models/interface.py for their contracts."""
 
     decoder: "TransformerDecoder"
 
@@ -107,7 +107,7 @@ class Transformer(EncoderDecoder[AttentionState]):
         return Memory(self.encoder(source, is_real), is_real)
 
     def start(self, memory: Memory) -> AttentionState:
-        """Project the memory once for all steps to come."""
+        """Projects the memory once for all steps to come."""
         return self.decoder.start(memory)
 
     @property
@@ -140,7 +140,7 @@ class TransformerEncoder(nn.Module):
         return [self.embedding, *self.layers]
 
     def forward(self, source: Tokens, is_real: Mask) -> Hidden:
-        """[sentences, time, dim]; what stands at padding means nothing."""
+        """Returns [sentences, time, dim]; vectors at padding mean nothing."""
         return self.read(self.embedding(source, Span(0, source.shape[1])), is_real)
 
     def read(self, hidden: Hidden, is_real: Mask) -> Hidden:
@@ -174,7 +174,7 @@ class TransformerDecoder(Decoder[AttentionState]):
         self.output = output
 
     def start(self, memory: Memory) -> AttentionState:
-        """A state that has read nothing, or the token that comes before each target."""
+        """Returns a state that has read nothing, or the token that comes before each target."""
         source = tuple(layer.cross_attention.project(memory.hidden) for layer in self.layers)
         cache = tuple(layer.attention.empty_cache(memory.hidden) for layer in self.layers)
         state = AttentionState(source, padding_mask(memory.is_real), cache, position=0)
@@ -188,7 +188,7 @@ class TransformerDecoder(Decoder[AttentionState]):
         span = Span(state.position, tokens.shape[1])
         embedded = self.embedding(tokens, span)
         may_attend, past = state.extend(span.time)
-        hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row side by side
+        hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row in one axis
         caches = []
         for layer, source, cache in zip(self.layers, state.source, state.cache, strict=True):
             hidden, cache = layer(hidden, span, may_attend, cache, source, state.source_may_attend)
@@ -209,7 +209,7 @@ class TransformerDecoder(Decoder[AttentionState]):
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention to what came before, attention to the source, then a feed-forward network."""
+    """Self-attention to earlier positions, attention to the source, then a feed-forward network."""
 
     def __init__(
         self,
@@ -233,7 +233,7 @@ class DecoderLayer(nn.Module):
         source: KeysValues,
         source_may_attend: SourceMask | RowsApart,
     ) -> tuple[Hidden, Cache]:
-        """[rows, time, dim] to the same shape, and the cache with these positions' keys and values."""
+        """Maps [rows, time, dim] to the same shape; returns also the cache with these positions' keys and values."""
 
         def attend_to_target(x: Hidden) -> Hidden:
             nonlocal cache

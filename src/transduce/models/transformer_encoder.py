@@ -21,7 +21,7 @@ class TransformerEncoderConfig(PositionedStackConfig, frozen=True, tag_field="ki
 
     @staticmethod
     def of(config: TransformerConfig) -> "TransformerEncoderConfig":
-        """The settings of a translation model's encoder."""
+        """Returns the settings of a translation model's encoder."""
         shared = {name: getattr(config, name) for name in PositionedStackConfig.__struct_fields__}
         return TransformerEncoderConfig(layers=config.encoder_layers, **shared)
 
@@ -29,7 +29,7 @@ class TransformerEncoderConfig(PositionedStackConfig, frozen=True, tag_field="ki
 def build_transformer_encoder(
     config: TransformerEncoderConfig, vocabulary: int, has_pooler: bool
 ) -> "TransformerTextEncoder":
-    """An encoder with fresh weights from torch's global generator, for so many tokens."""
+    """Returns an encoder with fresh weights from torch's global generator, for a number of tokens."""
     parts = Parts(config, config.layers)
     embedding = parts.embedding(parts.token_table(vocabulary), position_encoding(config, parts.initialization))
     rotary = rotary_positions(config)
@@ -41,7 +41,7 @@ def build_transformer_encoder(
 def read_texts_with(
     config: TransformerEncoderConfig, encoder: TransformerEncoder, has_pooler: bool
 ) -> "TransformerTextEncoder":
-    """A reader of texts with the encoder's weights; those of the second of two texts begin as those of the first."""
+    """Returns a text reader with the encoder's weights; those of the second of two texts begin as the first's."""
     segments = nn.Embedding(2, config.dim)
     nn.init.zeros_(segments.weight)
     pooler = Parts(config, config.layers).pooler() if has_pooler else None

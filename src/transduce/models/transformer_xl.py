@@ -69,7 +69,7 @@ class TransformerXLConfig(StackConfig, frozen=True, tag_field="kind", tag="trans
 
 
 def build_transformer_xl(config: TransformerXLConfig, vocabulary: int) -> "TransformerXL":
-    """A Transformer-XL with fresh weights from torch's global generator, for so many tokens."""
+    """Returns a Transformer-XL with fresh weights from torch's global generator, for a number of tokens."""
     parts = Parts(config, config.layers)
     table, output = _tables(config, parts, vocabulary)
     layers = [
@@ -86,7 +86,7 @@ def build_transformer_xl(config: TransformerXLConfig, vocabulary: int) -> "Trans
 def _tables(
     config: TransformerXLConfig, parts: Parts, vocabulary: int
 ) -> tuple[nn.Embedding | AdaptiveEmbedding, nn.Linear | AdaptiveOutput]:
-    """Embeddings and the output layer."""
+    """Returns embeddings and the output layer."""
     if config.cutoffs:
         try:
             bounds = cluster_bounds(vocabulary, config.cutoffs)
@@ -103,7 +103,7 @@ def _dropout(config: TransformerXLConfig, rate: float) -> Dropout | VariationalD
 
 
 class TransformerXL(SegmentRecurrence[SegmentState]):
-    """A decoder without a source; see models/interface.py for what it promises."""
+    """A decoder without a source; see models/interface.py for its contract."""
 
     decoder: "SegmentDecoder"
 
@@ -113,7 +113,7 @@ class TransformerXL(SegmentRecurrence[SegmentState]):
         return len(self.decoder.layers), self.decoder.memory, self.decoder.embedding.table.embedding_dim
 
     def start(self, memory: Memory) -> SegmentState:
-        """A state that has read nothing."""
+        """Returns a state that has read nothing."""
         past = tuple(layer.attention.empty_past(memory.hidden) for layer in self.decoder.layers)
         return SegmentState(past, () if torch.is_grad_enabled() else self.decoder.distances(self.decoder.memory))
 
@@ -158,7 +158,7 @@ class SegmentDecoder(Decoder[SegmentState]):
         return self.last(hidden), replace(state, past=tuple(after))
 
     def distances(self, furthest: int) -> tuple[ProjectedDistances, ...]:
-        """For each layer, those from the furthest to zero, projected."""
+        """Returns each layer's distances from the furthest to zero, projected."""
         device = next(self.parameters()).device
         vectors = sinusoids_of_distances(furthest, 0, self.embedding.table.embedding_dim, device)
         return tuple(layer.attention.project_distances(vectors) for layer in self.layers)
@@ -181,7 +181,7 @@ class RelativeLayer(nn.Module):
         may_attend: AttentionMask | None,
         memory: int,
     ) -> tuple[Hidden, Past]:
-        """[rows, time, dim] to the same shape, and what is kept of the last `memory` positions."""
+        """Maps [rows, time, dim] to the same shape; returns also the new past: the last `memory` positions."""
 
         def attend(x: Hidden) -> Hidden:
             nonlocal past

@@ -14,7 +14,7 @@ Tie = Literal["none", "target", "all"]
 def token_tables(
     tie: Tie, source_vocabulary: int, target_vocabulary: int, make_table: Callable[[int], nn.Embedding]
 ) -> tuple[nn.Embedding, nn.Embedding]:
-    """Embeddings of the source's and the target's tokens, one for both where all is shared.
+    """Returns embeddings of the source's and the target's tokens, one for both where all is shared.
 
     Raises ConfigError where vocabularies of different sizes should share one.
     """

@@ -62,13 +62,13 @@ class XLNetConfig(StackConfig, frozen=True, tag_field="kind", tag="xlnet"):
     """Added to the variance in normalisation."""
     predicted: PositiveShare = 1 / 6
     """Share of a segment's tokens that training predicts, the last ones of the order drawn for it (1/K of the paper);
-    1 for all, which suits models that go on with a text."""
+    1 for all, which suits models that continue a text."""
     max_span: PositiveInt = 1
-    """Tokens that are predicted stand in spans of up to so many side by side; 1 draws each by itself."""
+    """Maximum length of the spans of adjacent tokens that are predicted; 1 draws each token by itself."""
 
 
 def build_xlnet(config: XLNetConfig, vocabulary: int) -> "XLNetLanguageModel":
-    """An XLNet that predicts tokens, with fresh weights from torch's global generator."""
+    """Returns an XLNet that predicts tokens, with fresh weights from torch's global generator."""
     stack = _stack(config, vocabulary)
     output = nn.Linear(config.dim, vocabulary)
     nn.init.zeros_(output.bias)
@@ -77,7 +77,7 @@ def build_xlnet(config: XLNetConfig, vocabulary: int) -> "XLNetLanguageModel":
 
 
 def build_xlnet_encoder(config: XLNetConfig, vocabulary: int, has_pooler: bool) -> "XLNetEncoder":
-    """An XLNet that reads texts, with fresh weights from torch's global generator."""
+    """Returns an XLNet that reads texts, with fresh weights from torch's global generator."""
     stack = _stack(config, vocabulary)
     return XLNetEncoder(stack, Parts(config, config.layers).pooler() if has_pooler else None)
 
@@ -99,7 +99,7 @@ def _stack(config: XLNetConfig, vocabulary: int) -> "XLNetStack":
 
 
 class SegmentBias(nn.Module):
-    """A bias on the score of a query and a key, by whether they are of one segment (section 2.5)."""
+    """A bias on the score of a query and a key, for the same segment or different ones (section 2.5)."""
 
     def __init__(self, heads: int, key_dim: int, initialization: Initialization) -> None:
         super().__init__()
@@ -110,7 +110,7 @@ class SegmentBias(nn.Module):
         initialization.matrix(self.vectors.view(2 * heads, key_dim))
 
     def forward(self, query: Heads, different: Different) -> Scores:
-        """For queries that were divided by sqrt(key_dim)."""
+        """Returns the contexts of queries that were divided by sqrt(key_dim)."""
         biased = query + self.bias / self.key_dim**0.5
         same, other = (biased @ vector[..., None] for vector in self.vectors)  # each [rows, heads, queries, 1]
         return torch.where(different, other, same)
@@ -133,7 +133,7 @@ class XLNetLayer(nn.Module):
         self.around_attention, self.around_feed_forward = residuals
 
     def remember(self, content: Hidden, past: Past, memory: int) -> tuple[KeysValues, Past]:
-        """Keys and values of the memory and of the content stream, and what is kept of both."""
+        """Returns keys and values of the memory and of the content stream, and the memory kept of both."""
         read = self.around_attention.norm(content) if self.around_attention.place == "pre" else content
         return self.attention.remember(read, past, memory)
 
@@ -145,7 +145,7 @@ class XLNetLayer(nn.Module):
         may_attend: AttentionMask | None,
         different: Different | None = None,
     ) -> Hidden:
-        """[rows, queries, dim] of either stream to the same shape."""
+        """Maps [rows, queries, dim] of either stream to the same shape."""
         by_segment = None if different is None else partial(self.segments, different=different)
 
         def attend(x: Hidden) -> Hidden:
@@ -155,7 +155,7 @@ class XLNetLayer(nn.Module):
 
 
 class XLNetStack(nn.Module):
-    """Embeddings and layers, whichever way they are used."""
+    """Embeddings and layers, for both kinds of use."""
 
     def __init__(
         self,
@@ -177,22 +177,22 @@ class XLNetStack(nn.Module):
         initialization.matrix(self.query)
 
     def embed(self, tokens: Tokens) -> Hidden:
-        """The content stream's beginning."""
+        """Returns the content stream's beginning."""
         return self.dropout(self.table(tokens) * self.scale)
 
     def queries(self, rows: int, time: int) -> Hidden:
-        """The query stream's beginning."""
+        """Returns the query stream's beginning."""
         return self.dropout(self.query.expand(rows, time, -1))
 
     def distances(self, furthest: int, nearest: int) -> tuple[ProjectedDistances, ...]:
-        """For each layer, those from the furthest to the nearest, projected."""
+        """Returns each layer's distances from the furthest to the nearest, projected."""
         vectors = sinusoids_of_distances(furthest, nearest, self.table.embedding_dim, self.table.weight.device)
         return tuple(layer.attention.project_distances(vectors) for layer in self.layers)
 
     def distances_of_rows(
         self, furthest: int, nearest: int, is_backward: Bool[Tensor, " rows"]
     ) -> tuple[ProjectedDistances, ...]:
-        """The same for each row; where a text is read backward, what was read before a token stands ahead of it."""
+        """Returns the same for each row; in a text that is read backward, earlier tokens are at negative distances."""
         dim, device = self.table.embedding_dim, self.table.weight.device
         onward = sinusoids_of_distances(furthest, nearest, dim, device)
         mirrored = sinusoids_of_distances(-nearest, -furthest, dim, device).flip(0)
@@ -200,15 +200,15 @@ class XLNetStack(nn.Module):
         return tuple(torch.stack([of(onward), of(mirrored)])[is_backward.long()] for of in projects)
 
     def empty_past(self, rows: int) -> tuple[Past, ...]:
-        """The memory of each layer before the first token."""
+        """Returns the memory of each layer before the first token."""
         nothing = self.table.weight.new_empty(rows, 0, self.table.embedding_dim)
         return tuple(layer.attention.empty_past(nothing) for layer in self.layers)
 
 
 class XLNetDecoder(Decoder[SegmentState]):
-    """Goes on with a text: the order of factorisation is from left to right.
+    """Continues a text: the order of factorisation is from left to right.
 
-    The content stream reads each token; the query stream stands at the next one's place and sees what has been read.
+    The content stream reads each token; the query stream is at the next token's position and sees what has been read.
     """
 
     def __init__(self, stack: XLNetStack, output: nn.Linear, memory: int) -> None:
@@ -230,19 +230,19 @@ class XLNetDecoder(Decoder[SegmentState]):
         distances = state.distances or self.stack.distances(min(keys, self.memory + 1), 0)
         content, query = self.stack.embed(tokens), self.stack.queries(rows, time)
         after = []
-        for layer, past, own in zip(self.stack.layers, state.past, distances, strict=True):
+        for layer, past, of_layer in zip(self.stack.layers, state.past, distances, strict=True):
             keys_values, kept = layer.remember(content, past, self.memory)
             after.append(kept)
-            from_next = partial(scores_by_distance, distances=own[:, :-1], keys=keys)  # its place is one further
+            from_next = partial(scores_by_distance, distances=of_layer[:, :-1], keys=keys)  # one position further
             query = layer(query, keys_values, from_next, may_attend)
             if layer is not self.stack.layers[-1]:  # whose content nothing reads
-                from_here = partial(scores_by_distance, distances=own[:, 1:], keys=keys)
+                from_here = partial(scores_by_distance, distances=of_layer[:, 1:], keys=keys)
                 content = layer(content, keys_values, from_here, may_attend)
         return self.stack.dropout(self.stack.norm(query)), replace(state, past=tuple(after))
 
 
 class XLNetLanguageModel(SegmentRecurrence[SegmentState]):
-    """Predicts tokens in any order (`predict`), or goes on with a text; see models/interface.py for its promises."""
+    """Predicts tokens in any order (`predict`), or continues a text; see models/interface.py for its contract."""
 
     decoder: XLNetDecoder
 
@@ -253,7 +253,7 @@ class XLNetLanguageModel(SegmentRecurrence[SegmentState]):
         return len(stack.layers), self.decoder.memory, stack.table.embedding_dim
 
     def start(self, memory: Memory) -> SegmentState:
-        """A state that has read nothing."""
+        """Returns a state that has read nothing."""
         stack = self.decoder.stack
         distances = () if torch.is_grad_enabled() else stack.distances(self.decoder.memory + 1, 0)
         return SegmentState(stack.empty_past(len(memory.hidden)), distances)
@@ -270,20 +270,19 @@ class XLNetLanguageModel(SegmentRecurrence[SegmentState]):
         segments: Tokens | None = None,
         is_backward: Bool[Tensor, " rows"] | None = None,
     ) -> tuple[Float[Tensor, "rows targets dim"], SegmentState]:
-        """Hidden states from which the output layer predicts the targets of an order, and the state after the segment.
+        """Returns hidden states from which the output layer predicts an order's targets, and the next state.
 
-        Every token may attend to the memory. `segments` tells which of two texts each token belongs to; the memory is
-        of the first. `is_backward` tells which rows, and their memory, are texts from end to beginning. The state must
+        Every token may attend to the memory. `segments` says which of two texts each token belongs to; the memory is
+        of the first. `is_backward` says which rows, and their memory, are texts from end to beginning. The state must
         not have been expanded for a search.
         """
         stack, (rows, time) = self.decoder.stack, tokens.shape
         memory = state.length
-        content_mask, query_mask = (
-            functional.pad(mask, (memory, 0), value=True) for mask in (order.content_may_attend, order.query_may_attend)
-        )
+        content_mask = functional.pad(order.content_may_attend, (memory, 0), value=True)
+        query_mask = functional.pad(order.query_may_attend, (memory, 0), value=True)
         keys = memory + time
         are_all_targets = order.targets.shape[1] == time  # which then follow one another
-        places = None if are_all_targets else _places(order.targets, memory, keys)
+        indices = None if are_all_targets else _distances_of(order.targets, memory, keys)
         different = None if segments is None else _different(segments, memory)
         of_targets = None if different is None else _rows_at(different, order.targets)
         content, query = stack.embed(tokens), stack.queries(rows, order.targets.shape[1])
@@ -292,11 +291,11 @@ class XLNetLanguageModel(SegmentRecurrence[SegmentState]):
         else:
             distances = stack.distances_of_rows(keys - 1, -time, is_backward)
         after = []
-        for layer, past, own in zip(stack.layers, state.past, distances, strict=True):
+        for layer, past, of_layer in zip(stack.layers, state.past, distances, strict=True):
             keys_values, kept = layer.remember(content, past, self.decoder.memory)
             after.append(kept)
-            in_order = partial(_shifted, distances=own, keys=keys)
-            at_targets = in_order if places is None else partial(_at_places, distances=own, places=places)
+            in_order = partial(_shifted, distances=of_layer, keys=keys)
+            at_targets = in_order if indices is None else partial(_scores_at, distances=of_layer, indices=indices)
             query = layer(query, keys_values, at_targets, query_mask, of_targets)
             if layer is not stack.layers[-1]:
                 content = layer(content, keys_values, in_order, content_mask, different)
@@ -306,14 +305,14 @@ class XLNetLanguageModel(SegmentRecurrence[SegmentState]):
 class XLNetEncoder(TextEncoder):
     """Reads whole texts, each token from both sides; see TextEncoder. A text's vector is made of its first token's.
 
-    Within, that token stands after all others and is of a segment of its own, as the class token of the paper
+    Internally that token follows all others and is of a segment of its own, as the class token of the paper
     (section 2.5 and its appendix A.1: A, SEP, B, SEP, CLS).
     """
 
     def __init__(self, stack: XLNetStack, pooler: nn.Linear | None) -> None:
         super().__init__()
         self.stack = stack
-        self.stack.query.requires_grad_(False)  # which no text is read with
+        self.stack.query.requires_grad_(False)  # unused when texts are read
         self.pooler = pooler
 
     @property
@@ -339,43 +338,44 @@ class XLNetEncoder(TextEncoder):
         segments = segments.gather(1, from_first).scatter(1, last, CLASS_SEGMENT)
         content, may_attend, different = self.stack.embed(tokens), padding_mask(is_real), _different(segments, 0)
         distances, past = self.stack.distances(time - 1, -time), self.stack.empty_past(count)
-        for layer, own, nothing in zip(self.stack.layers, distances, past, strict=True):
+        for layer, of_layer, nothing in zip(self.stack.layers, distances, past, strict=True):
             keys_values, _ = layer.remember(content, nothing, 1)
-            content = layer(content, keys_values, partial(_shifted, distances=own, keys=time), may_attend, different)
+            by_distance = partial(_shifted, distances=of_layer, keys=time)
+            content = layer(content, keys_values, by_distance, may_attend, different)
         return self.pooled(self.arranged_back(self.stack.dropout(self.stack.norm(content)), is_real), is_real)
 
 
 def _first_to_last(is_real: Mask) -> Int[Tensor, "rows time"]:
-    """Index of the token at each place when the first of each row is moved behind its last real one."""
+    """Returns the index of each position's token when the first of each row is moved behind its last real one."""
     last = is_real.sum(1, keepdim=True) - 1
-    places = torch.arange(is_real.shape[1], device=is_real.device).expand(len(is_real), -1)
-    return torch.where(places < last, places + 1, places).scatter(1, last, 0)
+    positions = torch.arange(is_real.shape[1], device=is_real.device).expand(len(is_real), -1)
+    return torch.where(positions < last, positions + 1, positions).scatter(1, last, 0)
 
 
 def _different(segments: Tokens, memory: int) -> Different:
-    """True where queries and keys are of different segments; a memory is of the first one."""
+    """Returns True where queries and keys are of different segments; a memory is of the first segment."""
     of_keys = functional.pad(segments, (memory, 0))
     return (segments[:, :, None] != of_keys[:, None, :])[:, None]
 
 
 def _rows_at(masks: Different, targets: Int[Tensor, "rows targets"]) -> Different:
-    """The rows of some queries."""
+    """Returns the rows of some queries."""
     return masks.gather(2, targets[:, None, :, None].expand(-1, 1, -1, masks.shape[3]))
 
 
 def _shifted(query: Heads, distances: ProjectedDistances, keys: int) -> Scores:
-    """Scores of queries that follow one another, the last standing at the last key, of keys on both sides."""
+    """Returns scores of consecutive queries, the last at the last key, for keys on both sides."""
     return relative_shift(query @ distances.transpose(-2, -1), keys)
 
 
-def _places(targets: Int[Tensor, "rows targets"], memory: int, keys: int) -> Int[Tensor, "rows 1 targets keys"]:
-    """Index of the distance of each target and key, counted from keys - 1 down."""
+def _distances_of(targets: Int[Tensor, "rows targets"], memory: int, keys: int) -> Int[Tensor, "rows 1 targets keys"]:
+    """Returns the index of the distance of each target and key, counted from keys - 1 down."""
     positions = memory + targets  # among the keys
     of_keys = torch.arange(keys, device=targets.device)
     return (keys - 1 - (positions[..., None] - of_keys))[:, None]
 
 
-def _at_places(query: Heads, distances: ProjectedDistances, places: Int[Tensor, "rows 1 targets keys"]) -> Scores:
-    """Scores of queries wherever they stand."""
+def _scores_at(query: Heads, distances: ProjectedDistances, indices: Int[Tensor, "rows 1 targets keys"]) -> Scores:
+    """Returns scores of queries at any positions, given the indices of their distances to keys."""
     scores = query @ distances.transpose(-2, -1)  # [rows, heads, targets, distances]
-    return scores.gather(3, places.expand(-1, scores.shape[1], -1, -1))
+    return scores.gather(3, indices.expand(-1, scores.shape[1], -1, -1))

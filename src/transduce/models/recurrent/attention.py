@@ -84,7 +84,7 @@ AttentionConfig = NoAttentionConfig | ScoredConfig
 
 
 def score_kind(attention: ScoredConfig) -> str:
-    """The name of the score that an attention uses."""
+    """Returns the name of the score that an attention uses."""
     if isinstance(attention, BahdanauAttentionConfig):
         return "additive" if attention.form == "summed" else "concat"
     return attention.score

@@ -77,5 +77,5 @@ class RecurrentConfig(Settings, frozen=True, tag_field="kind", tag="recurrent"):
 
     @property
     def memory_dim(self) -> int:
-        """Width of the encoder's output: one direction's, or two side by side."""
+        """Width of the encoder's output: one direction's, or both concatenated."""
         return self.encoder_dim * (2 if self.bidirectional else 1)

@@ -21,18 +21,18 @@ from transduce.shapes import Hidden, Tokens
 
 
 class RecurrentDecoder(Decoder[RecurrentState]):
-    """A decoder of recurrent layers, and how it starts."""
+    """A decoder of recurrent layers, and its first state."""
 
     layers: UnidirectionalStack
 
     @abstractmethod
     def start(self, memory: RecurrentMemory, first: StackState) -> RecurrentState:
-        """A state that has read nothing; `first` is what the layers remember."""
+        """Returns a state that has read nothing; `first` is what the layers remember."""
 
 
 class Readout(nn.Module):
-    """tanh(W [...]) of what stands side by side, the last layer before the output layer: Luong's attentional vector
-    (2015, eq. 5) where these are context and state; in Bahdanau's place of a maxout layer."""
+    """tanh(W [...]) of concatenated inputs, the last layer before the output layer: Luong's attentional vector (2015,
+    eq. 5) of context and state; in place of Bahdanau's maxout layer."""
 
     def __init__(self, input_dim: int, dim: int, dropout: Dropout, initialization: RecurrentInitialization) -> None:
         super().__init__()
@@ -42,13 +42,13 @@ class Readout(nn.Module):
         nn.init.zeros_(self.linear.bias)
 
     def forward(self, *parts: Float[Tensor, "*positions _"]) -> Float[Tensor, "*positions dim"]:
-        """One vector a position."""
+        """Returns one vector per position."""
         return self.dropout(self.linear(torch.cat(parts, -1)).tanh())
 
 
 class NoAttentionDecoder(RecurrentDecoder):
-    """Knows of the source by its first state (Sutskever et al. 2014), and where `context_dim` is not 0 by so many
-    numbers of the encoder's last state that are part of every step's input and of the readout (Cho et al. 2014)."""
+    """Knows the source by its first state (Sutskever et al. 2014) and, unless `context_dim` is 0, by this many numbers
+    of the encoder's last state, which are part of every step's input and of the readout (Cho et al. 2014)."""
 
     def __init__(
         self, embedding: nn.Module, layers: UnidirectionalStack, readout: Readout, output: nn.Linear, context_dim: int
@@ -67,7 +67,7 @@ class NoAttentionDecoder(RecurrentDecoder):
         return _started(only, KeysValues(thought, thought), first, fed_dim=0)
 
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
-        """All steps at once."""
+        """Reads all steps at once."""
         embedded = self.embedding(tokens)
         thought = state.source.values[:, 0].repeat_interleave(state.rows_per_sentence, 0)  # [rows, 1, context_dim]
         context = thought.expand(-1, tokens.shape[1], -1)
@@ -106,7 +106,7 @@ class LuongDecoder(AttentiveDecoder):
     one attention of all their states."""
 
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
-        """All steps at once."""
+        """Reads all steps at once."""
         hidden, after = self.layers(self.embedding(tokens), state.hidden)  # [rows, time, decoder_dim]
         context, sampled = _attend(self.attention, hidden, state, state.position)
         read = self.readout(context, hidden)
@@ -118,7 +118,7 @@ class InputFeedingDecoder(AttentiveDecoder):
     al. 2015, section 3.3)."""
 
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
-        """Step by step, from token inputs projected for all steps."""
+        """Reads step by step, from token inputs projected for all steps."""
         lowest = self.layers.layers[0]
         of_tokens, of_fed = lowest.input_weights(self.fed_dim, self.fed_dim)
         inputs = functional.linear(self.embedding(tokens), of_tokens, lowest.input_bias)  # [rows, time, gates]
@@ -136,7 +136,7 @@ class BahdanauDecoder(AttentiveDecoder):
     """Attends with the state before each step, and makes the context part of its input (Bahdanau et al. 2015)."""
 
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
-        """Step by step, from token inputs projected for all steps; what no step waits for is done for all at once."""
+        """Reads step by step, from token inputs projected for all steps; all that no step needs is computed at once."""
         lowest, embedded = self.layers.layers[0], self.embedding(tokens)
         of_tokens, of_context = lowest.input_weights(embedded.shape[-1], state.source.values.shape[-1])
         inputs = functional.linear(embedded, of_tokens, lowest.input_bias)  # [rows, time, gates]
@@ -163,7 +163,7 @@ def _moved(state: RecurrentState, tokens: Tokens, hidden: StackState, fed: Tenso
 def _attend(
     attention: SourceAttention, hidden: Hidden, state: RecurrentState, start: int
 ) -> tuple[Float[Tensor, "rows time memory_dim"], Float[Tensor, "rows time"] | None]:
-    """Ask with each row's states, at positions start, start + 1, ...; a sentence's rows ask side by side."""
+    """Attends with each row's states, at positions start, start + 1, ..., all rows of a sentence together."""
     rows, time, _ = hidden.shape
     times = torch.arange(start, start + time, device=hidden.device).repeat(state.rows_per_sentence)
     queries = hidden.reshape(len(state.source_may_attend), -1, hidden.shape[-1])  # [sentences, rows * time, dim]

@@ -16,7 +16,7 @@ from transduce.shapes import Hidden, Mask, Tokens
 
 @dataclass(frozen=True)
 class RecurrentMemory(Memory):
-    """The encoder's outputs, and what its layers remember at their ends."""
+    """The encoder's outputs, and its layers' final states."""
 
     final: Float[Tensor, "sentences layers parts memory_dim"]
 
@@ -43,7 +43,7 @@ class RecurrentEncoder(nn.Module):
         return reverse_real(hidden, is_real) if self.reverse_source else hidden
 
     def forward(self, source: Tokens, is_real: Mask) -> RecurrentMemory:
-        """Outputs stand at the positions of their tokens, in whatever order these were read."""
+        """Returns outputs at the positions of their tokens, in either order of reading."""
         outputs = self.embedding(source)
         if self.reverse_source:
             outputs = reverse_real(outputs, is_real)
@@ -73,15 +73,15 @@ class LinearBridge(nn.Module):
         nn.init.zeros_(self.linear.bias)
 
     def forward(self, final: Final) -> First:
-        """A first state for each sentence."""
-        return self.linear(final[:, -1].flatten(1)).tanh().unflatten(1, self.shape)
+        """Returns the decoder's first state for each sentence."""
+        return self.linear(final[:, -1].flatten(1)).tanh().unflatten(1, self.shape)  # tanh(W h)
 
 
 class CopyBridge(nn.Module):
-    """Each layer goes on where the encoder's layer of the same number ended (Sutskever et al. 2014)."""
+    """Each layer starts from the final state of the encoder's layer of the same number (Sutskever et al. 2014)."""
 
     def forward(self, final: Final) -> First:
-        """A first state for each sentence."""
+        """Returns the decoder's first state for each sentence."""
         return final
 
 
@@ -93,5 +93,5 @@ class ZeroBridge(nn.Module):
         self.layers, self.decoder_dim = layers, decoder_dim
 
     def forward(self, final: Final) -> First:
-        """A first state for each sentence."""
+        """Returns the decoder's first state for each sentence."""
         return final.new_zeros(len(final), self.layers, final.shape[2], self.decoder_dim)

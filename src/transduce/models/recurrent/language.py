@@ -1,4 +1,4 @@
-"""A recurrent network that goes on with a text (Mikolov et al. 2010; with LSTM units, Zaremba et al. 2014)."""
+"""A recurrent network that continues a text (Mikolov et al. 2010; with LSTM units, Zaremba et al. 2014)."""
 
 from torch import nn
 
@@ -46,7 +46,7 @@ class RecurrentLanguageConfig(Settings, frozen=True, tag_field="kind", tag="recu
 
 
 def build_recurrent_language(config: RecurrentLanguageConfig, vocabulary: int) -> "RecurrentLanguageModel":
-    """A recurrent language model with fresh weights from torch's global generator, for so many tokens."""
+    """Returns a recurrent language model with fresh weights from torch's global generator, for a number of tokens."""
     initialization = RecurrentInitialization(config.initialization, config.uniform_bound or UNIFORM_BOUND)
     table = nn.Embedding(vocabulary, config.dim)
     initialization.embedding(table.weight)
@@ -70,7 +70,7 @@ def _dropout(config: RecurrentLanguageConfig, special: float | None) -> Dropout 
 
 
 class RecurrentLanguageModel(SegmentRecurrence[RecurrentTextState]):
-    """A decoder without a source; see models/interface.py for what it promises."""
+    """A decoder without a source; see models/interface.py for its contract."""
 
     decoder: "RecurrentTextDecoder"
 
@@ -84,7 +84,7 @@ class RecurrentLanguageModel(SegmentRecurrence[RecurrentTextState]):
         return len(self.decoder.layers.layers), self._parts, self.decoder.embedding.table.embedding_dim
 
     def start(self, memory: Memory) -> RecurrentTextState:
-        """A state of zeros."""
+        """Returns a state of zeros."""
         return RecurrentTextState(memory.hidden.new_zeros(len(memory.hidden), *self.carried_shape))
 
     def resume(self, carried: Carried) -> RecurrentTextState:

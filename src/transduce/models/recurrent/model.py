@@ -39,7 +39,7 @@ UNIFORM_BOUND = 0.08  # as Sutskever et al. 2014 chose it
 
 
 class Recurrent(EncoderDecoder[RecurrentState]):
-    """An encoder, a bridge and a decoder; see models/interface.py for what they promise."""
+    """An encoder, a bridge and a decoder; see models/interface.py for their contracts."""
 
     decoder: RecurrentDecoder
 
@@ -54,13 +54,13 @@ class Recurrent(EncoderDecoder[RecurrentState]):
         return self.encoder(source, is_real)
 
     def start(self, memory: Memory) -> RecurrentState:
-        """Makes the first state, and project the memory once for all steps to come."""
+        """Makes the first state, and projects the memory once for all steps to come."""
         assert isinstance(memory, RecurrentMemory), "a recurrent encoder's"
         return self.decoder.start(memory, self.bridge(memory.final))
 
 
 def build_recurrent(config: RecurrentConfig, source_vocabulary: int, target_vocabulary: int) -> Recurrent:
-    """A recurrent model with fresh weights from torch's global generator; vocabularies are counts of tokens."""
+    """Returns a recurrent model with fresh weights from torch's global generator; vocabularies are counts of tokens."""
     make_table = partial(_token_table, config)
     source_table, target_table = token_tables(config.tie, source_vocabulary, target_vocabulary, make_table)
     output = nn.Linear(config.dim, target_vocabulary)
