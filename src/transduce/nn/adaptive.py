@@ -20,7 +20,7 @@ from transduce.shapes import Hidden, Tokens
 
 
 def cluster_bounds(vocabulary: int, cutoffs: Sequence[int]) -> list[tuple[int, int]]:
-    """The first token of each cluster, and that after its last; ValueError for cutoffs beyond the vocabulary."""
+    """Returns each cluster's first token, and that after its last; ValueError for cutoffs beyond the vocabulary."""
     if cutoffs and cutoffs[-1] >= vocabulary:
         raise ValueError(
             f"cutoffs must be below the {vocabulary:,} tokens of the vocabulary, but there is {cutoffs[-1]:,}"
@@ -35,7 +35,7 @@ class AdaptiveEmbedding(nn.Module):
         bounds: see `cluster_bounds`.
         dim: width of the vectors that are looked up.
         factor: by which the tables of each further cluster are narrower.
-        initialization: how the tables and projections begin.
+        initialization: sets the tables and projections.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class AdaptiveEmbedding(nn.Module):
             initialization.matrix(projection.weight)
 
     def forward(self, tokens: Tokens) -> Hidden:
-        """[rows, time, dim]."""
+        """Returns the vectors of tokens, [rows, time, dim]."""
         weight = self.projections[0].weight
         vectors = weight.new_zeros(*tokens.shape, self.embedding_dim)
         for (start, stop), table, projection in zip(self.bounds, self.tables, self.projections, strict=True):
-            places = (tokens >= start) & (tokens < stop)
-            vectors[places] = projection(table(tokens[places] - start))
+            is_within = (tokens >= start) & (tokens < stop)
+            vectors[is_within] = projection(table(tokens[is_within] - start))
         return vectors
 
 
@@ -76,7 +76,7 @@ class AdaptiveOutput(nn.Module):
         nn.init.zeros_(self.clusters.bias)
 
     def forward(self, hidden: Float[Tensor, "*positions dim"]) -> Float[Tensor, "*positions vocabulary"]:
-        """Log-probabilities of all tokens."""
+        """Returns log-probabilities of all tokens."""
         head = functional.linear(self.projected(hidden, 0), *self.head).log_softmax(-1)  # [.., frequent + clusters]
         frequent = self.bounds[0][1]
         parts = [head[..., :frequent]]
@@ -92,17 +92,17 @@ class AdaptiveOutput(nn.Module):
         return weight, torch.cat([self.biases[0], self.clusters.bias])
 
     def tail(self, cluster: int) -> tuple[Tensor, Tensor]:
-        """Weight and bias of the tokens of a further cluster."""
+        """Returns the weight and bias of the tokens of a further cluster."""
         return self.tables[cluster].weight, self.biases[cluster]
 
     def projected(self, hidden: Float[Tensor, "*positions dim"], cluster: int) -> Float[Tensor, "*positions _"]:
-        """Hidden states projected to the width of a cluster's table."""
+        """Returns hidden states projected to the width of a cluster's table."""
         return functional.linear(hidden, self.projections[cluster].weight.t())
 
     def head_target(self, target: Int[Tensor, " tokens"]) -> Int[Tensor, " tokens"]:
-        """The entry of the head that a token belongs to."""
-        found = target
+        """Returns the entry of the head that a token belongs to."""
+        entries = target
         for cluster, (start, stop) in enumerate(self.bounds[1:], 1):
             entry = self.bounds[0][1] + cluster - 1
-            found = torch.where((target >= start) & (target < stop), entry, found)
-        return found
+            entries = torch.where((target >= start) & (target < stop), entry, entries)
+        return entries

@@ -34,15 +34,15 @@ class KeysValues:
 
     @staticmethod
     def empty(like: Hidden, heads: int, key_dim: int, value_dim: int) -> "KeysValues":
-        """Keys and values of no position, for rows as many as those of a tensor, of its type and device."""
+        """Returns keys and values of no position, for as many rows as a tensor has, of its type and device."""
         return KeysValues(*(like.new_empty(len(like), heads, 0, dim) for dim in (key_dim, value_dim)))
 
     def append(self, other: "KeysValues") -> "KeysValues":
-        """These, followed in time by the other."""
+        """Returns these keys and values, followed in time by the others."""
         return KeysValues(torch.cat([self.keys, other.keys], 2), torch.cat([self.values, other.values], 2))
 
     def select(self, rows: Tensor) -> "KeysValues":
-        """The given rows, in the given order."""
+        """Returns the given rows, in the given order."""
         return KeysValues(self.keys.index_select(0, rows), self.values.index_select(0, rows))
 
 
@@ -53,7 +53,7 @@ class AttentionKernel(Protocol):
     def __call__(
         self, query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
     ) -> Context:
-        """One value a head and query."""
+        """Returns one value for each head and query."""
 
 
 def attention(
@@ -64,7 +64,7 @@ def attention(
     dropout: Dropout,
     write: Write = write_nothing,
 ) -> Context:
-    """softmax(Q K^T / sqrt(d_k)) V (Vaswani et al. 2017, eq. 1), written out; `write` is given the weights."""
+    """Returns softmax(Q K^T / sqrt(d_k)) V (Vaswani et al. 2017, eq. 1); `write` receives the weights."""
     weights = attention_weights(query, keys, may_attend)  # [rows, heads, queries, keys]
     write(weights)
     return dropout(weights) @ values  # [rows, heads, queries, value_dim]
@@ -73,7 +73,7 @@ def attention(
 def attention_weights(
     query: Queries, keys: Keys, may_attend: AttentionMask | None
 ) -> Float[Tensor, "rows heads queries keys"]:
-    """softmax(Q K^T / sqrt(d_k)); a query that may attend to nothing has weights of zero."""
+    """Returns softmax(Q K^T / sqrt(d_k)); a query that may attend to nothing has weights of zero."""
     key_dim = query.shape[-1]
     scores = (query / math.sqrt(key_dim)) @ keys.transpose(-2, -1)  # Q K^T / sqrt(d_k)  [rows, heads, queries, keys]
     return normalize_scores(scores, may_attend)
@@ -82,7 +82,7 @@ def attention_weights(
 def normalize_scores(
     scores: Float[Tensor, "rows heads queries keys"], may_attend: AttentionMask | None
 ) -> Float[Tensor, "rows heads queries keys"]:
-    """softmax over the keys that a query may attend to; one that may attend to nothing has weights of zero."""
+    """Returns softmax over the keys that a query may attend to; one that may attend to nothing has weights of zero."""
     if scores.device.type == "cpu":
         return cpu.attention_softmax(scores, may_attend)
     return masked_softmax(scores, may_attend)[..., :-1]
@@ -91,12 +91,12 @@ def normalize_scores(
 def fused_attention(
     query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
 ) -> Context:
-    """The same formula by PyTorch's fused kernel, which never has all weights in memory."""
+    """Returns the same formula by PyTorch's fused kernel, which never has all weights in memory."""
     return functional.scaled_dot_product_attention(query, keys, values, may_attend, dropout.share)
 
 
 def causal_attention(query: Queries, keys: Keys, values: Values, dropout: Dropout) -> Context:
-    """The same of whole rows whose queries may attend up to their own position, by kernels that need no mask."""
+    """Returns the same for whole rows whose queries may attend up to their own position; needs no mask."""
     is_grouped = query.shape[1] != keys.shape[1]
     return functional.scaled_dot_product_attention(
         query, keys, values, dropout_p=dropout.share, is_causal=True, enable_gqa=is_grouped
@@ -106,7 +106,7 @@ def causal_attention(query: Queries, keys: Keys, values: Values, dropout: Dropou
 def fast_attention(
     query: Queries, keys: Keys, values: Values, may_attend: AttentionMask | None, dropout: Dropout
 ) -> Context:
-    """The faster of both: the fused kernel, on a CPU the formula where that one is slow."""
+    """Returns the faster of both: the fused kernel, on a CPU the formula where that one is slow."""
     is_slow = query.device.type == "cpu" and cpu.is_fused_slow(query, keys, dropout.share)
     kernel = attention if is_slow else fused_attention
     return kernel(query, keys, values, may_attend, dropout)
@@ -120,13 +120,13 @@ class MultiHeadAttention(nn.Module):
     """Projects to heads, attends, and projects back; keys and values are projected apart so that they can be kept.
 
     Args:
-        dim: width of what asks and of what comes out.
+        dim: width of the inputs and outputs.
         heads: number of heads.
         key_dim: size of a query and of a key in each head.
         value_dim: size of a value in each head.
         dropout: share of the attention weights dropped in training, 0 to 1.
-        initialization: how the weights begin; biases begin at zero.
-        kernel: what computes the formula.
+        initialization: sets the weights; biases begin at zero.
+        kernel: computes the formula.
         kv_heads: heads of keys and values, of which each is that of a group of queries' heads that follow one another
             (grouped-query attention, Ainslie et al. 2023); as many as `heads` by default.
     """
@@ -164,38 +164,38 @@ class MultiHeadAttention(nn.Module):
         return takes_ragged(weight.device, weight.dtype, self.key_dim, self.value_dim, self.dropout.share)
 
     def queries(self, hidden: Hidden) -> Heads:
-        """One query a head and position."""
+        """Returns one query for each head and position."""
         return split_heads(self.query(hidden), self.heads)  # [rows, heads, queries, key_dim]
 
     def project(self, hidden: Hidden) -> KeysValues:
-        """Keys and values of what is attended to."""
+        """Returns the keys and values of the vectors attended to."""
         return self.split(self.key_value(hidden))
 
     def split(self, projected: Hidden) -> KeysValues:
-        """The output of `key_value` as keys and values of each head."""
+        """Returns the output of `key_value` as keys and values of each head."""
         keys, values = projected.split([self.kv_heads * self.key_dim, self.kv_heads * self.value_dim], -1)
         return KeysValues(split_heads(keys, self.kv_heads), split_heads(values, self.kv_heads))
 
     def split_joint(self, projected: Hidden) -> tuple[Float[Tensor, "rows queries_keys time key_dim"], Values]:
-        """The output of `query` and `key_value` joined, as heads of queries and then of keys, and as values."""
+        """Returns the output of `query` and `key_value` joined, as heads of queries and then of keys, and as values."""
         heads = self.heads + self.kv_heads
         queries_keys, values = projected.tensor_split((heads * self.key_dim,), -1)
         return split_heads(queries_keys, heads), split_heads(values, self.kv_heads)
 
     def no_keys(self, like: Hidden) -> KeysValues:
-        """Keys and values of no position, one row a row of a tensor."""
+        """Returns keys and values of no position, for as many rows as a tensor has."""
         return KeysValues.empty(like, self.kv_heads, self.key_dim, self.value_dim)
 
     def forward(
         self, query: Queries, memory: KeysValues, may_attend: AnyMask | None
     ) -> Float[Tensor, "rows queries dim"]:
-        """Attend with projected queries to projected keys and values; [rows, queries, dim]."""
+        """Attends with projected queries to projected keys and values; [rows, queries, dim]."""
         return self.output(self.attend(query, memory, may_attend))
 
     def attend(
         self, query: Queries, memory: KeysValues, may_attend: AnyMask | None
     ) -> Float[Tensor, "rows queries heads_dim"]:
-        """The heads' contexts side by side, before they are projected back."""
+        """Returns the heads' contexts, concatenated, before they are projected back."""
         if isinstance(may_attend, RowsApart):
             return ragged_attention(query, memory.keys, memory.values, may_attend).transpose(1, 2).flatten(-2)
         if isinstance(may_attend, Causal):
@@ -204,7 +204,7 @@ class MultiHeadAttention(nn.Module):
                 return context.transpose(1, 2).flatten(-2)
             may_attend = causal_mask(query.shape[2], memory.keys.shape[2], query.device)
         group = self.heads // self.kv_heads
-        if group > 1:  # the queries of a group ask the same keys, side by side, which are not copied
+        if group > 1:  # the queries of a group attend to the same keys, which are not copied
             query = query.unflatten(1, (-1, group)).flatten(2, 3)  # [rows, kv_heads, group * queries, key_dim]
             if may_attend is not None and may_attend.shape[2] > 1:
                 may_attend = may_attend.repeat(1, 1, group, 1)  # [rows, 1, group * queries, keys]
@@ -220,7 +220,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def split_heads(projected: Hidden, heads: int) -> Heads:
-    """A projection, [rows, time, heads * head_dim], as heads; on a CPU apart in memory too, since each product with
+    """Returns a projection, [rows, time, heads * head_dim], as heads; on a CPU contiguous too, since each product with
     them would make such a copy for itself."""
     split = projected.view(*projected.shape[:-1], heads, -1).transpose(1, 2)  # [rows, heads, time, head_dim]
     return split.contiguous() if split.device.type == "cpu" else split

@@ -34,7 +34,7 @@ class Cache:
         return KeysValues(self.buffer.keys[:, :, : self.length], self.buffer.values[:, :, : self.length])
 
     def append(self, new: KeysValues) -> "Cache":
-        """The cache with the positions that follow."""
+        """Returns the cache with the positions that follow."""
         length = self.length + new.keys.shape[2]
         if not self.length:
             return Cache(new, length)
@@ -48,19 +48,19 @@ class Cache:
         return Cache(buffer, length)
 
     def last(self, length: int) -> "Cache":
-        """The last positions alone, at most so many; what follows them may still fill the same buffer."""
+        """Returns the last positions alone, at most `length`; what follows them may still fill the same buffer."""
         first = max(self.length - length, 0)
         if not first:
             return self
         return Cache(KeysValues(self.buffer.keys[:, :, first:], self.buffer.values[:, :, first:]), self.length - first)
 
     def select(self, rows: Tensor) -> "Cache":
-        """The given rows, in the given order."""
+        """Returns the given rows, in the given order."""
         return Cache(self.buffer.select(rows), self.length)
 
 
 def _grow(known: Tensor, length: int) -> Tensor:
-    """The known positions, in a buffer for at least `length` of them."""
+    """Returns the known positions, in a buffer for at least `length` of them."""
     buffer = known.new_empty(*known.shape[:2], max(2 * length, MIN_BUFFER), known.shape[3])
     buffer[:, :, : known.shape[2]] = known
     return buffer

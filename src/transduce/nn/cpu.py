@@ -1,4 +1,4 @@
-"""Speed on a CPU: other ways to compute what attention, dropout and linear layers define, each with what it gains."""
+"""Speed on a CPU: faster ways to compute attention, dropout and linear layers, each with its gain."""
 
 from typing import Any, cast
 
@@ -29,21 +29,21 @@ def is_fused_slow(query: Tensor, keys: Tensor, dropped: float) -> bool:
 
 
 def attention_softmax(scores: Scores, may_attend: AttentionMask | None) -> Scores:
-    """The weights of `masked_softmax`, computed in float32, since a softmax of bfloat16 is several times as slow."""
+    """Returns the weights of `masked_softmax` from float32, since a softmax of bfloat16 is several times as slow."""
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():
         return cast(Tensor, _AttentionSoftmax.apply(scores, may_attend))  # type: ignore[no-untyped-call]
     return _wide_softmax(scores, may_attend)[..., : scores.shape[-1]].to(scores.dtype)
 
 
 def _wide_softmax(scores: Tensor, may_attend: AttentionMask | None) -> Tensor:
-    """The weights of the keys and of so many further ones that PyTorch's vectorised softmax is used; compiled code is
+    """Returns the weights of the keys and of enough further ones for PyTorch's vectorised softmax; compiled code is
     alike for any number."""
     further = 1 if torch.compiler.is_compiling() else max(MIN_WIDTH - scores.shape[-1], 1)
     return masked_softmax(scores.float(), may_attend, further)
 
 
 class _AttentionSoftmax(torch.autograd.Function):
-    """The gradient in fewer passes over the weights than those of each step: a weight of zero has one of zero."""
+    """The gradient in fewer passes over the weights than step by step: a weight of zero has a gradient of zero."""
 
     @staticmethod
     def forward(ctx: Any, scores: Tensor, may_attend: AttentionMask | None) -> Tensor:
@@ -67,8 +67,8 @@ def drop(x: Tensor, threshold: int) -> Tensor:
     """Zeroes threshold / 256 of the elements at random and scales up the rest, with eight masks from one 64-bit draw of
     torch's global generator: drawing a number for each element costs a fifth of a training step."""
     words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64, device=x.device).random_(-(2**63), None)
-    keep = (words.view(torch.uint8)[: x.numel()] >= threshold).view(x.shape).to(x.dtype)
-    scale = 256 / (256 - threshold)
+    keep = (words.view(torch.uint8)[: x.numel()] >= threshold).view(x.shape).to(x.dtype)  # 0 or 1
+    scale = 256 / (256 - threshold)  # 1 / (1 - rate)
     if x.dtype == torch.float32:
         return x * keep.mul_(scale)
     return cast(Tensor, _Dropped.apply(x, keep, scale))  # type: ignore[no-untyped-call]
@@ -101,7 +101,7 @@ class SmallBatchLinear(nn.Linear):
         self.bias = linear.bias
 
     def forward(self, input: Tensor) -> Tensor:
-        """[..., inputs] to [..., outputs]."""
+        """Maps [..., inputs] to [..., outputs]."""
         rows = input.reshape(-1, self.in_features)
         if not SMALLEST <= len(rows) <= LARGEST:
             return functional.linear(input, self.weight, self.bias)

@@ -32,7 +32,7 @@ class Focus(Protocol):
     def __call__(
         self, scores: Scores, query: Queries, may_attend: SourceMask, times: Int[Tensor, " queries"]
     ) -> Focused:
-        """Weights of zero wherever a query may not attend; `times` are the queries' target positions, from 0."""
+        """Returns weights, zero where a query may not attend; `times` are the queries' target positions, from 0."""
 
 
 class GlobalAttention(nn.Module):
@@ -63,7 +63,7 @@ class LocalPredictive(nn.Module):
     times a Gaussian around p of standard deviation window / 2, where p = length * sigmoid(v · tanh(W s) / sqrt(d)).
 
     d is the width of s. The division is ours: Adam moves every weight of v equally far, so that without it the sum soon
-    left what a sigmoid can tell apart, and the window stood at an end of the source for good.
+    saturated the sigmoid, and the window stayed at an end of the source.
     """
 
     def __init__(self, window: int, query_dim: int, initialization: RecurrentInitialization) -> None:
@@ -77,9 +77,8 @@ class LocalPredictive(nn.Module):
     def forward(self, scores: Scores, query: Queries, may_attend: SourceMask, times: Tensor) -> Focused:
         """See Focus."""
         length = may_attend.sum(-1, keepdim=True)  # S, of the source  [rows, 1, 1, 1]
-        logit = self.place(torch.tanh(self.hidden(query))).float() / math.sqrt(
-            query.shape[-1]
-        )  # v · tanh(W s) / sqrt(d)
+        energy = self.place(torch.tanh(self.hidden(query))).float()  # v · tanh(W s)  [rows, 1, queries, 1]
+        logit = energy / math.sqrt(query.shape[-1])
         center = length * logit.sigmoid()  # p  [rows, 1, queries, 1]
         weights = normalize_scores(scores, window_mask(may_attend, center, self.window))  # [rows, 1, queries, keys]
         distance = torch.arange(may_attend.shape[-1], device=center.device) - center  # of each key from p

@@ -22,21 +22,21 @@ class Initialization:
     layers: int
 
     def matrix(self, weight: Tensor) -> None:
-        """A projection, [out, in], in place."""
+        """Initialises a projection, [out, in], in place."""
         if self.kind in ("bert", "gpt2"):
             nn.init.normal_(weight, std=0.02)
         else:
             nn.init.xavier_uniform_(weight)
 
     def residual(self, weight: Tensor) -> None:
-        """The last projection of a sublayer, in place."""
+        """Initialises the last projection of a sublayer, in place."""
         self.matrix(weight)
         if self.kind == "gpt2":
             with torch.no_grad():
                 weight.div_(math.sqrt(2 * self.layers))
 
     def embedding(self, weight: Tensor) -> None:
-        """A table of vectors, [entries, dim], in place."""
+        """Initialises a table of vectors, [entries, dim], in place."""
         if self.kind == "xavier":
             nn.init.xavier_uniform_(weight)
         else:
@@ -46,28 +46,28 @@ class Initialization:
 @dataclass(frozen=True)
 class RecurrentInitialization:
     """`uniform` draws every weight from U(-bound, bound) (Sutskever et al. 2014); `orthogonal` begins the matrices from
-    state to state, one a gate, as rotations, which neither swell nor shrink what is remembered (Saxe et al. 2014),
+    state to state, one a gate, as rotations, which keep the length of the state (Saxe et al. 2014),
     others as Xavier says, and embeddings by N(0, 1/dim)."""
 
     kind: RecurrentInitializationKind
     bound: float
 
     def matrix(self, weight: Tensor) -> None:
-        """A projection, [out, in], in place."""
+        """Initialises a projection, [out, in], in place."""
         if self.kind == "uniform":
             nn.init.uniform_(weight, -self.bound, self.bound)
         else:
             nn.init.xavier_uniform_(weight)
 
     def recurrent(self, weight: Tensor) -> None:
-        """A gate's matrix from state to state, [dim, dim], in place."""
+        """Initialises a gate's matrix from state to state, [dim, dim], in place."""
         if self.kind == "uniform":
             self.matrix(weight)
         else:
             nn.init.orthogonal_(weight)
 
     def embedding(self, weight: Tensor) -> None:
-        """A table of vectors, [entries, dim], in place."""
+        """Initialises a table of vectors, [entries, dim], in place."""
         if self.kind == "uniform":
             self.matrix(weight)
         else:

@@ -31,12 +31,12 @@ Layer = TypeVar("Layer", bound=nn.Module)
 
 
 def layer_list(layers: Sequence[Layer]) -> Sequence[Layer]:
-    """The layers as a `nn.ModuleList`, so that a module that has them has their weights, with their own type."""
+    """Returns the layers as a `nn.ModuleList`, which registers their weights, but with their own type."""
     return cast(Sequence[Layer], _LayerList(layers))
 
 
 class _LayerList(nn.ModuleList):
-    """Layers that are a Sequence to what checks types at run time."""
+    """Layers that are a Sequence to type checks at run time."""
 
 
 Sequence.register(_LayerList)
@@ -60,7 +60,7 @@ class Dropout(nn.Module):
         return self.threshold / 256 if self.training else 0.0
 
     def forward(self, x: Tensor) -> Tensor:
-        """x with a share of its elements dropped, in the same shape."""
+        """Returns x with a share of its elements dropped, in the same shape."""
         if not self.share:
             return x
         return cpu.drop(x, self.threshold) if x.device.type == "cpu" else functional.dropout(x, self.share)
@@ -74,12 +74,12 @@ class VariationalDropout(nn.Module):
         self.dropout = Dropout(rate)
 
     def forward(self, x: Hidden) -> Hidden:
-        """x with a share of its elements dropped, in the same shape."""
+        """Returns x with a share of its elements dropped, in the same shape."""
         return x * self.dropout(torch.ones_like(x[:, :1])) if self.dropout.share else x
 
 
 class WordDropout(nn.Module):
-    """Drops whole words: a share of a vocabulary's vectors is zero wherever they stand in a batch (Gal and Ghahramani
+    """Drops whole words: a share of a vocabulary's vectors is zero at all positions in a batch (Gal and Ghahramani
     2016; the embedding dropout of Merity et al. 2018)."""
 
     def __init__(self, rate: float, vocabulary: int) -> None:
@@ -88,7 +88,7 @@ class WordDropout(nn.Module):
         self.vocabulary = vocabulary
 
     def forward(self, embedded: Hidden, tokens: Tokens) -> Hidden:
-        """The vectors of tokens, of the same shape."""
+        """Returns the vectors of tokens, of the same shape."""
         if not self.dropout.share:
             return embedded
         return embedded * self.dropout(embedded.new_ones(self.vocabulary))[tokens][..., None]
@@ -112,7 +112,7 @@ class FeedForward(nn.Module):
         nn.init.zeros_(self.output.bias)
 
     def forward(self, hidden: Hidden) -> Hidden:
-        """[rows, time, dim] to the same shape."""
+        """Maps [rows, time, dim] to the same shape."""
         inner = self.inner(hidden)  # x W + b  [rows, time, feed_forward_dim], or twice as wide
         if self.activation == "geglu":
             gate, inner = inner.chunk(2, -1)
@@ -135,7 +135,7 @@ class Residual(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, hidden: Hidden, sublayer: Callable[[Hidden], Hidden]) -> Hidden:
-        """[rows, time, dim] to the same shape."""
+        """Maps [rows, time, dim] to the same shape."""
         if self.place == "pre":
             return hidden + self.dropout(sublayer(self.norm(hidden)))  # x + f(norm(x))
         return self.norm(hidden + self.dropout(sublayer(hidden)))  # norm(x + f(x))

@@ -1,4 +1,4 @@
-"""Linear layers made of others: of given weights, of some outputs, and in place of those of a trained model."""
+"""Linear layers made of others: from given weights, of some outputs, or in place of those of a trained model."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ USE_MATRICES = (AdaptiveEmbedding, AdaptiveOutput, SourceAttention)
 
 
 def linear_layer(weight: Float[Tensor, "outputs inputs"], bias: Float[Tensor, " outputs"] | None) -> nn.Linear:
-    """A linear layer of this weight and bias."""
+    """Returns a linear layer of this weight and bias."""
     outputs, inputs = weight.shape
     layer = nn.Linear(inputs, outputs, bias=bias is not None, device="meta")
     layer.weight = nn.Parameter(weight)
@@ -25,7 +25,7 @@ def linear_layer(weight: Float[Tensor, "outputs inputs"], bias: Float[Tensor, " 
 
 
 def outputs_of(layer: nn.Module, chosen: Int[Tensor, " chosen"]) -> nn.Module:
-    """A linear layer with these of its outputs alone, of the same kind."""
+    """Returns a linear layer with these of its outputs alone, of the same kind."""
     if isinstance(layer, Int8Linear):
         return layer.of_outputs(chosen)
     assert isinstance(layer, nn.Linear), "an adaptive softmax has no outputs to choose: callers check it"

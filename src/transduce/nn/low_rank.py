@@ -34,26 +34,26 @@ class LowRankLinear(nn.Module):
         nn.init.kaiming_uniform_(self.down, a=5**0.5)  # as a linear layer of PyTorch begins
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """[..., inputs] to [..., outputs]."""
+        """Maps [..., inputs] to [..., outputs]."""
         narrow = functional.linear(self.dropout(inputs), self.down) * self.scale  # s A x  [..., rank]
         return functional.linear(inputs, self.weight, self.bias) + functional.linear(narrow, self.up)  # W x + B (s A x)
 
     def merged(self) -> nn.Linear:
-        """A plain layer that gives the same, with weights of its own (section 4.1)."""
+        """Returns a plain layer that gives the same, with weights of its own (section 4.1)."""
         outputs, inputs = self.weight.shape
         layer = nn.Linear(inputs, outputs, self.bias is not None, device="meta")
-        layer.weight = nn.Parameter((self.weight + self.scale * self.up @ self.down).detach())
+        layer.weight = nn.Parameter((self.weight + self.scale * self.up @ self.down).detach())  # W + s B A
         if self.bias is not None:
             layer.bias = nn.Parameter(self.bias.detach().clone())
         return layer
 
 
 def merge_weights(weights: Mapping[str, Tensor], scale: float) -> dict[str, Tensor]:
-    """The weights of a model with adapters as those of one without."""
-    found = dict(weights)
+    """Returns the weights of a model with adapters as those of one without."""
+    merged = dict(weights)
     for name in weights:
         layer, _, kind = name.rpartition(".")
         if kind == DOWN and f"{layer}.{UP}" in weights:
-            down, up = found.pop(name), found.pop(f"{layer}.{UP}")
-            found[f"{layer}.weight"] = found[f"{layer}.weight"] + scale * up @ down
-    return found
+            down, up = merged.pop(name), merged.pop(f"{layer}.{UP}")
+            merged[f"{layer}.weight"] = merged[f"{layer}.weight"] + scale * up @ down
+    return merged

@@ -1,4 +1,4 @@
-"""The one place where masks are made and combined: bool, True means "may attend"; they broadcast to
+"""Makes and combines masks, all here: bool, True means "may attend"; they broadcast to
 [rows, heads, queries, keys]."""
 
 import torch
@@ -10,12 +10,12 @@ from transduce.shapes import Mask
 
 AttentionMask = Bool[Tensor, "#rows #heads #queries #keys"]
 SourceMask = Bool[Tensor, "sentences 1 1 source_time"]
-Ancestry = Bool[Tensor, "sentences hypotheses _"]  # of the keys that a sentence's hypotheses share, those of each
+Ancestry = Bool[Tensor, "sentences hypotheses _"]  # mask of each hypothesis's own among the shared keys
 
 
 class Causal:
     """The mask of whole rows by which each query may attend to keys up to its own position, without a tensor: kernels
-    of a GPU know it by name, and take a slower way with any mask that is a tensor."""
+    of a GPU know it by name, and are slower with any mask that is a tensor."""
 
 
 CAUSAL = Causal()
@@ -24,7 +24,7 @@ CAUSAL = Causal()
 def masked_softmax(
     scores: Float[Tensor, "rows heads queries keys"], may_attend: AttentionMask | None, further: int = 1
 ) -> Float[Tensor, "rows heads queries _"]:
-    """softmax over the keys that a query may attend to, and over further keys of the least score, one or more.
+    """Returns softmax over the keys that a query may attend to, and over further keys of the least score, one or more.
 
     The further ones have weights of zero, unless a query may attend to nothing: then they have all of its weight.
     """
@@ -35,14 +35,14 @@ def masked_softmax(
 
 
 def padding_mask(is_real: Mask) -> Bool[Tensor, "rows 1 1 keys"]:
-    """A mask by which every query may attend to every real key."""
+    """Returns a mask by which every query may attend to every real key."""
     return is_real[:, None, None, :]
 
 
 def causal_mask(queries: int, keys: int, device: torch.device) -> Bool[Tensor, "1 1 queries keys"] | None:
-    """Query i may attend to keys up to its own position, the last query standing at the last key.
+    """Returns the mask by which query i may attend to keys up to its own position, aligned at the last key.
 
-    With cached keys there are more keys than queries. None when there is nothing to hide (a single query).
+    With cached keys there are more keys than queries. None if nothing is hidden (a single query).
     """
     if queries == 1:
         return None
@@ -50,34 +50,34 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Bool[Tensor, "
 
 
 def memory_mask(queries: int, keys: int, memory: int, device: torch.device) -> Bool[Tensor, "1 1 queries keys"] | None:
-    """Query i may attend to its own position and to `memory` before it, the last query standing at the last key.
+    """Returns the mask by which a query may attend to its position and `memory` before it, aligned at the last key.
 
-    None when there is nothing to hide.
+    None if nothing is hidden.
     """
     if keys <= memory + 1:
         return causal_mask(queries, keys, device)
-    ones = torch.ones(queries, keys, dtype=torch.bool, device=device)
-    return ones.tril(keys - queries).triu(keys - queries - memory)[None, None]
+    everywhere = torch.ones(queries, keys, dtype=torch.bool, device=device)
+    return everywhere.tril(keys - queries).triu(keys - queries - memory)[None, None]
 
 
 def shared_cache_mask(past: Ancestry, time: int) -> tuple[Bool[Tensor, "sentences 1 queries keys"], Ancestry]:
-    """For hypotheses that share their keys, of which each may attend to its past and to `time` new ones that it adds.
+    """Returns the mask for hypotheses that share their keys: each may attend to its past and to its `time` new keys.
 
-    The new keys, and the queries, stand hypothesis by hypothesis. The second is the past of what will follow.
+    The new keys and the queries are in the order of the hypotheses. The second result is the past of the next step.
     """
     sentences, rows, _ = past.shape
-    own = torch.eye(rows, dtype=torch.bool, device=past.device).repeat_interleave(time, 1)
-    after = torch.cat([past, own.expand(sentences, -1, -1)], -1)
+    new = torch.eye(rows, dtype=torch.bool, device=past.device).repeat_interleave(time, 1)
+    after = torch.cat([past, new.expand(sentences, -1, -1)], -1)
     if time == 1:
         return after[:, None], after
     mask = after.repeat_interleave(time, 1)  # [sentences, rows * time, keys + rows * time]
-    mask[..., past.shape[2] :] &= own.new_ones(time, time).tril().repeat(rows, rows)
+    mask[..., past.shape[2] :] &= new.new_ones(time, time).tril().repeat(rows, rows)
     return mask[:, None], after
 
 
 def window_mask(
     may_attend: SourceMask, center: Float[Tensor, "sentences 1 queries 1"], window: int
 ) -> Bool[Tensor, "sentences 1 queries source_time"]:
-    """A mask that leaves each query its keys from `window` positions before its center to as many after it."""
-    places = torch.arange(may_attend.shape[-1], device=may_attend.device)
-    return may_attend & ((places - center).abs() <= window)
+    """Returns a mask by which a query may attend to keys at most `window` positions from its center."""
+    positions = torch.arange(may_attend.shape[-1], device=may_attend.device)
+    return may_attend & ((positions - center).abs() <= window)

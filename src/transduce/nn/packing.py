@@ -1,4 +1,4 @@
-"""Rows of different lengths without their padding: real tokens side by side, spread to rows where they meet."""
+"""Rows of different lengths without their padding: real tokens in one row, spread to rows for attention."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,19 +37,19 @@ class Block:
 
     @staticmethod
     def of(is_real: Mask, start: int, tokens: int) -> "Block":
-        """The block of rows that have so many real tokens."""
+        """Returns the block of rows with these numbers of real tokens."""
         rows, time = is_real.shape
         if tokens == rows * time:
             return Block(rows, time, start, tokens, None, None)
         return Block(rows, time, start, tokens, is_real.flatten().nonzero().squeeze(1), padding_mask(is_real))
 
     def pack(self, padded: Hidden) -> Packed:
-        """[rows, time, dim] to [1, tokens, dim]."""
+        """Packs [rows, time, dim] to [1, tokens, dim]."""
         flat = padded.flatten(0, 1)
         return (flat if self.places is None else flat.index_select(0, self.places))[None]
 
     def spread(self, packed: Packed) -> Hidden:
-        """These rows of all real tokens, [1, tokens, dim]: [rows, time, dim], zero at padding."""
+        """Spreads these rows of all real tokens, [1, tokens, dim], to [rows, time, dim], zero at padding."""
         flat = packed[0].narrow(0, self.start, self.tokens)
         if self.places is not None:
             flat = flat.new_zeros(self.rows * self.time, flat.shape[1]).index_copy(0, self.places, flat)
@@ -58,7 +58,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Packing:
-    """Places of real tokens when padded rows are packed; the padding of a row must come after its tokens."""
+    """Indices of real tokens when padded rows are packed; the padding of a row must come after its tokens."""
 
     whole: Block
     """All rows."""
@@ -69,12 +69,12 @@ class Packing:
 
     @staticmethod
     def of(is_real: Mask, rows: Ragged | None = None) -> "Packing":
-        """The packing of rows with this padding; `rows` says on a GPU where their real tokens are."""
+        """Returns the packing of rows with this padding; `rows` says on a GPU where their real tokens are."""
         if rows is not None and is_real.device.type != "cpu":
             count, time = is_real.shape
             is_full = rows.time == count * time
-            places, may_attend = (None, None) if is_full else (rows.places, padding_mask(is_real))
-            whole = Block(count, time, 0, rows.time, places, may_attend)
+            indices, may_attend = (None, None) if is_full else (rows.places, padding_mask(is_real))
+            whole = Block(count, time, 0, rows.time, indices, may_attend)
             return Packing(whole, [whole], rows)
         lengths = is_real.sum(1).tolist()
         whole = Block.of(is_real, 0, sum(lengths))
@@ -90,13 +90,13 @@ class Packing:
         return Packing(whole, blocks)
 
     def pack(self, padded: Hidden) -> Packed:
-        """[rows, time, dim] to [1, tokens, dim]."""
+        """Packs [rows, time, dim] to [1, tokens, dim]."""
         return self.whole.pack(padded)
 
     def spread(self, packed: Packed) -> Hidden:
-        """[1, tokens, dim] to [rows, time, dim], zero at padding."""
+        """Spreads [1, tokens, dim] to [rows, time, dim], zero at padding."""
         return self.whole.spread(packed)
 
     def joined(self, packed: Sequence[Tensor]) -> Packed:
-        """The blocks' vectors, [1, tokens, dim] each, one after another."""
+        """Returns the blocks' vectors, [1, tokens, dim] each, one after another."""
         return packed[0] if len(packed) == 1 else torch.cat(list(packed), 1)

@@ -11,7 +11,7 @@ CONTEXT = -1
 
 @dataclass(frozen=True)
 class FactorizationOrder:
-    """In which order the tokens of segments are predicted, and which of them are."""
+    """The order in which tokens of segments are predicted, and the predicted positions."""
 
     rank: Int[Tensor, "rows time"]
     """From 0 in the order of prediction; -1 for tokens that are context and not predicted."""
@@ -20,13 +20,13 @@ class FactorizationOrder:
 
     @property
     def content_may_attend(self) -> Bool[Tensor, "rows 1 time time"]:
-        """A token may attend to the context, to what is predicted before it, and to itself."""
+        """Mask by which a token may attend to the context, to tokens predicted before it, and to itself."""
         itself = torch.eye(self.rank.shape[1], dtype=torch.bool, device=self.rank.device)
         return (self._is_known(self.rank) | itself)[:, None]
 
     @property
     def query_may_attend(self) -> Bool[Tensor, "rows 1 targets time"]:
-        """A token that is predicted may attend to the context and to what is predicted before it, not to itself."""
+        """Mask by which a predicted token may attend to the context and tokens predicted before it, not to itself."""
         return self._is_known(self.rank.gather(1, self.targets))[:, None]
 
     def _is_known(self, rank: Int[Tensor, "rows queries"]) -> Bool[Tensor, "rows queries time"]:
@@ -35,13 +35,13 @@ class FactorizationOrder:
 
 
 def draw_orders(rows: int, time: int, share: float, max_span: int, device: torch.device) -> FactorizationOrder:
-    """An order for each row, by torch's global generator of the CPU.
+    """Returns an order for each row, by torch's global generator of the CPU.
 
     Args:
         rows: segments.
         time: tokens of a segment.
         share: of the tokens, the last ones in the order, that is predicted: 1/K of the paper.
-        max_span: tokens that are predicted stand in spans of 1 to so many side by side; their order is random still.
+        max_span: predicted tokens are in spans of 1 to this many adjacent tokens; their order is still random.
         device: where the order is used.
     """
     count = min(max(round(share * time), 1), time)
@@ -54,9 +54,9 @@ def draw_orders(rows: int, time: int, share: float, max_span: int, device: torch
 
 
 def _spans(time: int, count: int, max_span: int) -> Tensor:
-    """Positions, `count` of them, in spans that begin at random.
+    """Returns `count` positions in spans that begin at random.
 
-    What reaches beyond the end goes on at the beginning, so that each position is as likely as any other.
+    Spans that reach beyond the end continue at the beginning, so that each position is as likely as any other.
     """
     is_chosen = torch.zeros(time, dtype=torch.bool)
     left = count

@@ -1,4 +1,4 @@
-"""Position encodings: the order of tokens, told to a Transformer."""
+"""Position encodings, by which a Transformer knows the order of tokens."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ Pairs = Float[Tensor, "*any time pairs 2"]
 Rotations = Float[Tensor, "time pairs 2"]
 
 MIN_ROWS = 1024
-"""Positions that a table is first made for; a longer one is made when one is asked for."""
+"""Fewest rows of a table; a longer one is made when it is needed."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Table:
         self._rows = torch.empty(0)
 
     def __call__(self, at: Span | Ragged, device: torch.device) -> Tensor:
-        """The rows of some positions, [time, ...]."""
+        """Returns the rows of some positions, [time, ...]."""
         stop = at.longest if isinstance(at, Ragged) else at.start + at.time
         rows = self._rows
         if len(rows) < stop or rows.device != device:
@@ -51,7 +51,7 @@ class Table:
 
 
 def rows_at(rows: Tensor, at: Span | Ragged) -> Tensor:
-    """The rows [time, ...] of a table of positions from 0, [positions, ...]."""
+    """Returns the rows [time, ...] of a table of positions from 0, [positions, ...]."""
     return rows.index_select(0, at.positions) if isinstance(at, Ragged) else rows[at.start : at.start + at.time]
 
 
@@ -69,7 +69,7 @@ class SinusoidalPositions(nn.Module):
         self.table = Table(partial(SINUSOIDS[kind], dim=dim))
 
     def forward(self, embedded: Hidden, at: Span | Ragged) -> Hidden:
-        """The embeddings plus the vectors of their positions."""
+        """Returns the embeddings plus the vectors of their positions."""
         return embedded + self.table(at, embedded.device).to(embedded.dtype)
 
 
@@ -83,7 +83,7 @@ class LearnedPositions(nn.Module):
         initialization.embedding(self.weight)
 
     def forward(self, embedded: Hidden, at: Span | Ragged) -> Hidden:
-        """The embeddings plus the vectors of their positions, which must be below the limit."""
+        """Returns the embeddings plus the vectors of their positions, which must be below the limit."""
         stop = at.longest if isinstance(at, Ragged) else at.start + at.time
         assert stop <= self.limit, f"{stop} positions, but the table has {self.limit}: callers check lengths"
         return embedded + rows_at(self.weight, at)
@@ -95,7 +95,7 @@ class NoPositions(nn.Module):
     limit: int | None = None
 
     def forward(self, embedded: Hidden, at: Span | Ragged) -> Hidden:
-        """The embeddings unchanged."""
+        """Returns the embeddings unchanged."""
         return embedded
 
 
@@ -114,8 +114,8 @@ class Rotary(nn.Module):
     def forward(
         self, heads: Float[Tensor, "*any time head_dim"], at: Span | Ragged
     ) -> Float[Tensor, "*any time head_dim"]:
-        """Queries or keys of tokens at these positions."""
-        by = self.table(at, heads.device)
+        """Turns queries or keys of tokens at these positions."""
+        by = self.table(at, heads.device)  # cosine and sine  [time, head_dim / 2, 2]
         pairs = heads.float().contiguous().view(*heads.shape[:-1], -1, 2)  # [..., time, head_dim / 2, 2]
         turned = _turned_in_parts(pairs, by) if torch.compiler.is_compiling() else _turned(pairs, by)
         return turned.flatten(-2).to(heads.dtype)
@@ -133,25 +133,25 @@ def _turned_in_parts(pairs: Pairs, by: Rotations) -> Pairs:
 
 
 def sinusoids(length: int, dim: int) -> Tensor:
-    """sin in even and cos in odd dimensions of position / 10000^(2i / dim); [length, dim], float32."""
+    """Returns sines in even and cosines in odd dimensions of position / 10000^(2i / dim); [length, dim], float32."""
     frequencies = torch.exp(torch.arange(0, dim, 2) * (-math.log(10000.0) / dim))  # 10000^(-2i / dim)
     angles = torch.arange(length)[:, None] * frequencies  # position / 10000^(2i / dim)  [length, ceil(dim / 2)]
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)[:, :dim]
 
 
 def concatenated_sinusoids(length: int, dim: int) -> Tensor:
-    """The same with all sines before all cosines, as Marian and tensor2tensor have them; [length, dim], float32."""
-    wavelengths = 10000.0 ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
-    angles = torch.arange(length)[:, None] * wavelengths
+    """Returns the same with all sines before all cosines, as in Marian and tensor2tensor; [length, dim], float32."""
+    frequencies = 10000.0 ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)  # 10000^(-2i / dim)
+    angles = torch.arange(length)[:, None] * frequencies  # [length, ceil(dim / 2)], float64
     return torch.cat([angles.sin(), angles.cos()], -1)[:, :dim].float()
 
 
 def fairseq_sinusoids(length: int, dim: int) -> Tensor:
-    """The same as fairseq, M2M100 and NLLB have them: the longest wavelength is 10000 times the shortest, and the first
+    """Returns the sinusoids of fairseq, M2M100 and NLLB: the longest wavelength is 10000 times the shortest, the first
     position is 2; [length, dim], float32; the dimensions must be even and four at least."""
     half = dim // 2
-    wavelengths = torch.exp(torch.arange(half).float() * -(math.log(10000) / (half - 1)))
-    angles = torch.arange(2, length + 2).float()[:, None] * wavelengths
+    frequencies = torch.exp(torch.arange(half).float() * -(math.log(10000) / (half - 1)))  # 10000^(-i / (half - 1))
+    angles = torch.arange(2, length + 2).float()[:, None] * frequencies  # (position + 2) * frequency  [length, half]
     return torch.cat([angles.sin(), angles.cos()], -1)
 
 
@@ -163,5 +163,5 @@ SINUSOIDS: dict[SinusoidKind, Callable[..., Tensor]] = {
 
 
 def turns(length: int, dim: int) -> Rotations:
-    """Cosine and sine of the angle by which each pair of dimensions is turned at each position."""
+    """Returns the cosine and sine of the angle by which each pair of dimensions is turned at each position."""
     return sinusoids(length, dim).unflatten(-1, (-1, 2)).flip(-1)

@@ -7,9 +7,9 @@ LARGEST = 127  # of a signed byte
 
 
 class Int8Linear(nn.Module):
-    """A linear layer, nearly: its weights are bytes with a scale for each output.
+    """An approximate linear layer: its weights are bytes with a scale for each output.
 
-    Inputs become bytes at each call, with a scale for each row, so that no row depends on what stands beside it. The
+    Inputs become bytes at each call, with a scale for each row, so that no row depends on other rows. The
     product's sums are exact.
     """
 
@@ -22,13 +22,13 @@ class Int8Linear(nn.Module):
     def __init__(self, linear: nn.Linear) -> None:
         super().__init__()
         weight = linear.weight.detach()
-        scale = _scale(weight)
+        scale = _scale(weight)  # [outputs, 1]
         self.register_buffer("weight", _to_bytes(weight, scale).t().contiguous())
         self.register_buffer("scale", scale[:, 0].contiguous())
         self.register_buffer("bias", None if linear.bias is None else linear.bias.detach())
 
     def forward(self, inputs: Tensor) -> Tensor:
-        """[..., inputs] to [..., outputs]."""
+        """Maps [..., inputs] to [..., outputs]."""
         rows = inputs.reshape(-1, inputs.shape[-1])
         scale = _scale(rows)  # [rows, 1]
         sums = torch._int_mm(_to_bytes(rows, scale), self.weight)  # exact, in int32  [rows, outputs]
@@ -38,7 +38,7 @@ class Int8Linear(nn.Module):
         return outputs.view(*inputs.shape[:-1], len(self.scale))
 
     def of_outputs(self, chosen: Tensor) -> "Int8Linear":
-        """The same layer with these of its outputs alone."""
+        """Returns the same layer with these of its outputs alone."""
         part = Int8Linear.__new__(Int8Linear)
         nn.Module.__init__(part)
         part.register_buffer("weight", self.weight[:, chosen])
@@ -48,7 +48,7 @@ class Int8Linear(nn.Module):
 
 
 def _scale(rows: Tensor) -> Tensor:
-    """The size of one step of a row's bytes, [rows, 1]."""
+    """Returns the size of one step of a row's bytes, [rows, 1]."""
     return rows.abs().amax(-1, keepdim=True).clamp_(min=1e-30).div_(LARGEST)
 
 

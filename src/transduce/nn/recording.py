@@ -12,7 +12,7 @@ goes step by step calls its attention once a token, and the calls joined along t
 
 
 Write = Callable[[Tensor], None]
-"""Is given the weights of an attention, [rows, heads, queries, keys]."""
+"""Receives the weights of an attention, [rows, heads, queries, keys]."""
 
 
 def write_nothing(weights: Tensor) -> None:
@@ -27,12 +27,12 @@ class Recordable(Protocol):
     """Computes and applies the weights; swapped while they are recorded."""
 
     def recording_kernel(self, write: Write) -> Any:
-        """A kernel that gives the same as the plain one, and hands on the weights."""
+        """Returns a kernel that gives the same as the plain one, and hands on the weights."""
 
 
 @contextmanager
 def record_attention(model: nn.Module) -> Iterator[Tape]:
-    """While open, every attention of the model writes its weights on the tape. Not thread-safe."""
+    """Records the weights of every attention of the model on the tape while open. Not thread-safe."""
     tape: Tape = {}
     attentions = {name: module for name, module in model.named_modules() if isinstance(module, Recordable)}
     kernels = {name: module.kernel for name, module in attentions.items()}
@@ -47,7 +47,7 @@ def record_attention(model: nn.Module) -> Iterator[Tape]:
 
 @contextmanager
 def record_inputs(layers: Iterable[nn.Module]) -> Iterator[list[Tensor]]:
-    """While open, each of the layers writes what it reads, its first argument, in the order of their calls."""
+    """Records the first argument of each layer while open, in the order of the calls."""
     read: list[Tensor] = []
     hooks = [layer.register_forward_pre_hook(lambda _, inputs: read.append(inputs[0].detach())) for layer in layers]
     try:

@@ -23,7 +23,7 @@ StepState = tuple[Tensor, ...]
 
 
 def parts_of(cell: CellKind) -> int:
-    """Number of vectors that a layer remembers."""
+    """Returns the number of vectors that a layer remembers."""
     return 2 if cell == "lstm" else 1
 
 
@@ -39,7 +39,7 @@ class BidirectionalEncoder(nn.Module):
     def forward(
         self, inputs: Hidden, is_real: Mask
     ) -> tuple[Float[Tensor, "rows time out"], Float[Tensor, "rows parts out"]]:
-        """Outputs (zero at padding) and what each direction remembers at its end, directions side by side."""
+        """Returns outputs (zero at padding) and the last state of each direction, concatenated."""
         lengths = is_real.sum(1).cpu()
         packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
         outputs, last = self.rnn(packed)
@@ -49,7 +49,7 @@ class BidirectionalEncoder(nn.Module):
 
 
 class UnidirectionalEncoder(nn.Module):
-    """A layer of a decoder, which goes on from a state: over all steps at once, or one step with inputs projected."""
+    """A layer of a decoder, which continues from a state: over all steps at once, or one step with inputs projected."""
 
     def __init__(self, cell: CellKind, input_dim: int, dim: int, initialization: RecurrentInitialization) -> None:
         super().__init__()
@@ -57,13 +57,13 @@ class UnidirectionalEncoder(nn.Module):
         self.rnn = _build(cell, input_dim, dim, False, initialization)
 
     def forward(self, inputs: Inputs, state: LayerState) -> tuple[Hidden, LayerState]:
-        """Outputs of all steps, and the state after the last."""
+        """Returns outputs of all steps, and the state after the last."""
         parts = [part[None].contiguous() for part in state.unbind(1)]  # each [1, rows, dim]
         outputs, last = self.rnn(inputs, (parts[0], parts[1]) if self.cell == "lstm" else parts[0])
         return outputs, torch.stack([part[0] for part in (last if self.cell == "lstm" else (last,))], 1)
 
     def input_weights(self, *dims: int) -> tuple[Tensor, ...]:
-        """The matrices, [gates, width], of inputs that stand side by side; of all inputs unless widths are given."""
+        """Returns the matrices, [gates, width], of concatenated inputs; of all inputs unless widths are given."""
         weight = cast(Tensor, self.rnn.weight_ih_l0)
         return weight.split(dims, 1) if dims else (weight,)
 
@@ -73,7 +73,7 @@ class UnidirectionalEncoder(nn.Module):
         return cast(Tensor, self.rnn.bias_ih_l0)
 
     def step(self, projected: Float[Tensor, "rows gates"], state: StepState) -> StepState:
-        """One step from inputs that were projected (and the bias added)."""
+        """Takes one step from inputs that were projected (and the bias added)."""
         hidden = state[0]  # [rows, dim]
         recurrent = functional.linear(hidden, cast(Tensor, self.rnn.weight_hh_l0), cast(Tensor, self.rnn.bias_hh_l0))
         if self.cell == "lstm":
@@ -99,16 +99,16 @@ class UnidirectionalStack(nn.Module):
         return iter(self.layers)
 
     def forward(self, inputs: Inputs, state: StackState) -> tuple[Hidden, StackState]:
-        """The top layer's outputs of all steps, and the state after the last."""
+        """Returns the top layer's outputs of all steps, and the state after the last."""
         states = []
-        for layer, own in zip(self.layers, state.unbind(1), strict=True):
-            outputs, own = layer(inputs, own)
+        for layer, of_layer in zip(self.layers, state.unbind(1), strict=True):
+            outputs, of_layer = layer(inputs, of_layer)
             inputs = self.dropout(outputs)
-            states.append(own)
+            states.append(of_layer)
         return inputs, torch.stack(states, 1)
 
     def step(self, projected: Float[Tensor, "rows gates"], states: list[StepState]) -> list[StepState]:
-        """One step from the lowest layer's inputs, projected; the last of the states is the top layer's."""
+        """Takes one step from the lowest layer's projected inputs; the last of the states is the top layer's."""
         new: list[StepState] = []
         for layer, state in zip(self.layers, states, strict=True):
             if new:
@@ -119,22 +119,22 @@ class UnidirectionalStack(nn.Module):
 
 
 def unpack(state: StackState) -> list[StepState]:
-    """A state's layers and their parts, for steps."""
+    """Returns a state's layers and their parts, for steps."""
     return [layer.unbind(1) for layer in state.unbind(1)]
 
 
 def pack(states: list[StepState]) -> StackState:
-    """The opposite of `unpack`."""
+    """Returns a stack's state of its layers' parts; the inverse of `unpack`."""
     return torch.stack([torch.stack(parts, 1) for parts in states], 1)
 
 
 def reverse_real(
     sequences: Float[Tensor, "rows time dim"], is_real: Bool[Tensor, "rows time"]
 ) -> Float[Tensor, "rows time dim"]:
-    """Each row's real positions in the opposite order; padding stays where it is."""
+    """Returns each row's real positions in the opposite order; padding stays where it is."""
     times = torch.arange(is_real.shape[1], device=is_real.device)
-    places = torch.where(is_real, is_real.sum(1, keepdim=True) - 1 - times, times)
-    return sequences.gather(1, places[..., None].expand_as(sequences))
+    indices = torch.where(is_real, is_real.sum(1, keepdim=True) - 1 - times, times)
+    return sequences.gather(1, indices[..., None].expand_as(sequences))
 
 
 def _build(

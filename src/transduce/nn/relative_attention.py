@@ -1,4 +1,4 @@
-"""Self-attention that sees how far back a key stands, not where (Dai et al. 2019, section 3.3), and its memory."""
+"""Self-attention by the distances of keys, not their positions (Dai et al. 2019, section 3.3), and its memory."""
 
 import math
 from collections.abc import Callable
@@ -24,8 +24,8 @@ ProjectedDistances = Float[Tensor, "*#row heads distances key_dim"]
 """The projected distances of each row, or the same of all rows."""
 
 Past = Float[Tensor, "rows _ dim"] | Cache
-"""Memory of earlier positions in one attention: while gradients are on, what it read there, [rows, memory, dim]; else
-the keys and values made of it, which then never change."""
+"""Memory of earlier positions in one attention: while gradients are on, its inputs, [rows, memory, dim]; else the keys
+and values made of them, which then never change."""
 
 
 @runtime_checkable
@@ -33,41 +33,41 @@ class ScoreKernel(Protocol):
     """Turns scores into weights and weighs values by them; `dropout` is applied to the weights while training."""
 
     def __call__(self, scores: Scores, values: Values, may_attend: AttentionMask | None, dropout: Dropout) -> Context:
-        """One value a head and query."""
+        """Returns one value for each head and query."""
 
 
 def weigh(
     scores: Scores, values: Values, may_attend: AttentionMask | None, dropout: Dropout, write: Write = write_nothing
 ) -> Context:
-    """Softmax over the keys that may be attended to, and the values' sum by these weights, which `write` is given."""
+    """Returns the values' sum, weighted by a softmax over keys that may be attended to; `write` gets the weights."""
     weights = normalize_scores(scores, may_attend)  # [rows, heads, queries, keys]
     write(weights)
     return dropout(weights) @ values  # [rows, heads, queries, value_dim]
 
 
 def sinusoids_of_distances(furthest: int, nearest: int, dim: int, device: torch.device | None = None) -> Distances:
-    """A vector for each distance between a query and a key, furthest first: sines, then cosines, float32.
+    """Returns a vector for each distance between a query and a key, furthest first: sines, then cosines, float32.
 
     A negative distance is that of a key ahead of its query.
     """
-    wavelengths = torch.exp(torch.arange(0, dim, 2, device=device) * (-math.log(10000.0) / dim))
-    angles = torch.arange(furthest, nearest - 1, -1, device=device)[:, None] * wavelengths  # [distances, ceil(dim / 2)]
+    frequencies = torch.exp(torch.arange(0, dim, 2, device=device) * (-math.log(10000.0) / dim))  # 10000^(-2i / dim)
+    angles = torch.arange(furthest, nearest - 1, -1, device=device)[:, None] * frequencies  # [distances, ceil(dim / 2)]
     return torch.cat([angles.sin(), angles.cos()], -1)[:, :dim]
 
 
 class RelativeSelfAttention(nn.Module):
-    """Attention of a sequence to itself and to a memory of what came before.
+    """Attention of a sequence to itself and to a memory of earlier positions.
 
     The score of a query q and a key k at distance d is (q + u) k + (q + v) W_R R_d, divided by sqrt(key_dim): the key's
     content, and its distance, each with a learned bias of its own (eq. of section 3.3, terms a to d).
 
     Args:
-        dim: width of what is read and of what comes out.
+        dim: width of the inputs and outputs.
         heads: number of heads.
         key_dim: size of a query and of a key in each head.
         value_dim: size of a value in each head.
         dropout: share of the attention weights dropped in training, 0 to 1.
-        initialization: how the weights begin; u and v begin at zero.
+        initialization: sets the weights; u and v begin at zero.
     """
 
     def __init__(
@@ -91,18 +91,18 @@ class RelativeSelfAttention(nn.Module):
         initialization.residual(self.output.weight)
 
     def empty_past(self, like: Hidden) -> Past:
-        """The memory before the first position."""
+        """Returns the memory before the first position."""
         if torch.is_grad_enabled():
             return like[:, :0]
         return Cache(KeysValues.empty(like, self.heads, self.key_dim, self.value_dim), 0)
 
     def project_distances(self, distances: Distances) -> ProjectedDistances:
-        """W_R R, for each head."""
+        """Returns W_R R for each head."""
         projected = self.distance(distances.to(self.distance_bias.dtype))  # [distances, heads * key_dim]
         return projected.unflatten(-1, (self.heads, -1)).transpose(0, 1)
 
     def remember(self, hidden: Hidden, past: Past, memory: int) -> tuple[KeysValues, Past]:
-        """Keys and values of the past and of what is read now, and what of it is kept: the last `memory` positions."""
+        """Returns keys and values of the past and of `hidden`, and the new past: the last `memory` positions."""
         if isinstance(past, Cache):
             cache = past.append(self._project(hidden))
             return cache.known, cache.last(memory)
@@ -117,14 +117,14 @@ class RelativeSelfAttention(nn.Module):
         may_attend: AttentionMask | None,
         by_segment: Callable[[Heads], Scores] | None = None,
     ) -> Hidden:
-        """[rows, time, dim] to the same shape.
+        """Maps [rows, time, dim] to the same shape.
 
         Args:
-            hidden: what asks.
-            keys_values: what is attended to.
+            hidden: vectors from which queries are made.
+            keys_values: keys and values attended to.
             by_distance: products of queries with the distances of the keys, as `scores_by_distance` makes them.
-            may_attend: which keys each query may attend to.
-            by_segment: what further is added to the scores of scaled queries.
+            may_attend: mask of the keys that each query may attend to.
+            by_segment: scores by segment of scaled queries, added if given.
         """
         root = math.sqrt(self.key_dim)
         query = split_heads(self.query(hidden), self.heads) / root  # q / sqrt(d_k)  [rows, heads, queries, key_dim]
@@ -146,7 +146,7 @@ class RelativeSelfAttention(nn.Module):
 
 
 def scores_by_distance(query: Heads, distances: ProjectedDistances, keys: int) -> Scores:
-    """Each query's product with the distance of each key, the last query standing at the last key.
+    """Returns each query's product with the distance of each key, aligned at the last key.
 
     The distances are furthest first, and the last one is that of the last query and the last key. Scores of keys that
     are further, or ahead of a query, mean nothing.
@@ -156,15 +156,15 @@ def scores_by_distance(query: Heads, distances: ProjectedDistances, keys: int) -
         distances, missing = distances[:, -missing:], 0
     if queries == 1 and not missing:
         return query @ distances.transpose(-2, -1)
-    table = functional.pad(distances, (0, 0, missing, 1))  # [heads, keys + 1, key_dim], one of a key ahead too
+    table = functional.pad(distances, (0, 0, missing, 1))  # [heads, keys + 1, key_dim], with that of a key ahead
     return relative_shift(query @ table.transpose(-2, -1), keys)
 
 
 def relative_shift(scores: Float[Tensor, "rows heads queries distances"], keys: int) -> Scores:
-    """Scores of queries that follow one another, by distance, as scores of keys: one view, no copy (appendix B).
+    """Returns scores of consecutive queries, by distance, as scores of keys: one view, no copy (appendix B).
 
     The first distance is that of the last query and the first key, each next one is less by one; there is at least one
-    more than there are keys. Each query's row is read one place further on than that of the query after it.
+    more than there are keys. Each query's row is read one position further on than that of the query after it.
     """
     queries, distances = scores.shape[2:]
     if queries == 1:

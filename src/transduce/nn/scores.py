@@ -1,7 +1,7 @@
 """Score functions of recurrent attention: dot, general, concat, additive.
 
-Each projects the source once (its keys), and gives one unnormalised number a query and key. In the equations s is the
-decoder's state that asks, h the encoder's output at a position.
+Each projects the source once (its keys), and gives one unnormalised number for each query and key. In the equations s
+is the decoder's state, the query, and h the encoder's output at a position.
 """
 
 from collections.abc import Callable
@@ -29,18 +29,18 @@ class AttentionScore(Protocol):
     """A match of queries and keys."""
 
     def project(self, memory: Hidden) -> Keys:
-        """The keys of an encoder's output, made once and used for every query."""
+        """Returns the keys of an encoder's output, made once and used for every query."""
 
     def __call__(self, query: QueryStates, keys: Keys) -> Scores:
-        """One number a query and key."""
+        """Returns one number for each query and key."""
 
 
 def build_score(
     kind: str, query_dim: int, memory_dim: int, dim: int, initialization: RecurrentInitialization
 ) -> AttentionScore:
-    """The score of that name; `dim` is the width of the hidden layer in concat and additive.
+    """Returns the score of that name; `dim` is the width of the hidden layer in concat and additive.
 
-    Raises InputError for one that there is not, or one of somebody's own that does not fit.
+    Raises InputError for an unknown score, or a registered one that does not fit.
     """
     if kind not in get_args(ScoreKind):
         return SCORES.find(kind).build(query_dim, memory_dim)
@@ -127,7 +127,7 @@ class ConcatScore(nn.Module):
 
     def project(self, memory: Hidden) -> Keys:
         """See AttentionScore."""
-        return functional.linear(memory, self.hidden.weight[:, self.query_dim :])[:, None]
+        return functional.linear(memory, self.hidden.weight[:, self.query_dim :])[:, None]  # [rows, 1, keys, dim]
 
     def forward(self, query: QueryStates, keys: Keys) -> Scores:
         """See AttentionScore."""
@@ -152,13 +152,13 @@ class FunctionScore(nn.Module):
 
 @dataclass(frozen=True)
 class OwnScore:
-    """A score of somebody's own: a module's class, or a function."""
+    """A user's score: a module's class, or a function."""
 
     name: str
     made_of: Callable[..., Any]
 
     def build(self, query_dim: int, memory_dim: int) -> AttentionScore:
-        """The score between these widths; raises InputError where it does not give what it should."""
+        """Returns the score between these widths; raises InputError if its output has another shape."""
         score = self.made_of(query_dim, memory_dim) if isinstance(self.made_of, type) else FunctionScore(self.made_of)
         self._try(score, query_dim, memory_dim)
         return cast(AttentionScore, score)
@@ -175,33 +175,33 @@ class OwnScore:
         with torch.no_grad(), torch.random.fork_rng(devices=[]):
             try:
                 projected = score.project(torch.ones(rows, keys, memory_dim))
-                found = score(torch.ones(rows, 1, queries, query_dim), projected)
+                scores = score(torch.ones(rows, 1, queries, query_dim), projected)
             except (RuntimeError, TypeError, ValueError) as error:
                 raise InputError(
                     f"score '{self.name}' fails on queries of width {query_dim} and an encoder's output of width "
                     f"{memory_dim}: {str(error).splitlines()[0]}"
                 ) from None
         expected = [rows, 1, queries, keys]
-        if not isinstance(found, Tensor) or list(found.shape) != expected:
-            shape = list(found.shape) if isinstance(found, Tensor) else type(found).__name__
+        if not isinstance(scores, Tensor) or list(scores.shape) != expected:
+            shape = list(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
             raise InputError(
                 f"score '{self.name}' gave {shape} where {expected} is expected: rows, 1, queries, keys, for queries "
                 f"{[rows, 1, queries, query_dim]} and an encoder's output {[rows, keys, memory_dim]}"
             )
 
 
-def _own_score(name: str, found: Any) -> OwnScore:
+def _own_score(name: str, given: Any) -> OwnScore:
     expected = "a torch.nn.Module's class, made with query_dim and memory_dim, or a function of queries and keys"
-    if isinstance(found, type) and not issubclass(found, nn.Module):
-        raise InputError(f"score '{name}': {found.__qualname__} is no torch.nn.Module; expected {expected}")
-    if isinstance(found, nn.Module):
+    if isinstance(given, type) and not issubclass(given, nn.Module):
+        raise InputError(f"score '{name}': {given.__qualname__} is no torch.nn.Module; expected {expected}")
+    if isinstance(given, nn.Module):
         raise InputError(f"score '{name}': a module is made already; give its class, or a function")
-    check_takes("score", name, found, ("query_dim", "memory_dim"), expected)
-    return OwnScore(name, found)
+    check_takes("score", name, given, ("query_dim", "memory_dim"), expected)
+    return OwnScore(name, given)
 
 
 SCORES: Registry[OwnScore] = Registry("score", "transduce.scores", _own_score, others=("dot", "general", "concat"))
-"""Scores of one's own; those built in are ScoreKind."""
+"""Users' scores; the built-in ones are ScoreKind."""
 
 
 def _energy(energy: nn.Linear, query: Queries, keys: Keys) -> Scores:

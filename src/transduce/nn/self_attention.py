@@ -1,4 +1,4 @@
-"""Attention of a sequence to itself, and to what is kept of its earlier part."""
+"""Attention of a sequence to itself, and to the keys and values kept of its earlier part."""
 
 import torch
 from torch import nn
@@ -21,15 +21,15 @@ class SelfAttention(nn.Module):
         self.joint: nn.Module | None = None
 
     def empty_cache(self, like: Hidden) -> Cache:
-        """The cache before the first position."""
+        """Returns the cache before the first position."""
         return Cache(self.attention.no_keys(like), 0)
 
     def forward(
         self, hidden: Hidden, at: Span | Ragged, may_attend: AnyMask | None, cache: Cache
     ) -> tuple[Hidden, Cache]:
-        """[rows, time, dim] to the same shape, and the keys and values of all positions so far.
+        """Maps [rows, time, dim] to the same shape; returns also the keys and values of all positions so far.
 
-        A row may hold several sequences side by side, all of the same span.
+        A row may hold several sequences, one after another, all of the same span.
         """
         queries, new = self._project(hidden, at)
         cache = cache.append(new)
@@ -37,7 +37,7 @@ class SelfAttention(nn.Module):
 
     @torch.no_grad()
     def join(self) -> None:
-        """Project queries, keys and values by one product from now on, and turn queries and keys at once."""
+        """Projects queries, keys and values by one product from now on, and turns queries and keys at once."""
         if self.joint is not None:
             return
         apart = (self.attention.query, self.attention.key_value)
@@ -47,7 +47,7 @@ class SelfAttention(nn.Module):
         del self.attention.query, self.attention.key_value
 
     def _project(self, hidden: Hidden, at: Span | Ragged) -> tuple[Heads, KeysValues]:
-        """Queries, keys and values, told their positions."""
+        """Returns queries, keys and values, with positions applied."""
         part = self.attention
         if self.joint is None:
             queries, new = part.queries(hidden), part.project(hidden)

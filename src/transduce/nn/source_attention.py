@@ -1,4 +1,4 @@
-"""Attention of a recurrent decoder to its source: a score says what matches, a focus where to look."""
+"""Attention of a recurrent decoder to its source: a score matches queries and keys, a focus selects positions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from transduce.nn.scores import AttentionScore
 from transduce.shapes import Hidden
 
 Weigh = Callable[[Tensor, Tensor], Tensor]
-"""The values of [rows, heads, keys, dim], weighed by [rows, heads, queries, keys]."""
+"""Returns the values, [rows, heads, keys, dim], weighed by [rows, heads, queries, keys]."""
 
 
 @dataclass(frozen=True)
 class Attended:
-    """The context of a decoder's queries, and how likely it was to be drawn."""
+    """The context of a decoder's queries, and the log-probabilities of its draws."""
 
     context: Float[Tensor, "sentences queries memory_dim"]
     sampled_log_probabilities: Float[Tensor, "sentences queries"] | None
@@ -37,13 +37,13 @@ class SourceAttention(nn.Module):
         self.kernel: Weigh = weigh
 
     def project(self, memory: Hidden) -> KeysValues:
-        """Keys and values of an encoder's output."""
+        """Returns keys and values of an encoder's output."""
         return KeysValues(self.score.project(memory), memory[:, None])
 
     def forward(
         self, query: Hidden, source: KeysValues, may_attend: SourceMask, times: Int[Tensor, " queries"]
     ) -> Attended:
-        """Attend with each sentence's queries, [sentences, queries, dim], at target positions counted from 0."""
+        """Attends with each sentence's queries, [sentences, queries, dim], at target positions counted from 0."""
         query = query[:, None]  # [sentences, 1, queries, dim]
         scores = self.score(query, source.keys)  # [sentences, 1, queries, keys]
         focused = self.focus(scores, query, may_attend, times)  # weights  [sentences, 1, queries, keys]
@@ -57,6 +57,6 @@ class SourceAttention(nn.Module):
 
 
 def weigh(weights: Tensor, values: Tensor, write: Write = write_nothing) -> Tensor:
-    """The plain kernel; `write` is given the weights."""
+    """Returns the weighted sums of values; `write` receives the weights."""
     write(weights)
     return weights @ values

@@ -1,4 +1,4 @@
-"""States of decoders between calls: one part a source sentence, one part a hypothesis."""
+"""States of decoders between calls: a part for each source sentence, a part for each hypothesis."""
 
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar, runtime_checkable
@@ -13,7 +13,7 @@ from transduce.nn.masks import CAUSAL, Ancestry, AttentionMask, Causal, SourceMa
 from transduce.nn.relative_attention import Past, ProjectedDistances
 
 FEW = 16
-"""Up to so many hypotheses of a sentence share a row of the cache."""
+"""Largest number of hypotheses of a sentence that share a row of the cache."""
 
 Carried = Float[Tensor, "layers rows _ dim"]
 """The memory that a segment of a text hands the next: each layer's last positions, or parts of a recurrent state."""
@@ -26,22 +26,22 @@ class DecoderState(Protocol):
     """A started decoder's memory; a state that was passed to a call is consumed and must not be used again."""
 
     def expand(self: Same, rows_per_sentence: int) -> Same:
-        """The state with so many equal rows for each sentence, those of one sentence side by side."""
+        """Returns the state with this many equal rows for each sentence, those of one sentence adjacent."""
 
     def reorder(self: Same, rows: Tensor) -> Same:
-        """The hypotheses of the given rows, in that order; each must stay with its own sentence."""
+        """Returns the hypotheses of the given rows, in that order; each must stay with its own sentence."""
 
     def select(self: Same, sentences: Tensor) -> Same:
-        """The given sentences with all their rows, in that order."""
+        """Returns the given sentences with all their rows, in that order."""
 
 
 @runtime_checkable
 class Sampler(Protocol):
-    """The state of a decoder that may draw on its way; only an objective asks for it."""
+    """The state of a decoder that may draw positions; only an objective asks for it."""
 
     @property
     def sampled_log_probabilities(self) -> Float[Tensor, "rows time"] | None:
-        """Log-probabilities of what the last call drew for each token; None where nothing is to be learned of it."""
+        """Log-probabilities of the last call's draws for each token; None if nothing is learned from them."""
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,17 @@ class AttentionState:
     """The state of a stack of attention layers: projected source, and keys and values of all earlier positions.
 
     The source is never copied for the hypotheses of a sentence; a decoder folds them into the query axis. Neither is
-    the cache, as long as they are few: the keys of all of them stand side by side, each in its place for good, and
-    `past` says which of them a hypothesis goes on from. So `reorder` moves no keys. Many hypotheses would look past
-    many keys that are none of theirs; they have a row of the cache each.
+    the cache, as long as they are few: their keys share one row, each at a fixed position, and `past` says which
+    of them belong to a hypothesis. So `reorder` moves no keys. Many hypotheses would skip many keys of others; they
+    have a row of the cache each.
     """
 
     source: tuple[KeysValues, ...]
-    """One a layer, rows are sentences."""
+    """One per layer, rows are sentences."""
     source_may_attend: SourceMask
     """Mask of the real tokens of each source."""
     cache: tuple[Cache, ...]
-    """One a layer; rows are sentences where `past` is given, else hypotheses."""
+    """One per layer; rows are sentences where `past` is given, else hypotheses."""
     position: int
     """Number of tokens read."""
     past: Ancestry | None = None
@@ -93,7 +93,7 @@ class AttentionState:
         )
 
     def extend(self, time: int) -> tuple[AttentionMask | Causal | None, Ancestry | None]:
-        """The mask of the next `time` tokens of each hypothesis, themselves among its keys, and `past` after them.
+        """Returns the mask of the next `time` tokens of each hypothesis, its own keys included, and `past` after them.
 
         Queries are those of a row of the cache, hypothesis by hypothesis; None where all may attend to all.
         """
@@ -107,7 +107,7 @@ class AttentionState:
 
 @runtime_checkable
 class CarriedState(DecoderState, Protocol):
-    """The state of a language model that goes on from one segment of a text to the next."""
+    """The state of a language model that continues from one segment of a text to the next."""
 
     @property
     def carried(self) -> Carried:
@@ -119,7 +119,7 @@ class SegmentState:
     """The state of a stack of relative attention: the last positions, as its layers keep them."""
 
     past: tuple[Past, ...]
-    """One a layer, rows are hypotheses."""
+    """One per layer, rows are hypotheses."""
     distances: tuple[ProjectedDistances, ...] = ()
     """For each layer, projected once for all steps to come; none while gradients are on, since weights change."""
     rows_per_sentence: int = 1
@@ -226,11 +226,11 @@ class RecurrentState:
 
 
 def _expanded(sentences: Tensor, rows_per_sentence: int) -> Tensor:
-    """The index of each sentence, once for each of its rows."""
+    """Returns the index of each sentence, once for each of its rows."""
     return torch.arange(len(sentences), device=sentences.device).repeat_interleave(rows_per_sentence)
 
 
 def _rows_of(sentences: Tensor, rows_per_sentence: int) -> Tensor:
-    """The indices of all rows of some sentences."""
+    """Returns the indices of all rows of some sentences."""
     within = torch.arange(rows_per_sentence, device=sentences.device)
     return (sentences[:, None] * rows_per_sentence + within).flatten()
