@@ -126,14 +126,14 @@ class Answering:
         """Returns the logits of an answer's first and last token, for each window."""
         return find_span_logits(model, encoded.windows, special)
 
-    def outcome(self, encoded: Asked, told: list[NDArray[np.float32]], head: HeadConfig) -> Texts:
+    def outcome(self, encoded: Asked, predicted: list[NDArray[np.float32]], head: HeadConfig) -> Texts:
         """See Labelling."""
-        answers = find_answers(encoded.texts, encoded.windows, told, _span_head(head), 1)
+        answers = find_answers(encoded.texts, encoded.windows, predicted, _span_head(head), 1)
         truth = [[answer.text for answer in asked.answers] for asked in encoded.questions]
         return Texts([answer.text for answer in answers], truth, [asked.question for asked in encoded.questions])
 
-    def loss(self, encoded: Asked, told: list[NDArray[np.float32]], head: HeadConfig) -> float:
-        """Returns the mean cross-entropy of where answers begin and end, in nats a window."""
+    def loss(self, encoded: Asked, predicted: list[NDArray[np.float32]], head: HeadConfig) -> float:
+        """Returns the mean cross-entropy of the first and last tokens of answers, in nats a window."""
         losses = [
             span_losses(
                 torch.from_numpy(row)[None],
@@ -141,7 +141,7 @@ class Answering:
                 torch.tensor([start]),
                 torch.tensor([end]),
             )
-            for row, start, end in zip(told, encoded.starts, encoded.ends, strict=True)
+            for row, start, end in zip(predicted, encoded.starts, encoded.ends, strict=True)
         ]
         return float(torch.cat(losses).mean())
 

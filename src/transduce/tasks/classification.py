@@ -92,8 +92,8 @@ class Classifying:
         columns = LabelColumns(data.text, data.second, data.label) if data else LabelColumns()
 
         def open_part(dataset: str, split: str) -> Corpus:
-            own = columns if data and data.dataset == dataset else LabelColumns()
-            return open_labelled(dataset, split, own, progress)
+            chosen = columns if data and data.dataset == dataset else LabelColumns()
+            return open_labelled(dataset, split, chosen, progress)
 
         return Openers(lambda file: labelled_corpus(file, columns), open_part, lambda example: example.first)
 
@@ -156,8 +156,8 @@ class Classifying:
         """See Labelling."""
         texts = encoded.texts
         cut = f" ({int(texts.is_cut.sum()):,} cut to batching.max_tokens)" if texts.is_cut.any() else ""
-        what = "pairs of texts" if texts.rows[0][1] is not None else "texts"
-        return f"{len(texts.rows):,} {what}, {int(texts.lengths.sum()):,} tokens{cut}"
+        kind = "pairs of texts" if texts.rows[0][1] is not None else "texts"
+        return f"{len(texts.rows):,} {kind}, {int(texts.lengths.sum()):,} tokens{cut}"
 
     def describe_head(self, head: HeadConfig) -> str:
         """See Labelling."""
@@ -187,21 +187,20 @@ class Classifying:
             return find_scores(model, encoded.texts, special, head)
         return find_probabilities(model, encoded.texts, special)
 
-    def outcome(self, encoded: Labelled, told: Numbers, head: HeadConfig) -> Outcome:
-        """See Labelling. Classes are in the order of the alphabet, whatever that of the model, so that models can be
-        compared."""
+    def outcome(self, encoded: Labelled, predicted: Numbers, head: HeadConfig) -> Outcome:
+        """See Labelling. Classes are in alphabetical order, not in the model's, so that models can be compared."""
         sources = [" ".join(text for text in example.texts if text) for example in encoded.examples]
         if not isinstance(head, ClassHeadConfig):
-            return Texts(told.tolist(), encoded.labels.tolist(), sources)
+            return Texts(predicted.tolist(), encoded.labels.tolist(), sources)
         order = np.argsort(np.array(head.labels, dtype=object))
         truth = np.argsort(order)[encoded.labels.astype(np.int64)]
-        return ToldClasses(sorted(head.labels), told[:, order], truth, sources)
+        return ToldClasses(sorted(head.labels), predicted[:, order], truth, sources)
 
-    def loss(self, encoded: Labelled, told: Numbers, head: HeadConfig) -> float:
+    def loss(self, encoded: Labelled, predicted: Numbers, head: HeadConfig) -> float:
         """Returns the cross-entropy of the true classes, in nats a text, or the mean squared error in deviations."""
         if isinstance(head, ScoreHeadConfig):
-            return float(np.square((told - encoded.labels) / head.deviation).mean())
-        of_truth = told[np.arange(len(told)), encoded.labels.astype(np.int64)]
+            return float(np.square((predicted - encoded.labels) / head.deviation).mean())
+        of_truth = predicted[np.arange(len(predicted)), encoded.labels.astype(np.int64)]
         return float(-np.log(np.maximum(of_truth, 1e-30)).mean())
 
 

@@ -109,7 +109,7 @@ class EncoderExperiment:
     @cached_property
     def examples(self) -> list[tuple[str, str]]:
         """The beginnings of a few documents."""
-        return [(one.sentences[0][:PROBE_CHARACTERS], "") for one in islice(self.texts.train, PROBES)]
+        return [(document.sentences[0][:PROBE_CHARACTERS], "") for document in islice(self.texts.train, PROBES)]
 
     def prepare(self, checkpoint: Path | None, processes: Processes, teacher_forcing: Rate, tell: Tell) -> Prepared:
         """See Experiment."""
@@ -164,7 +164,7 @@ class EncoderExperiment:
 
     def _validator(self, special: SpecialIds, tokenizer: Tokenizer, store: SentenceStore) -> "EncoderValidator":
         config = self.config
-        # the same rows and hidden tokens for all models of one tokenizer, whatever training hides
+        # the same rows and hidden tokens for all models of one tokenizer, not those of training
         masking = Masking.of(MaskingConfig(share=config.masking.share), tokenizer)
         batching = TextBatchingConfig(tokens=4096, max_tokens=config.batching.max_tokens)
         rows = MaskedTexts(store, masking, special, batching, config.next_sentence, VALIDATION_SEED)
@@ -184,15 +184,15 @@ class EncoderValidator:
 
     @cached_property
     def baselines(self) -> dict[str, float]:
-        """The accuracies of always giving the most frequent answer."""
+        """The accuracies of a baseline that always gives the most frequent answer."""
         batches = [self.data.make(rows) for rows in self.data.batches]
         words = np.bincount(torch.cat([batch.words for batch in batches]).numpy())
-        found = {"masked_accuracy": float(words.max() / words.sum())}
+        accuracies = {"masked_accuracy": float(words.max() / words.sum())}
         follow = [batch.follows for batch in batches if batch.follows is not None]
         if follow:
             follows = np.bincount(torch.cat(follow).numpy())
-            found["next_accuracy"] = float(follows.max() / follows.sum())
-        return found
+            accuracies["next_accuracy"] = float(follows.max() / follows.sum())
+        return accuracies
 
     @torch.inference_mode()
     def __call__(self, model: nn.Module) -> Validation:

@@ -57,9 +57,8 @@ class EncoderOrigin:
         model = self.start.model
         if isinstance(model, EncoderModel) and head == self.start.config.head:
             return model
-        found = EncoderModel(encoder_of(self.config, model, head), None)
-        found.head = build_head(head, found.encoder)
-        return found
+        encoder = encoder_of(self.config, model, head)
+        return EncoderModel(encoder, build_head(head, encoder))
 
     def bundle(self, task: str, language: str, head: HeadConfig, longest: int) -> ModelBundle:
         """Returns the run's model before its first update."""
@@ -111,9 +110,9 @@ def _start_from(config: EncoderExperimentConfig, path: Path, tell: Tell) -> Enco
         start = ModelBundle.load(path)
     except CheckpointError as error:
         raise CheckpointError(f"training.start_from: {error}") from None
-    found = _encoder_config(start.config, f"training.start_from: {path}")
-    if config.model is not None and config.model != found:
-        first = next(iter(differences(found, config.model, "model.").values()))
+    encoder = _encoder_config(start.config, f"training.start_from: {path}")
+    if config.model is not None and config.model != encoder:
+        first = next(iter(differences(encoder, config.model, "model.").values()))
         raise ConfigError(f"training.start_from: {first}; leave [model] out: the model's settings are those of {path}")
     if config.tokenizer != TokenizerConfig() and (
         ignored := differences(start.config.tokenizer, config.tokenizer, "tokenizer.")
@@ -122,7 +121,7 @@ def _start_from(config: EncoderExperimentConfig, path: Path, tell: Tell) -> Enco
             f"tokenizer: that of {path} is kept; these settings differ from it and have no effect: {', '.join(ignored)}"
         )
     tokenizer, tokenizer_config = _reading_tokenizer(start)
-    return EncoderOrigin(Tokenizers(tokenizer, tokenizer), tokenizer_config, found, start)
+    return EncoderOrigin(Tokenizers(tokenizer, tokenizer), tokenizer_config, encoder, start)
 
 
 def _encoder_config(bundle: BundleConfig, where: str) -> EncoderConfig:

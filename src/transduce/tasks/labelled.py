@@ -1,6 +1,6 @@
 """One experiment and one validator for all tasks on labelled texts.
 
-A `Labelling` holds what is particular to a task: its examples, how they become numbers, the model's head, its loss and
+A `Labelling` holds the particulars of a task: its examples, how they become numbers, the model's head, its loss and
 its outputs. There are three: classes, tags and answers.
 """
 
@@ -39,13 +39,13 @@ from transduce.training.validation import Validation, ValidationConfig
 
 Example = TypeVar("Example")
 Encoded = TypeVar("Encoded")
-Told = TypeVar("Told")
+Predicted = TypeVar("Predicted")
 
 
-class Labelling(Protocol[Example, Encoded, Told]):
+class Labelling(Protocol[Example, Encoded, Predicted]):
     """The parts that are particular to one task on labelled texts: examples, head, loss and outputs.
 
-    `Example` is a labelled text, `Encoded` many of them as numbers, and `Told` a model's outputs for these.
+    `Example` is a labelled text, `Encoded` many of them as numbers, and `Predicted` a model's outputs for these.
     """
 
     config: type[Any]
@@ -69,7 +69,7 @@ class Labelling(Protocol[Example, Encoded, Told]):
         """Returns an example's text and the second text read with it, "" if there is none."""
 
     def make_head(self, config: Any, examples: Sequence[Example], name: str) -> HeadConfig:
-        """The head for the labels of training examples; raises DataError if nothing can be learned from them."""
+        """Returns the head for training examples' labels; raises DataError if nothing can be learned from them."""
 
     def check(self, examples: Sequence[Example], head: HeadConfig) -> None:
         """Raises DataError for an example whose label a head cannot learn."""
@@ -92,21 +92,21 @@ class Labelling(Protocol[Example, Encoded, Told]):
     def objective(self, config: Any, head: HeadConfig) -> Objective:
         """Returns the training objective."""
 
-    def tell(self, model: nn.Module, encoded: Encoded, head: HeadConfig, special: SpecialIds) -> Told:
+    def tell(self, model: nn.Module, encoded: Encoded, head: HeadConfig, special: SpecialIds) -> Predicted:
         """Returns the outputs of a model in evaluation mode for examples."""
 
-    def outcome(self, encoded: Encoded, told: Told, head: HeadConfig) -> Outcome:
+    def outcome(self, encoded: Encoded, predicted: Predicted, head: HeadConfig) -> Outcome:
         """Returns the prediction and the reference for each example."""
 
-    def loss(self, encoded: Encoded, told: Told, head: HeadConfig) -> float:
+    def loss(self, encoded: Encoded, predicted: Predicted, head: HeadConfig) -> float:
         """Returns the mean loss of the outputs, without label smoothing."""
 
 
 @dataclass(frozen=True)
-class LabelledExperiment(Generic[Example, Encoded, Told]):
+class LabelledExperiment(Generic[Example, Encoded, Predicted]):
     """The labelled texts of a run; see Experiment."""
 
-    labelling: Labelling[Example, Encoded, Told]
+    labelling: Labelling[Example, Encoded, Predicted]
     config: Any
     """The run's settings, of the type that the labelling names."""
     folder: Path
@@ -139,7 +139,7 @@ class LabelledExperiment(Generic[Example, Encoded, Told]):
             labelling.check(examples, head)
         origin = origin if reads_pooler(head) else origin.without_pooler()
         tokenizer, longest = origin.tokenizers.target, config.batching.max_tokens
-        learned, held_out = (labelling.encode(some, head, tokenizer, longest) for some in (train, validation))
+        learned, held_out = (labelling.encode(examples, head, tokenizer, longest) for examples in (train, validation))
         bundle = origin.bundle(config.task, config.data.language, head, longest)
         for kind, corpus, encoded in (
             ("training", corpora.train, learned),
@@ -159,7 +159,7 @@ class LabelledExperiment(Generic[Example, Encoded, Told]):
         size = f"{len(train):,} {labelling.unit}"
         return Prepared(bundle, data.planned(), labelling.objective(config, head), validator, size, labelling.learned)
 
-    def validator(self, bundle: ModelBundle) -> "LabelledValidator[Example, Encoded, Told]":
+    def validator(self, bundle: ModelBundle) -> "LabelledValidator[Example, Encoded, Predicted]":
         """See Experiment."""
         head, examples = head_of(bundle), list(self.examples_of.validation)
         self.labelling.check(examples, head)
@@ -168,9 +168,9 @@ class LabelledExperiment(Generic[Example, Encoded, Told]):
 
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
         """Returns the scores on the test data, the first with its interval."""
-        return (
-            None if self.examples_of.test is None else LabelledTask(self.labelling).score(bundle, self.tested).history()
-        )
+        if self.examples_of.test is None:
+            return None
+        return LabelledTask(self.labelling).score(bundle, self.tested).history()
 
     @property
     def tested(self) -> TestData:
@@ -185,10 +185,10 @@ class LabelledExperiment(Generic[Example, Encoded, Told]):
 
 
 @dataclass(frozen=True)
-class LabelledValidator(Generic[Example, Encoded, Told]):
+class LabelledValidator(Generic[Example, Encoded, Predicted]):
     """Validates a model by its loss and all metrics of its outputs; see tasks/task.py."""
 
-    labelling: Labelling[Example, Encoded, Told]
+    labelling: Labelling[Example, Encoded, Predicted]
     head: HeadConfig
     special: SpecialIds
     encoded: Encoded
@@ -196,10 +196,10 @@ class LabelledValidator(Generic[Example, Encoded, Told]):
 
     def __call__(self, model: nn.Module) -> Validation:
         """See Validator."""
-        told = self.labelling.tell(model, self.encoded, self.head, self.special)
-        outcome = self.labelling.outcome(self.encoded, told, self.head)
+        predicted = self.labelling.tell(model, self.encoded, self.head, self.special)
+        outcome = self.labelling.outcome(self.encoded, predicted, self.head)
         metrics = metrics_of(self.config, self.labelling.measured(self.head))
-        scores = {"loss": self.labelling.loss(self.encoded, told, self.head)}
+        scores = {"loss": self.labelling.loss(self.encoded, predicted, self.head)}
         scores |= {name: counts.score for name, counts in count_all(metrics, outcome).items()}
         best_by = metric_key(self.config.best_by)
         return Validation.by(best_by, scores, rises=best_by != "loss" and metrics[best_by].higher_is_better)
@@ -210,10 +210,10 @@ class LabelledValidator(Generic[Example, Encoded, Told]):
 
 
 @dataclass(frozen=True)
-class LabelledTask(Generic[Example, Encoded, Told]):
+class LabelledTask(Generic[Example, Encoded, Predicted]):
     """A task defined by its labelling; see Task."""
 
-    labelling: Labelling[Example, Encoded, Told]
+    labelling: Labelling[Example, Encoded, Predicted]
 
     @property
     def config(self) -> type[Any]:
@@ -221,13 +221,13 @@ class LabelledTask(Generic[Example, Encoded, Told]):
         return self.labelling.config
 
     def check(self, config: EncoderExperimentConfig) -> None:
-        """See `check_encoder`; raises ConfigError for a metric that there is not, too."""
+        """See `check_encoder`; raises ConfigError for an unknown metric, too."""
         check_encoder(config)
         metrics_of(config.validation, self.labelling.measured(config))
 
     def open(
         self, config: Any, folder: Path, progress: Progress | None = None
-    ) -> LabelledExperiment[Example, Encoded, Told]:
+    ) -> LabelledExperiment[Example, Encoded, Predicted]:
         """See Task."""
         examples = open_examples(config.data, folder, self.labelling.openers(config.data, progress))
         return LabelledExperiment(self.labelling, config, folder, examples)
@@ -254,14 +254,10 @@ class LabelledTask(Generic[Example, Encoded, Told]):
     ) -> Scores:
         """See Task; raises DataError for a label that the model does not know."""
         labelling, head = self.labelling, head_of(bundle)
-        encoded = labelling.encode(
-            all_of(cast(ExampleCorpus[Example], data.texts)),
-            head,
-            bundle.tokenizers.target,
-            bundle.config.longest_source,
-        )
-        told = labelling.tell(bundle.model, encoded, head, bundle.special)
-        outcome = labelling.outcome(encoded, told, head)
+        examples = all_of(cast(ExampleCorpus[Example], data.texts))
+        encoded = labelling.encode(examples, head, bundle.tokenizers.target, bundle.config.longest_source)
+        predicted = labelling.tell(bundle.model, encoded, head, bundle.special)
+        outcome = labelling.outcome(encoded, predicted, head)
         return Scores.of(outcome, labelling.measured(head), metrics, labelling.unit, scoring)
 
 
@@ -279,11 +275,11 @@ def metrics_of(config: ValidationConfig, measured: Measured) -> dict[str, Metric
     known = METRICS[measured]
     if named := [name for name in config.metrics if name in known]:
         raise ConfigError(f"validation.metrics: all of {', '.join(known)} are always told; leave {named[0]} out")
-    found = dict(known)
+    metrics = dict(known)
     for setting, name in (*(("metrics", name) for name in config.metrics), ("best_by", config.best_by)):
         try:
             if name not in ("loss", *known):
-                found[metric_key(name)] = find_metric(name, measured, ["loss"] if setting == "best_by" else [])
+                metrics[metric_key(name)] = find_metric(name, measured, ["loss"] if setting == "best_by" else [])
         except InputError as error:
             raise ConfigError(f"validation.{setting} = '{name}': {error}") from None
-    return found
+    return metrics

@@ -44,7 +44,7 @@ class Origin:
     """The part of that bundle's history that stays true after further training: where it was imported from."""
 
     def describe_vocabulary(self) -> str:
-        """Describes the vocabulary sizes on one line, and say if the text yields fewer subwords than the default."""
+        """Describes the vocabulary sizes on one line, and says if the text yields fewer subwords than the default."""
         source, target = self.tokenizers.source, self.tokenizers.target
         line = f"vocabulary: {len(source):,} source and {len(target):,} target tokens"
         sides = ((self.config.of_source, source), (self.config.of_target, target))
@@ -68,11 +68,11 @@ def with_new_words(
 
     def grown(tokenizer: Tokenizer, texts: Iterable[str]) -> Growth:
         frequent = frequent_words(tokenizer, texts, asked.frequent, asked.min_pieces) if asked.frequent else []
-        found = grow(tokenizer, [*named, *frequent])
-        given = [tokenizer.pieces(former) for former in found.former]
-        told = f", such as {found.tokenizer.pieces([len(tokenizer)])[0]} ({' '.join(given[0])})" if given else ""
-        tell(f"new words: {len(given):,} of {len(named):,} from the file and {len(frequent):,} frequent ones{told}")
-        return found
+        growth = grow(tokenizer, [*named, *frequent])
+        given = [tokenizer.pieces(former) for former in growth.former]
+        example = f", such as {growth.tokenizer.pieces([len(tokenizer)])[0]} ({' '.join(given[0])})" if given else ""
+        tell(f"new words: {len(given):,} of {len(named):,} from the file and {len(frequent):,} frequent ones{example}")
+        return growth
 
     before = origin.tokenizers
     if before.source is before.target:
@@ -105,8 +105,8 @@ def find_origin(
     """
     if checkpoint is not None:
         known, history = read_config(checkpoint / BUNDLE), read_history(checkpoint / BUNDLE)
-        told = _lasting(history) | {name: history[name] for name in (NEW_WORDS,) if name in history}
-        return Origin(read_tokenizers(checkpoint / BUNDLE, known), known.tokenizer, None, known, told)
+        lasting = _lasting(history) | {name: history[name] for name in (NEW_WORDS,) if name in history}
+        return Origin(read_tokenizers(checkpoint / BUNDLE, known), known.tokenizer, None, known, lasting)
     if config.training.start_from is None:
         return Origin(processes.broadcast(make_tokenizers), tokenizer, None)
     try:
@@ -120,8 +120,8 @@ def find_origin(
             f"training.start_from: {fixed[0]}; the model's settings must be those of the bundle, but for rates of "
             "dropout: leave the others out of [model]"
         )
-    found = {} if tokenizer == TokenizerConfig() else differences(start.config.tokenizer, tokenizer, "tokenizer.")
-    if ignored := [name for name in found if not name.endswith(".dropout")]:
+    changes = {} if tokenizer == TokenizerConfig() else differences(start.config.tokenizer, tokenizer, "tokenizer.")
+    if ignored := [name for name in changes if not name.endswith(".dropout")]:
         tell(
             f"tokenizer: that of {config.training.start_from} is kept; these settings differ from it and have no "
             f"effect: {', '.join(ignored)}"

@@ -126,7 +126,7 @@ class Tagging:
         words = encoded.rows
         text = make_text_batch([(words.ids[row], None) for row in rows], special)
         time = text.tokens.shape[1]
-        places = [
+        positions = [
             number * time + 1 + begin  # after [CLS]
             for number, row in enumerate(rows)
             for begin in words.first_pieces[row]
@@ -138,7 +138,7 @@ class Tagging:
             for sentence, first, stop in [words.words[row]]
             for tag in encoded.sentences[sentence].tags[first:stop]
         ]
-        return TaggedBatch(text, torch.tensor(places), torch.tensor(tags))
+        return TaggedBatch(text, torch.tensor(positions), torch.tensor(tags))
 
     def objective(self, config: TaggingConfig, head: HeadConfig) -> TagLoss:
         """See Labelling."""
@@ -150,18 +150,18 @@ class Tagging:
         """Returns the probability of each tag, [words, tags] for each sentence."""
         return find_tag_probabilities(model, encoded.rows, special)
 
-    def outcome(self, encoded: Tagged, told: list[NDArray[np.float64]], head: HeadConfig) -> Texts:
+    def outcome(self, encoded: Tagged, predicted: list[NDArray[np.float64]], head: HeadConfig) -> Texts:
         """See Labelling."""
         labels = list(_numbers(head))
-        tags = [[labels[number] for number in rows.argmax(1).tolist()] for rows in told]
+        tags = [[labels[number] for number in rows.argmax(1).tolist()] for rows in predicted]
         sources = [" ".join(sentence.words) for sentence in encoded.sentences]
         return Texts(tags, [list(sentence.tags) for sentence in encoded.sentences], sources)
 
-    def loss(self, encoded: Tagged, told: list[NDArray[np.float64]], head: HeadConfig) -> float:
+    def loss(self, encoded: Tagged, predicted: list[NDArray[np.float64]], head: HeadConfig) -> float:
         """Returns the cross-entropy of the true tags, in nats a word."""
         numbers = _numbers(head)
         truth = np.array([numbers[tag] for sentence in encoded.sentences for tag in sentence.tags])
-        of_truth = np.concatenate(told)[np.arange(len(truth)), truth]
+        of_truth = np.concatenate(predicted)[np.arange(len(truth)), truth]
         return float(-np.log(np.maximum(of_truth, 1e-30)).mean())
 
 

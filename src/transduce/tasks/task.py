@@ -202,4 +202,4 @@ class Task(Protocol, Generic[Config]):
     def score(
         self, bundle: ModelBundle, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
     ) -> Scores:
-        """Score a model on test data, by the metrics named, else by the task's usual ones."""
+        """Scores a model on test data, by the metrics named, else by the task's usual ones."""

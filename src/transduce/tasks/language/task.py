@@ -244,8 +244,8 @@ class LanguageTask:
     config = LanguageConfig
 
     def check(self, config: LanguageConfig) -> None:
-        """Raise ConfigError for metrics of translations, two vocabularies, a window longer than the table of positions,
-        or settings of other models."""
+        """Raises ConfigError for metrics of translations, two vocabularies, a window longer than the table of
+        positions, or settings of other models."""
         if config.validation.metrics or config.validation.best_by != "loss":
             raise ConfigError(
                 "validation.metrics and best_by: a language model is validated by its loss alone; leave them out"

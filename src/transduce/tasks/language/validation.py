@@ -25,13 +25,13 @@ from transduce.search.beam import Beam
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Sample, Validation
 
-SAMPLE_TOKENS = 32  # of a prompt, and of what is written after it
-TOKENS_AT_ONCE = WindowsConfig().target_tokens  # where it is not known what training needs
+SAMPLE_TOKENS = 32  # of a prompt, and of its continuation
+TOKENS_AT_ONCE = WindowsConfig().target_tokens  # if the needs of training are unknown
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a model reads the text that it is measured on."""
+    """Settings by which a model reads the text that it is measured on."""
 
     memory: int | None = None
     """Number of preceding tokens that the model remembers (default: as in training)."""
@@ -50,8 +50,8 @@ def measure_text(
     `loss` is in nats per token, `perplexity` its exponential; perplexity per word (line ends count as words) and bits
     per character are comparable across tokenizers.
     """
-    found = read_dynamically(model, store, config, dynamic) if dynamic else read_in_order(model, store, config)
-    scores = mean_loss(found)
+    read = read_dynamically(model, store, config, dynamic) if dynamic else read_in_order(model, store, config)
+    scores = mean_loss(read)
     nats = scores["loss"] * (len(store) - 1)
     of_a_word = math.exp(min(nats / max(store.words, 1), 700))
     return scores | {"word_perplexity": of_a_word, "bits_per_character": nats / math.log(2) / max(store.characters, 1)}
@@ -60,7 +60,7 @@ def measure_text(
 def score_text(
     bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOKENS_AT_ONCE, reading: Reading = PLAIN
 ) -> dict[str, float]:
-    """Score a bundle's model with `measure_text`, in windows as long as those that it was trained on.
+    """Scores a bundle's model with `measure_text`, in windows as long as those that it was trained on.
 
     Raises InputError if the model has no memory to set.
     """
@@ -71,7 +71,7 @@ def score_text(
 
 @contextmanager
 def remembering(model: nn.Module, tokens: int | None) -> Iterator[None]:
-    """Set a model's memory to this many tokens within the block (Dai et al. 2019, section 4.3); None keeps its own.
+    """Sets a model's memory to this many tokens within the block (Dai et al. 2019, section 4.3); None keeps its own.
 
     Raises InputError for a model without such a memory.
     """
@@ -89,7 +89,7 @@ def remembering(model: nn.Module, tokens: int | None) -> Iterator[None]:
 
 
 def count_lines(bundle: ModelBundle, text: TextCorpus, tokens_at_once: int = TOKENS_AT_ONCE) -> LineCounts:
-    """Count for a bundle's model with `count_text`, in windows as long as those that it was trained on."""
+    """Counts for a bundle's model with `count_text`, in windows as long as those that it was trained on."""
     tokenizer = bundle.tokenizers.target
     store = open_text_store(text, tokenizer, cache_folder())
     return count_text(bundle.model, tokenizer, store, text, windows_of(bundle, tokens_at_once))
@@ -128,6 +128,6 @@ class LanguageValidator:
             if len(ids) < 2 * SAMPLE_TOKENS:
                 break
             prompt, whole = text_of(tokenizer, ids[:SAMPLE_TOKENS]), text_of(tokenizer, ids)
-            found = generator.generate(prompt, Beam(size=1), max_tokens=SAMPLE_TOKENS)
-            samples.append(Sample(prompt, whole[len(prompt) :], found.continuation))
+            generated = generator.generate(prompt, Beam(size=1), max_tokens=SAMPLE_TOKENS)
+            samples.append(Sample(prompt, whole[len(prompt) :], generated.continuation))
         return samples

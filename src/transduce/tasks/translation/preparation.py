@@ -130,7 +130,7 @@ def validation_corpora(splits: Splits) -> dict[Direction | None, ParallelCorpus]
     """Returns the validation corpus of each direction; the key None is the only direction."""
     if not splits.directions:
         return {None: splits.validation}
-    return {direction: own.validation for direction, own in splits.directions.items()}
+    return {direction: each.validation for direction, each in splits.directions.items()}
 
 
 def _known_languages(data: DataConfig, start: BundleConfig, asked: LanguageTokens | None) -> LanguageTokens | None:
@@ -180,7 +180,7 @@ def _side(splits: Splits, side: Side, is_shared: bool = False) -> Iterator[str]:
 
 
 def _tell_overlaps(splits: Splits, tell: Callable[[str], None]) -> None:
-    """Report the number of test pairs, and held-out sentences that are trained on, which inflate scores."""
+    """Reports the number of test pairs, and held-out sentences that are trained on, which inflate scores."""
     for overlap in find_overlaps((entry.corpus for entry in splits.train), splits.held_out):
         if splits.test is not None and overlap.name == splits.test.name:
             tell(f"test data: {overlap.pairs:,} pairs from {overlap.name}")

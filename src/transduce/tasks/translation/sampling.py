@@ -26,8 +26,8 @@ def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -
     if bundle.config.languages is not None:
         directions = [entry.direction for entry in splits.train]
         directed = [bundle if direction is None else bundle.directed(direction) for direction in directions]
-        begins = [one.special.target_bos for one in directed]
-        pairs = replace(pairs, before=[one.marks.source for one in directed], begins=begins)
+        begins = [each.special.target_bos for each in directed]
+        pairs = replace(pairs, before=[each.marks.source for each in directed], begins=begins)
     return pairs.planned()
 
 
@@ -58,7 +58,7 @@ def in_own_direction(config: TranslationConfig, splits: Splits, bundle: ModelBun
 def _subword_dropout(
     config: TokenizerConfig, tokenizers: Tokenizers, stores: Sequence[TokenStore]
 ) -> SubwordDropout | None:
-    """Returns what segments words anew each epoch; None if no side's settings ask for it."""
+    """Returns the function that segments words anew each epoch; None if no side's settings ask for it."""
     rates = [side.dropout for side in (config.of_source, config.of_target)]
     source, target = (
         BpeDropout(BpeMerges(tokenizer), rate) if rate else None

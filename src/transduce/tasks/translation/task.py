@@ -69,13 +69,14 @@ class TestPairs:
 def score_translations(
     bundle: ModelBundle, pairs: TestPairs, metrics: Sequence[MetricName], scoring: Scoring
 ) -> Scores:
-    """Translates the pairs of all directions and score them together."""
+    """Translates the pairs of all directions and scores them together."""
     translator, outputs = Translator(bundle), []
     for direction, corpus in pairs.corpora.items():
-        own = translator
+        directed = translator
         if bundle.config.languages is not None:
-            own = translator.directed(direction.target, direction.source)
-        outputs += [found.text for found in own.translate([pair.source for pair in corpus], pairs.search)]
+            directed = translator.directed(direction.target, direction.source)
+        translations = directed.translate([pair.source for pair in corpus], pairs.search)
+        outputs += [translation.text for translation in translations]
     sources, references = zip(*((pair.source, pair.target) for pair in pairs), strict=True)
     texts = Texts(outputs, references, sources)
     return Scores.of(texts, "translations", metrics or STANDARD, "sentences", scoring)
@@ -154,30 +155,31 @@ class TranslationExperiment:
         return validate_both(build_validator(config, splits, bundle, stores, needs), of_general, config.validation)
 
     def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
-        """BLEU, its signature and the search; of several directions the mean, and each one's; BLEU on the general text
+        """Returns BLEU, its signature and the search; with several directions their mean and each; BLEU on general text
         too, if there is one."""
         translator = Translator(in_own_direction(self.config, self.splits, bundle))
-        found: dict[Direction | None, Score] = {}
+        scores: dict[Direction | None, Score] = {}
         parts: dict[str, Any] = {}
         for direction, corpus in _tests(self.splits).items():
             if pairs := list(corpus):
-                own = translator if direction is None else translator.directed(direction.target, direction.source)
-                found[direction], outputs = self._bleu(own, pairs)
+                directed = translator if direction is None else translator.directed(direction.target, direction.source)
+                scores[direction], outputs = self._bleu(directed, pairs)
                 if direction is None and not self.config.data.is_generated:
-                    parts = self._parts(pairs, outputs, own.bundle.config.tokenizer.of_target.folds_case)
-        if not found:
+                    parts = self._parts(pairs, outputs, directed.bundle.config.tokenizer.of_target.folds_case)
+        if not scores:
             return None
-        first, mean = next(iter(found.values())), fmean(one.score for one in found.values())
-        told: dict[str, Any] = {"bleu": mean, "signature": first.signature, "search": to_tree(self.config.search)}
-        if each := {str(direction): one.score for direction, one in found.items() if direction is not None}:
-            told["directions"] = each
+        first, mean = next(iter(scores.values())), fmean(score.score for score in scores.values())
+        facts: dict[str, Any] = {"bleu": mean, "signature": first.signature, "search": to_tree(self.config.search)}
+        if each := {str(direction): score.score for direction, score in scores.items() if direction is not None}:
+            facts["directions"] = each
         if general := list(self.splits.general_test or ()):
-            told[f"{GENERAL}bleu"] = self._bleu(translator, general)[0].score
-        return told | ({PARTS: parts} if parts else {})
+            facts[f"{GENERAL}bleu"] = self._bleu(translator, general)[0].score
+        return facts | ({PARTS: parts} if parts else {})
 
     def _bleu(self, translator: Translator, pairs: Sequence[SentencePair]) -> tuple[Score, list[str]]:
         folds_case = translator.bundle.config.tokenizer.of_target.folds_case
-        outputs = [found.text for found in translator.translate([pair.source for pair in pairs], self.config.search)]
+        translations = translator.translate([pair.source for pair in pairs], self.config.search)
+        outputs = [translation.text for translation in translations]
         return score_bleu(outputs, [pair.target for pair in pairs], folds_case), outputs
 
     def _parts(self, pairs: Sequence[SentencePair], outputs: Sequence[str], lowercase: bool) -> dict[str, Any]:
@@ -201,8 +203,8 @@ class TranslationExperiment:
         """See Experiment; of several directions their texts together."""
         data, splits = self.config.data, self.splits
         corpora: dict[Direction, ParallelCorpus] = {}
-        for direction, own in (splits.directions or {Direction(data.source, data.target): splits}).items():
-            if corpus := own.test if splits.test else own.validation:
+        for direction, of_direction in (splits.directions or {Direction(data.source, data.target): splits}).items():
+            if corpus := of_direction.test if splits.test else of_direction.validation:
                 corpora[direction] = corpus
         texts = TestPairs(corpora, (splits.test or splits.validation).name, self.config.search)
         return TestData(texts, "sentences", "translations", self.config.tokenizer.of_target.folds_case)
@@ -212,7 +214,7 @@ def _tests(splits: Splits) -> dict[Direction | None, ParallelCorpus]:
     """Returns the test set of each direction; the key None is the only direction."""
     if not splits.directions:
         return {} if splits.test is None else {None: splits.test}
-    return {direction: own.test for direction, own in splits.directions.items() if own.test is not None}
+    return {direction: each.test for direction, each in splits.directions.items() if each.test is not None}
 
 
 class TranslationTask:

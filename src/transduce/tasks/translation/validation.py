@@ -35,7 +35,7 @@ from transduce.training.validation import Sample, Validation
 GREEDY = Beam(size=1)
 OWN_SCORES = {"loss", "perplexity"}
 PROBE_CHARACTERS = 200  # of a side; longer validation pairs are made part of a probe only if all are longer
-UNKNOWN_NEEDS = BatchingConfig().fits  # where it is not known what training needs
+UNKNOWN_NEEDS = BatchingConfig().fits  # if the needs of training are unknown
 
 
 def build_validator(
@@ -45,13 +45,13 @@ def build_validator(
     stores: Mapping[Direction | None, TokenStore],
     needs: Sequence[int] | None = None,
 ) -> "TranslationValidator | DirectionsValidator":
-    """The validator of a run's model, whose parts need at most `needs` by the measures of `data.parts.needs`."""
+    """Returns a run's validator, whose parts need at most `needs` by the measures of `data.parts.needs`."""
     if not splits.directions:
         return _validator_of(config, splits, bundle, stores[None], needs)
     return DirectionsValidator(
         {
-            direction: _validator_of(config, own, bundle.directed(direction), stores[direction], needs)
-            for direction, own in splits.directions.items()
+            direction: _validator_of(config, of_direction, bundle.directed(direction), stores[direction], needs)
+            for direction, of_direction in splits.directions.items()
         },
         metric_key(config.validation.best_by),
     )
@@ -79,16 +79,16 @@ def metrics_of(config: TranslationConfig) -> dict[str, Metric]:
     wanted = [*(("metrics", name) for name in asked.metrics), ("best_by", asked.best_by)]
     if config.data.is_generated:
         wanted.append(("metrics", "exact_match"))
-    found: dict[str, Metric] = {}
+    by_key: dict[str, Metric] = {}
     for setting, name in wanted:
         try:
             if name != "loss":
-                found[metric_key(name)] = find_metric(name, others=["loss"] if setting == "best_by" else [])
-            if found.keys() & OWN_SCORES:
+                by_key[metric_key(name)] = find_metric(name, others=["loss"] if setting == "best_by" else [])
+            if by_key.keys() & OWN_SCORES:
                 raise InputError(f"a metric '{metric_key(name)}' would hide the model's own; give it another name")
         except InputError as error:
             raise ConfigError(f"validation.{setting}: {error}") from None
-    return found
+    return by_key
 
 
 @dataclass(frozen=True)
@@ -118,20 +118,21 @@ class TranslationValidator:
         translator = self._translator(model)
         if self.metrics:
             sources, references = zip(*((pair.source, pair.target) for pair in self.pairs), strict=True)
-            texts = Texts([found.text for found in translator.translate(sources, GREEDY)], references, sources)
+            outputs = [translation.text for translation in translator.translate(sources, GREEDY)]
+            texts = Texts(outputs, references, sources)
             how = Scoring(lowercase=self.folds_case)
             scores |= {name: metric.score(texts, how) for name, metric in self.metrics.items()}
         rises = self.best_by != "loss" and self.metrics[self.best_by].higher_is_better
-        outputs = translator.translate([source for source, _ in self.sampled], GREEDY)
-        samples = [Sample(*pair, found.text) for pair, found in zip(self.sampled, outputs, strict=True)]
+        translations = translator.translate([source for source, _ in self.sampled], GREEDY)
+        samples = [Sample(*pair, shown.text) for pair, shown in zip(self.sampled, translations, strict=True)]
         return Validation.by(self.best_by, scores, rises, samples)
 
     def trials(self, model: nn.Module) -> list[MemoryTrial]:
         """Returns the validation steps that need most memory."""
         trials = [self._loss_trial(model, pairs) for pairs in self._largest]
         if self.metrics:
-            what, remedy = "translating the validation data", f"{SMALLER_PARTS}, or do without validation.metrics"
-            trials.append(MemoryTrial(what, remedy, lambda: self._translate_largest(model.eval())))
+            step, remedy = "translating the validation data", f"{SMALLER_PARTS}, or do without validation.metrics"
+            trials.append(MemoryTrial(step, remedy, lambda: self._translate_largest(model.eval())))
         return trials
 
     @cached_property
@@ -157,12 +158,12 @@ class TranslationValidator:
     def _loss_trial(self, model: nn.Module, pairs: NDArray[np.int64]) -> MemoryTrial:
         (source, target), rows = (int(lengths[pairs].max()) for lengths in self._lengths), len(pairs)
         if rows == 1:
-            what = f"a validation pair of {source:,} source and {target:,} target tokens"
+            batch = f"a validation pair of {source:,} source and {target:,} target tokens"
             remedy = "shorten it, or leave it out of the validation data"
         else:
-            what = f"a validation batch, {rows:,} pairs of {rows * (source + target):,} tokens with padding,"
+            batch = f"a validation batch, {rows:,} pairs of {rows * (source + target):,} tokens with padding,"
             remedy = SMALLER_PARTS
-        return MemoryTrial(what, remedy, lambda: measure_loss(model.eval(), [self._batch(pairs)]))
+        return MemoryTrial(batch, remedy, lambda: measure_loss(model.eval(), [self._batch(pairs)]))
 
     def _translator(self, model: nn.Module) -> Translator:
         return Translator(replace(self.bundle, model=model), tokens_at_once=self.tokens_at_once)
@@ -191,19 +192,19 @@ class DirectionsValidator:
 
     def __call__(self, model: nn.Module) -> Validation:
         """See Validate."""
-        found = {direction: validator(model) for direction, validator in self.each.items()}
+        validations = {direction: validator(model) for direction, validator in self.each.items()}
         tokens = [int((validator.store.target.lengths + 1).sum()) for validator in self.each.values()]
-        loss = float(np.average([one.scores["loss"] for one in found.values()], weights=tokens))
+        each = {direction: validation.scores for direction, validation in validations.items()}
+        loss = float(np.average([scores["loss"] for scores in each.values()], weights=tokens))
         scores = {"loss": loss, "perplexity": math.exp(min(loss, 700))}
         if not math.isfinite(loss):
             return Validation(scores, loss)
         metrics = next(iter(self.each.values())).metrics
-        scores |= {name: fmean(one.scores[name] for one in found.values()) for name in metrics}
-        scores |= {
-            f"{name}/{direction}": one.scores[name] for name in ("loss", *metrics) for direction, one in found.items()
-        }
+        scores |= {name: fmean(values[name] for values in each.values()) for name in metrics}
+        names = ("loss", *metrics)
+        scores |= {f"{name}/{direction}": values[name] for name in names for direction, values in each.items()}
         rises = self.best_by != "loss" and metrics[self.best_by].higher_is_better
-        samples = [sample for one in found.values() for sample in one.samples]
+        samples = [sample for validation in validations.values() for sample in validation.samples]
         return Validation.by(self.best_by, scores, rises, samples)
 
     def trials(self, model: nn.Module) -> list[MemoryTrial]:
