@@ -23,7 +23,7 @@ from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.example_sets import open_labelled, open_questions, open_tagged
 from transduce.corpora.examples import LabelColumns, LabelledText
 from transduce.corpora.tagged import TagColumns
-from transduce.evaluation.labels import ToldClasses
+from transduce.evaluation.labels import PredictedClasses
 from transduce.evaluation.metric import SentenceCounts, Texts
 from transduce.evaluation.metrics import METRICS, count_all
 from transduce.experiment.recipe import load_recipe
@@ -71,7 +71,7 @@ def classes(train: list[LabelledText], test: list[LabelledText]) -> dict[str, Co
     read, wanted = features(train, test)
     model = LogisticRegression(C=10.0, max_iter=2000).fit(read, learned)
     told = {"majority class": np.tile(shares, (len(test), 1)), "bag of words": model.predict_proba(wanted)}
-    return {name: count_all(METRICS["classes"], ToldClasses(names, each, truth)) for name, each in told.items()}
+    return {name: count_all(METRICS["classes"], PredictedClasses(names, each, truth)) for name, each in told.items()}
 
 
 def scores(train: list[LabelledText], test: list[LabelledText]) -> dict[str, Counts]:

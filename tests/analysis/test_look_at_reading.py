@@ -10,7 +10,7 @@ import torch
 
 from transduce.analysis.attention import record_pass
 from transduce.analysis.look import Look
-from transduce.analysis.reading import record_reading
+from transduce.analysis.look_at_reading import record_reading
 from transduce.bundle import ModelBundle
 from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.data.text_batch import make_text_batch

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transduce.evaluation.labels import ToldClasses, ranks
+from transduce.evaluation.labels import PredictedClasses, ranks
 from transduce.evaluation.metric import SentenceCounts, Texts
 from transduce.evaluation.metrics import METRICS, count_all
 
@@ -15,7 +15,7 @@ PREDICTED = PROBABILITIES.argmax(1)
 
 
 def count_classes(probabilities: np.ndarray, truth: np.ndarray) -> dict[str, SentenceCounts]:
-    return count_all(METRICS["classes"], ToldClasses("abc"[: probabilities.shape[1]], probabilities, truth))
+    return count_all(METRICS["classes"], PredictedClasses("abc"[: probabilities.shape[1]], probabilities, truth))
 
 
 def count_scores(scores: np.ndarray, truth: np.ndarray) -> dict[str, SentenceCounts]:
@@ -95,7 +95,7 @@ def test_scores_that_are_all_the_same_correlate_with_nothing() -> None:
 
 
 def test_a_confusion_matrix_counts_true_classes_in_rows() -> None:
-    assert ToldClasses("abc", np.eye(3)[[0, 1, 1]], np.array([0, 0, 2])).confusion.tolist() == [
+    assert PredictedClasses("abc", np.eye(3)[[0, 1, 1]], np.array([0, 0, 2])).confusion.tolist() == [
         [1, 1, 0],
         [0, 0, 0],
         [0, 1, 0],

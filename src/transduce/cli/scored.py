@@ -13,7 +13,7 @@ from transduce.cli.options import DataOptions, given_options
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import TextCorpus
 from transduce.errors import InputError
-from transduce.evaluation.labels import ToldClasses
+from transduce.evaluation.labels import PredictedClasses
 from transduce.evaluation.scores import ModelComparison, Scores, compare_scores
 from transduce.experiment.recipe import recipe_of
 from transduce.models.heads import ClassHeadConfig
@@ -94,7 +94,7 @@ def score_model(
         check_picture(Path(confusion))
     data = open_data(options, model)
     scores = _score(machine.open(model), data, metrics)
-    if confusion is not None and isinstance(outcome := scores.outcome, ToldClasses):
+    if confusion is not None and isinstance(outcome := scores.outcome, PredictedClasses):
         plot_confusion(outcome.labels, outcome.confusion, Path(confusion))
     return data.texts.name, scores
 

@@ -19,8 +19,7 @@ from transduce.corpora.directions import MANY, Direction
 from transduce.corpora.formats import parallel_files, read_lines
 from transduce.corpora.splits import open_split, open_splits
 from transduce.errors import InputError
-from transduce.evaluation.directions import DirectionEvaluations
-from transduce.evaluation.evaluate import Evaluation, evaluate, evaluate_outputs
+from transduce.evaluation.evaluate import DirectionEvaluations, Evaluation, evaluate, evaluate_outputs
 from transduce.evaluation.metric import check_aligned
 from transduce.evaluation.metrics import metrics_by_key
 from transduce.experiment.recipe import Recipe, recipe_of

@@ -27,7 +27,7 @@ ClassNumbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class ToldClasses:
+class PredictedClasses:
     """Predicted classes of texts, with probabilities, and the true ones; an Outcome."""
 
     labels: Sequence[str]
@@ -66,22 +66,22 @@ class ToldClasses:
         return matrix
 
 
-def count_right_classes(outcome: ToldClasses, scoring: Scoring) -> SentenceCounts:
+def count_right_classes(outcome: PredictedClasses, scoring: Scoring) -> SentenceCounts:
     """Counts the texts whose true class was predicted."""
     return SentenceCounts.of_sentence_scores((outcome.predicted == outcome.truth).tolist())
 
 
-def count_macro_f1(outcome: ToldClasses, scoring: Scoring) -> SentenceCounts:
+def count_macro_f1(outcome: PredictedClasses, scoring: Scoring) -> SentenceCounts:
     """Counts for F1 of each class; the score is the mean over classes that are true for a text or predicted."""
     return SentenceCounts(outcome.by_class, _macro_f1)
 
 
-def count_matthews(outcome: ToldClasses, scoring: Scoring) -> SentenceCounts:
+def count_matthews(outcome: PredictedClasses, scoring: Scoring) -> SentenceCounts:
     """Counts for Matthews' correlation, for any number of classes (Gorodkin 2004)."""
     return SentenceCounts(outcome.by_class, _matthews)
 
 
-def count_calibration_error(outcome: ToldClasses, scoring: Scoring) -> SentenceCounts:
+def count_calibration_error(outcome: PredictedClasses, scoring: Scoring) -> SentenceCounts:
     """Counts for the expected calibration error (Guo et al. 2017): the distance between probability and accuracy, over
     15 bins of the likeliest class's probability."""
     certainty = outcome.probabilities.max(1)  # [texts]

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from transduce.errors import InputError
-from transduce.evaluation.labels import ToldClasses
+from transduce.evaluation.labels import PredictedClasses
 from transduce.evaluation.metric import Metric, Score, Scoring, SentenceCounts
 from transduce.evaluation.metrics import METRICS, Measured, MetricName, metrics_by_key
 from transduce.evaluation.running_text import LineCounts
@@ -56,7 +56,7 @@ class Scores:
     def to_dict(self) -> dict[str, Any]:
         """Returns the scores as `transduce evaluate --json` has them; of classes, also the confusion matrix."""
         facts: dict[str, Any] = {self.unit: self.size, "scores": msgspec.to_builtins(self.summary())}
-        if isinstance(self.outcome, ToldClasses):
+        if isinstance(self.outcome, PredictedClasses):
             labels, counts = list(self.outcome.labels), self.outcome.confusion.tolist()
             facts["confusion"] = {"labels": labels, "counts": counts}
         return facts
@@ -181,7 +181,7 @@ def compare_scores(systems: Mapping[str, Scores], data: str, lines: Sequence[str
 
 
 def _classes(scores: Scores) -> list[str]:
-    return list(scores.outcome.labels) if isinstance(scores.outcome, ToldClasses) else []
+    return list(scores.outcome.labels) if isinstance(scores.outcome, PredictedClasses) else []
 
 
 def _most_different(systems: Mapping[str, Scores], lines: Sequence[str]) -> list[DifferingLine]:

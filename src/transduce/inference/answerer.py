@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from transduce.analysis.findings import Confidence, RunnerUp
 from transduce.analysis.look import RUNNERS_UP, Look
-from transduce.analysis.look_at_reading import Told
+from transduce.analysis.look_at_reading import ReadingResult
 from transduce.bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds
 from transduce.data.passages import PassageWindow, encode_passages
@@ -129,7 +129,7 @@ class Answerer:
 
         names = [answer.text or "(no answer)" for answer in answers]
         others = [RunnerUp(name, answer.probability) for name, answer in zip(names[1:], answers[1:], strict=True)]
-        result = Told(names[0], names[:1], [Confidence(names[0], answers[0].probability, 1, others)], chosen)
+        result = ReadingResult(names[0], names[:1], [Confidence(names[0], answers[0].probability, 1, others)], chosen)
         return look_at_texts(self.bundle, [question, passage], (window.question, window.passage), result)
 
     def _answer(self, asked: Sequence[Asked], n_best: int) -> list[Answered]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from transduce.analysis.look import Look, confidence_in
-from transduce.analysis.look_at_reading import Told
+from transduce.analysis.look_at_reading import ReadingResult
 from transduce.bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import EncodedTexts, encode_texts
@@ -111,15 +111,19 @@ class Classifier:
         (result,) = self._classify([text])
         return look_at_texts(self.bundle, [first] if second is None else [first, second], row, self._prediction(result))
 
-    def _prediction(self, result: Classification | Rating) -> Told:
+    def _prediction(self, result: Classification | Rating) -> ReadingResult:
         if isinstance(result, Rating):
             head = self.head
             assert isinstance(head, ScoreHeadConfig)
-            return Told(str(result), ["score"], [], lambda scores: head.mean + head.deviation * scores.float(), "score")
+            return ReadingResult(
+                str(result), ["score"], [], lambda scores: head.mean + head.deviation * scores.float(), "score"
+            )
         best = self.labels.index(result.label)
         log_probabilities = torch.tensor([list(result.probabilities.values())]).log()
         confidence = confidence_in(log_probabilities, [best], self.labels.__getitem__)
-        return Told(result.label, [result.label], confidence, lambda logits: logits.float().log_softmax(-1)[:, [best]])
+        return ReadingResult(
+            result.label, [result.label], confidence, lambda logits: logits.float().log_softmax(-1)[:, [best]]
+        )
 
     def _classify(self, texts: Sequence[Text]) -> list[Classification | Rating]:
         rows = [self._checked(text) for text in texts]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from transduce.analysis.look import Look, confidence_in
-from transduce.analysis.look_at_reading import NOTHING, Told
+from transduce.analysis.look_at_reading import NOTHING, ReadingResult
 from transduce.bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds, pad
 from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length, shorten
@@ -239,7 +239,7 @@ class Encoder:
             return self.bundle.tokenizers.source.pieces([*ids, special.source_eos])
         return self.bundle.tokenizers.target.pieces([special.target_bos, *ids, special.target_eos])
 
-    def _guessed(self, row: Row) -> Told:
+    def _guessed(self, row: Row) -> ReadingResult:
         tokenizer = self.bundle.tokenizers.target
         positions = [i + 1 for i, token in enumerate(row[0]) if token == tokenizer.mask]  # the first token is [CLS]
         (logits,) = self._logits([row])
@@ -248,7 +248,9 @@ class Encoder:
         words = tokenizer.pieces(best)
         confidence = confidence_in(log_probabilities, best, lambda token: tokenizer.pieces([token])[0])
         shown = " ".join(map(spelled, words))
-        return Told(shown, words, confidence, lambda outputs: outputs.float().log_softmax(-1)[:, positions, best])
+        return ReadingResult(
+            shown, words, confidence, lambda outputs: outputs.float().log_softmax(-1)[:, positions, best]
+        )
 
     def _fill(self, texts: Sequence[str], guesses: int) -> list[FilledText]:
         rows = [self._hidden(text) for text in texts]

@@ -8,7 +8,7 @@ import numpy as np
 from transduce.analysis.alignment import AlignmentHead
 from transduce.analysis.findings import SearchTree
 from transduce.analysis.look import Look, look_at_pair, look_at_text
-from transduce.analysis.look_at_reading import Told, look_at_reading
+from transduce.analysis.look_at_reading import ReadingResult, look_at_reading
 from transduce.analysis.search_tree import SearchTrace
 from transduce.bundle import ModelBundle
 from transduce.data.batch import make_batch
@@ -76,7 +76,9 @@ def look_at_generation(
     return look_at_text(bundle, _name(bundle), spell(ids), tree, batch)
 
 
-def look_at_texts(bundle: ModelBundle, texts: Sequence[str], row: tuple[Ids, Ids | None], result: Told) -> Look:
+def look_at_texts(
+    bundle: ModelBundle, texts: Sequence[str], row: tuple[Ids, Ids | None], result: ReadingResult
+) -> Look:
     """Looks at a model's result for a text, or two, that it read as this row."""
     return look_at_reading(bundle, _name(bundle), "\n".join(texts), row, result)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from transduce.analysis.look import Look, confidence_in
-from transduce.analysis.look_at_reading import Told
+from transduce.analysis.look_at_reading import ReadingResult
 from transduce.bundle import ModelBundle, bundle_facts
 from transduce.corpora.tagged import entities_of
 from transduce.data.batch import SpecialIds
@@ -116,7 +116,7 @@ class Tagger:
         probabilities = torch.from_numpy(find_tag_probabilities(self.bundle.model, rows, self.bundle.special)[0])
         best, begins = probabilities.argmax(1).tolist(), [index + 1 for index in rows.first_pieces[0]]
         entities = [f"{entity.text} ({entity.kind})" for entity in self.tag(text).entities]
-        result = Told(
+        result = ReadingResult(
             ", ".join(entities) or "no entities",
             [f"{word}/{self.labels[tag]}" for word, tag in zip(words, best, strict=True)],
             confidence_in(probabilities.log(), best, self.labels.__getitem__),

@@ -132,7 +132,6 @@ class ReadsRagged(Protocol):
     @property
     def takes_ragged(self) -> bool:
         """True if the model can in its current mode, on its device, in its precision."""
-        ...
 
     def read_ragged(
         self,
@@ -142,7 +141,6 @@ class ReadsRagged(Protocol):
         of_target: Ragged,
     ) -> RaggedHidden:
         """Returns hidden states before the output layer for all real target tokens, from all true ones before each."""
-        ...
 
 
 class SegmentRecurrence(EncoderDecoder[CarriedTo]):

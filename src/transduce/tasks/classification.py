@@ -18,7 +18,7 @@ from transduce.data.batch import SpecialIds
 from transduce.data.examples import EncodedTexts, encode_texts
 from transduce.data.text_batch import make_text_batch
 from transduce.errors import DataError
-from transduce.evaluation.labels import ToldClasses
+from transduce.evaluation.labels import PredictedClasses
 from transduce.evaluation.metric import Outcome, Texts
 from transduce.evaluation.metrics import Measured
 from transduce.inference.classifier import find_probabilities, find_scores
@@ -194,7 +194,7 @@ class Classifying:
             return Texts(predicted.tolist(), encoded.labels.tolist(), sources)
         order = np.argsort(np.array(head.labels, dtype=object))
         truth = np.argsort(order)[encoded.labels.astype(np.int64)]
-        return ToldClasses(sorted(head.labels), predicted[:, order], truth, sources)
+        return PredictedClasses(sorted(head.labels), predicted[:, order], truth, sources)
 
     def loss(self, encoded: Labelled, predicted: Numbers, head: HeadConfig) -> float:
         """Returns the cross-entropy of the true classes, in nats a text, or the mean squared error in deviations."""

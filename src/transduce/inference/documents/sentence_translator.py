@@ -66,15 +66,12 @@ class SentenceTranslator(Protocol):
     def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
         """Returns the parts of each sentence that the model can read at once, nearly always the sentence itself; and
         True for each text with tokens unknown to the model's source vocabulary."""
-        ...
 
     def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
         """Translates sentences, in their order; InputError for requests that the search does not support."""
-        ...
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Links | None]:
         """Returns links between the words of sentences and their translations; None if they are not known."""
-        ...
 
 
 class LineTranslator(Protocol):
@@ -91,11 +88,9 @@ class LineTranslator(Protocol):
         self, texts: Sequence[Request], search: "DecisionRule", tell: Tell | None = None
     ) -> "list[Translation]":
         """See Translator."""
-        ...
 
     def exclusively(self, work: Callable[[], Result]) -> Result:
         """See Translator."""
-        ...
 
 
 def confidence(sentences: Sequence[TranslatedSentence]) -> float | None:

@@ -22,14 +22,12 @@ class Engine(Protocol):
 
     def workers(self, search: Search) -> int:
         """Returns the number of batches that may be searched at the same time."""
-        ...
 
     def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
         """Returns the outputs of each piece of a batch, as many as the search is asked for, best first.
 
         Either all pieces require phrases or none. Raises InputError for what the engine cannot do.
         """
-        ...
 
 
 def engine_for(model: Model, *others: Model, shortlist: Shortlist | None = None, compile: bool = False) -> Engine:
