@@ -32,8 +32,8 @@ class NextToken:
 
     def __call__(self, model: EncoderDecoder[State], batch: Batch, carried: dict[str, Tensor] | None) -> Loss:
         """Sums over real target tokens."""
-        rate = self.teacher_forcing()
-        if rate == 1 and isinstance(model, ReadsRagged) and model.takes_ragged:
+        rate, rows = self.teacher_forcing(), (batch.source_rows, batch.target_rows)
+        if rate == 1 and None not in rows and isinstance(model, ReadsRagged) and model.takes_ragged:
             return self._without_padding(model, batch)
         state = model.start(model.encode(batch.source, batch.source_is_real))
         reading = read_target(model.decoder, state, batch.target_in, rate)  # [rows, time, dim]
