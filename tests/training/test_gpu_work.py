@@ -73,6 +73,7 @@ def of_translation(files: Path, names: Sequence[str] = ("train", "validation")) 
     return {"data": {"dataset": None, **paths, "source": "en", "target": "de", "max_tokens": 150, "cleaning": []}}
 
 
+@pytest.mark.slow
 def test_a_translation_model_waits_for_nothing_and_computes_no_padding(
     files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
