@@ -1,7 +1,7 @@
 """Options that are fields of settings have the defaults, ranges and meanings that the settings give them."""
 
 import inspect
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import msgspec
 import pytest
@@ -11,6 +11,8 @@ from typer.main import get_command
 from transduce.cli.fields import From, declared_fields, options_from, with_options
 from transduce.cli.file_options import Data
 from transduce.cli.main import app
+from transduce.cli.translate import Format
+from transduce.documents.formats import FORMATS
 from transduce.experiment.learn_shortlist import ShortlistSettings
 from transduce.ranges import PositiveInt
 from transduce.search.beam import Beam
@@ -104,3 +106,7 @@ def test_options_are_described_by_docstrings() -> None:
 @pytest.mark.parametrize("verb", [name for name in VERBS if name not in ("data", "keys")])
 def test_every_argument_and_option_has_help(verb: str) -> None:
     assert [one.name for one in VERBS[verb].params if len(getattr(one, "help", None) or "") < 2] == []
+
+
+def test_formats_of_translate_are_those_of_documents() -> None:
+    assert set(get_args(Format)) == {"lines", *FORMATS}
