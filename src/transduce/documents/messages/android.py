@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
-from transduce.documents.messages.message import kind_of_no_text, plural_notes
+from transduce.documents.messages.message import plural_notes
+from transduce.documents.messages.no_text import kind_of_no_text
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
