@@ -37,8 +37,8 @@ class Objective(Protocol):
     def __call__(self, model: Any, batch: Any, carried: dict[str, Tensor] | None) -> Loss:
         """Returns the loss of a model on a batch of its data; `carried` came with the loss of the batch before.
 
-        Each objective names the kinds of model and batch that it needs. It sees a part of an update's batch where that is
-        accumulated or shared by processes, so its sums must not depend on what else is in the batch.
+        Each objective names the kinds of model and batch that it needs. It sees a part of an update's batch where
+        that is accumulated or shared by processes, so its sums must not depend on what else is in the batch.
         """
 
 
