@@ -28,7 +28,7 @@ _RULES = {
     "a value": r"true|false|null|v?\d++(?:\.\d++)++(?:[-+][\w.]++)?",
 }
 _PATTERNS = {kind: re.compile(rule, re.VERBOSE) for kind, rule in _RULES.items()}
-_DATE = re.compile(r"(?:[GyYuMLdDEecahHKkmsSzZXxvVQqw]|'[^'\s]*+'|[\s.,:/()-]|T(?=HH))++")
+_DATE = re.compile(r"(?:[GyYuMLdDEecahHKkmsSzZXxvVQqw\s.,:/()-]++|'[^'\s]*+'|T(?=HH))++")
 _TWO_FIELDS = "|".join(rf"(?<!{sign}){sign}{{2,}}+\W*+(?!{sign})" for sign in "MdDHhmyY")
 _FIELDS = re.compile(rf"yyyy|YYYY|MMM|LLL|EEE|ddd|[hH]:mm|(?:{_TWO_FIELDS})(?=MM|dd|DD|HH|hh|mm|yy|YY|ss)")
 LONGEST = 1000
