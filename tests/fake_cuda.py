@@ -355,7 +355,7 @@ class _RecurrentLayers:
 
 
 class _Memoised:
-    """What `Module._apply` does to a tensor, once for one that several modules share."""
+    """A change of tensors, such as a move to a GPU, that is made once for a tensor that several modules share."""
 
     def __init__(self, change: Callable[[Tensor], Tensor]) -> None:
         self._change = change

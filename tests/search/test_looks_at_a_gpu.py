@@ -1,5 +1,7 @@
 """A beam search on a GPU: the host looks at what has ended every few steps, and finds what it would have found."""
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -8,7 +10,7 @@ from transduce.devices import to_device
 from transduce.models.transformer import TransformerConfig, build_transformer
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
-from transduce.search.loop import LOOK_EVERY, Hypothesis, SearchProblem
+from transduce.search.loop import LOOK_EVERY, Hypothesis, SearchProblem, Step, TakeStep, take_step
 from transduce.search.settings import limits_for
 
 BOS, EOS = 1, 2
@@ -20,7 +22,7 @@ SEARCHES = [
 
 
 def outputs(
-    search: Beam | DiverseBeam, device: torch.device, work: Work | None = None
+    search: Beam | DiverseBeam, device: torch.device, work: Work | None = None, step: TakeStep = take_step
 ) -> tuple[list[list[Hypothesis]], int]:
     """The outputs of sources of several lengths, and the steps that the longest of them took."""
     torch.manual_seed(4)
@@ -36,7 +38,7 @@ def outputs(
     with torch.inference_mode():
         ids, real = to_device([source, is_real], device)
         state = model.start(model.encode(ids, real))
-        found = search.find(SearchProblem(model.decoder, state, limits.to(device), BOS, EOS))
+        found = search.find(SearchProblem(model.decoder, state, limits.to(device), BOS, EOS, take_step=step))
     return found, limits.all_must_end
 
 
@@ -51,3 +53,20 @@ def test_a_gpu_is_waited_for_once_in_eight_steps_and_outputs_are_those_of_each_s
     assert len({len(of[0].tokens) for of in expected}) > 1
     for ours, theirs in zip(found, expected, strict=True):
         assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=1e-4)
+
+
+def test_an_observer_sees_the_same_steps_on_a_gpu() -> None:
+    taken: list[int] = []
+
+    def step(*args: Any) -> Step[Any]:
+        taken.append(1)
+        return take_step(*args)
+
+    def steps_on(device: torch.device) -> int:
+        taken.clear()
+        outputs(SEARCHES[1], device, step=step)
+        return len(taken)
+
+    on_cpu = steps_on(torch.device("cpu"))
+    with fake_cuda():
+        assert steps_on(torch.device("cuda", 0)) == on_cpu

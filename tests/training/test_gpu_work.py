@@ -1,4 +1,4 @@
-"""What training asks of a GPU, counted on a counterfeit one: launches, waits, and the kernels of attention."""
+"""The work of a GPU in training, counted on a counterfeit one: launches, waits, and the kernels of attention."""
 
 from collections.abc import Sequence
 from pathlib import Path

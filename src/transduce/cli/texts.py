@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import msgspec
 import typer
 
 from transduce import ranges
@@ -202,11 +201,9 @@ def _text_under(row: dict[str, Any], key: str, where: str) -> str:
 
 
 def _object(line: str, where: str) -> dict[str, Any]:
+    from transduce.corpora.formats import as_object
+
     try:
-        row = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else error
-        raise InputError(f"{where} is not JSON ({reason})") from None
-    if not isinstance(row, dict):
-        raise InputError(f'{where} is not a JSON object, such as {{"text": ...}}')
-    return row
+        return as_object(line, ', such as {"text": ...}')
+    except ValueError as error:
+        raise InputError(f"{where} {error}") from None

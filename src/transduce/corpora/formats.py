@@ -309,13 +309,23 @@ def read_objects(
         if skips_blank and not line.strip():
             continue
         try:
-            row = msgspec.json.decode(line)
-        except (msgspec.DecodeError, RecursionError) as error:
-            reason = "nested too deeply" if isinstance(error, RecursionError) else error
-            raise DataError(f"{path}: line {number} is not JSON ({reason})") from None
-        if not isinstance(row, dict):
-            raise DataError(f"{path}: line {number} is not a JSON object{such}")
+            row = as_object(line, such)
+        except ValueError as error:
+            raise DataError(f"{path}: line {number} {error}") from None
         yield number, row
+
+
+def as_object(line: str, such: str = "") -> dict[str, Any]:
+    """Returns a line's JSON object; raises ValueError, which says what the line is not, such as the one that is
+    expected."""
+    try:
+        row = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise ValueError(f"is not JSON ({reason})") from None
+    if not isinstance(row, dict):
+        raise ValueError(f"is not a JSON object{such}")
+    return row
 
 
 def _document(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:

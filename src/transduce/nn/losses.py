@@ -87,13 +87,13 @@ def paired_cross_entropy(
 
 
 def _chosen(tensor: Tensor, places: Tensor | None, kept: int) -> Tensor:
-    """What stands at some positions, all but the last `kept` axes flattened."""
+    """Returns the rows of some positions; all axes but the last `kept` are positions."""
     flat = tensor.flatten(0, tensor.dim() - 1 - kept)
     return flat if places is None else flat.index_select(0, places)
 
 
 def _put_back(of_real: Tensor, places: Tensor | None, target: Tensor) -> Tensor:
-    """The numbers of real positions in the shape of the targets, 0 elsewhere."""
+    """Returns the numbers of real positions in the shape of the targets, 0 elsewhere."""
     if places is None:
         return of_real.view(target.shape)
     return of_real.new_zeros(target.numel()).index_copy(0, places, of_real).view(target.shape)

@@ -199,7 +199,8 @@ def search_loop(
     finished: list[list[Hypothesis]] = [[] for _ in sentences]
     beam_per_group, length = size // groups, 0
     on_host = limits.on_host or limits
-    look_every = LOOK_EVERY if sentences.device.type == "cuda" else 1
+    is_plain = problem.take_step is take_step  # whoever observes steps must see none after the last output
+    look_every = LOOK_EVERY if is_plain and sentences.device.type == "cuda" else 1
     unseen: list[_Unseen] = []
     while len(active.sentences):
         history = active.tokens
@@ -217,8 +218,9 @@ def search_loop(
             continue
         tensors = [active.sentences, active.counts, *(tensor for each in unseen for tensor in each.tensors)]
         numbers, counts, *seen = to_host(tensors)
-        for number, each in enumerate(unseen):
-            each.set_aside(seen[5 * number : 5 * number + 5], finished, normalize, on_host)
+        of_steps = iter(seen)
+        for each in unseen:
+            each.set_aside([next(of_steps) for _ in each.tensors], finished, normalize, on_host)
         unseen = []
         searched = (counts < beam_per_group).any(1) & ~on_host.are_reached(length, numbers)
         if not searched.all():

@@ -1,5 +1,6 @@
 """The interface of a family of Hugging Face models: all that reading and writing it needs."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -16,7 +17,7 @@ from transduce.exchange.huggingface.weights import Same
 from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 
 
-class Family:
+class Family(ABC):
     """A family of models, those of one `model_type`, with its settings, tokens and tensors in both libraries."""
 
     model_type: str
@@ -78,9 +79,9 @@ class Family:
         """Reads the settings of our model."""
         return {setting.ours: setting.read(fields) for setting in self.settings}
 
+    @abstractmethod
     def read_bundle(self, fields: Fields, model: Any) -> dict[str, Any]:
         """Reads the bundle's settings, except those of the model and the tokenizer."""
-        raise NotImplementedError
 
     def problems(self, config: BundleConfig) -> list[str]:
         """Lists the settings of a bundle that the family does not support, in words."""
@@ -100,9 +101,9 @@ class Family:
         """Returns the settings of a model of ours."""
         return {setting.theirs: setting.write(model) for setting in self.settings}
 
+    @abstractmethod
     def write_own(self, bundle: ModelBundle) -> dict[str, Any]:
         """Returns the settings in config.json that are in no table."""
-        raise NotImplementedError
 
     def read_search(self, folder: Path) -> dict[str, Any]:
         """Reads the default search of transformers from a folder."""
@@ -112,9 +113,9 @@ class Family:
         """Returns the default search of transformers for a bundle."""
         return {}
 
+    @abstractmethod
     def same(self, config: BundleConfig) -> list[Same]:
         """Lists the tensors that are the same."""
-        raise NotImplementedError
 
     def rename(self, config: BundleConfig, name: str) -> str | None:
         """Renames a tensor as `same` names it; None for a tensor that is not needed."""
@@ -142,9 +143,9 @@ class Family:
         """Returns the most tokens of a row."""
         return bundle.config.longest_source
 
+    @abstractmethod
     def outputs(self, bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
         """Returns the outputs of a bundle's model for a row of tokens, to be compared."""
-        raise NotImplementedError
 
     def their_inputs(self, tokens: Tensor) -> Mapping[str, Tensor]:
         """Returns the inputs of a transformers model, to be compared, from a row of tokens with an axis for the row."""
