@@ -202,7 +202,7 @@ def test_a_cell_of_several_lines_is_one_segment_and_lines_are_counted_on(tmp_pat
 
 
 def test_a_quotation_mark_that_is_not_closed_names_its_line(tmp_path):
-    reading_fails(write(tmp_path / "x.csv", 'a,b\n"c,d\n'), r"line 2: its cells cannot be told apart")
+    reading_fails(write(tmp_path / "x.csv", 'a,b\n"c,d\n'), r"line 2: its cells cannot be distinguished")
 
 
 @given(st.lists(st.sampled_from(["a\tb", "c d\te"]), max_size=9), st.sampled_from(["a\tb\tc", "a", "", "\t\t\t"]))

@@ -507,7 +507,7 @@ def zip_of(files: dict[str, bytes]) -> bytes:
         ("a.xml", lambda: b"<html/>", "begins with <html>"),
         ("a.xml", lambda: b"<resources><string name='a'>b</resources>", "not well-formed XML"),
         ("a.csv", lambda: b"a,b\n1,2\n", "its first row is 'a', 'b'; name the column"),
-        ("a.csv", lambda: b'source\na "b" c\n"d"e\n', "line 3: its cells cannot be told apart"),
+        ("a.csv", lambda: b'source\na "b" c\n"d"e\n', "line 3: its cells cannot be distinguished"),
         ("a.csv", lambda: b"so\0urce\n", "zero bytes"),
         ("a.pptx", lambda: b"Hello", "is no PowerPoint presentation, or damaged"),
         ("a.xlsx", lambda: zip_of({"a": b""}), "is no Excel workbook; nothing in it says"),

@@ -123,7 +123,7 @@ def test_a_term_base_gives_preferred_terms_and_bans_deprecated_ones(tmp_path: Pa
     ("text", "languages", "told"),
     [
         (DCA, ("de", "fr"), "no concept has terms in 'de' and 'fr'; its languages are de-DE, en"),
-        (DCA, ("source", "target"), "the model does not tell its own"),
+        (DCA, ("source", "target"), "the model does not say which are its own"),
         ("<html/>", ("de", "en"), "is no TBX but begins with <html>"),
         ("<tbx><body>", ("de", "en"), "not well-formed XML"),
         ('<!DOCTYPE tbx [<!ENTITY a "b">]><tbx/>', ("de", "en"), "declares the entity"),

@@ -97,7 +97,7 @@ def translate_document(context: typer.Context, translator: Translator, kind: str
     teller(quiet)(translated.describe())
     if unsure := [report.where for report in translated.segments if report.review]:
         where = ", ".join(dict.fromkeys(unsure[:NAMED])) + (" ..." if len(unsure) > NAMED else "")
-        teller(quiet)(f"{len(unsure):,} should be looked at ({where}); {options['log'] or '--log FILE'} tells why")
+        teller(quiet)(f"{len(unsure):,} should be looked at ({where}); {options['log'] or '--log FILE'} says why")
 
 
 def _languages(translator: Translator, source: str | None, target: str | None) -> Languages:

@@ -156,7 +156,7 @@ def shortlist(
         source: Text to learn from, one sentence a line.
         target: Its translations, line by line.
         pairs: Both in one .tsv, .csv or .jsonl file instead.
-        out: The file to write; shortlist.safetensors in the model's folder unless given.
+        out: The file to write; shortlist.safetensors in the model's folder by default.
     """
     from transduce.corpora.formats import parallel_files
     from transduce.experiment.learn_shortlist import learn_shortlist

@@ -90,7 +90,7 @@ def score_model(
 
     if confusion is not None:  # before anything is waited for
         if not isinstance(read_config(find_bundle(Path(model))).head, ClassHeadConfig):
-            raise InputError("--confusion: the model tells no classes; leave it out")
+            raise InputError("--confusion: the model predicts no classes; leave it out")
         check_picture(Path(confusion))
     data = open_data(options, model)
     scores = _score(machine.open(model), data, metrics)

@@ -35,8 +35,8 @@ class Choices:
     sample: bool = False
     """Sample at random instead of greedy or beam search."""
     mbr: Candidates | None = None
-    """Minimum Bayes risk: choose, of so many samples (with --beam-size: outputs of the beam), the one that is most like
-    all others by chrF."""
+    """Minimum Bayes risk: choose, of this many samples (with --beam-size: outputs of the beam), the one that is most
+    like all others by chrF."""
 
 
 def make_rule(context: typer.Context) -> "DecisionRule":

@@ -33,7 +33,7 @@ def serve(
 ) -> None:
     """Serve translation models over HTTP: LibreTranslate's API, one of our own, and a page for people.
 
-    SIGHUP loads the models anew; SIGTERM ends the server after what has begun, and within the grace.
+    SIGHUP loads the models again; SIGTERM ends the server after what has begun, and within the grace.
 
     Example: `transduce serve runs/captions`
 

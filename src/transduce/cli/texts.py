@@ -142,7 +142,7 @@ def answer(
 
 
 def fill(model: Model, *, texts: Texts, machine: Machine, guesses: ranges.NBest = 5) -> None:
-    """Guess the words that stand at each [MASK] of a line, with probabilities, as a line of JSON; null for a blank one.
+    """Predict the words at each [MASK] of a line, with probabilities, as a line of JSON; null for a blank one.
 
     Example: `echo 'In the [MASK] was the word.' | transduce fill runs/bible-bert`
 

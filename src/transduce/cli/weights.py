@@ -23,7 +23,7 @@ def average(
         run: A run's folder.
         last: Average the N newest checkpoints; default: all.
         best: Average the N checkpoints with the best validation score.
-        out: The model's folder; RUN/average unless given.
+        out: The model's folder; RUN/average by default.
     """
     from transduce import experiment
 

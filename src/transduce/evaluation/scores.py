@@ -161,11 +161,11 @@ def compare_scores(systems: Mapping[str, Scores], data: str, lines: Sequence[str
     (first, baseline), *others = systems.items()
     for name, scores in others:
         if list(scores.counts) != list(baseline.counts):
-            raise InputError(f"{name} and {first} tell different things of a text, which cannot be compared")
+            raise InputError(f"{name} and {first} predict different things of a text and cannot be compared")
         classes, expected = _classes(scores), _classes(baseline)
         if classes != expected:
             names = [", ".join(known[:10]) + ", ..." * (len(known) > 10) for known in (classes, expected)]
-            raise InputError(f"{name} tells the classes {names[0]}, but {first} {names[1]}; they must be the same")
+            raise InputError(f"{name} predicts the classes {names[0]}, but {first} {names[1]}; they must be the same")
     pairs = compare_pairs(
         {metric: {name: scores.counts[metric] for name, scores in systems.items()} for metric in baseline.counts}
     )

@@ -32,7 +32,7 @@ class AdaptersConfig(Settings, frozen=True):
     """Dropout rate of what the adapters read."""
     layers: tuple[str, ...] = ()
     """Parts of the model whose linear layers get adapters, by their names, such as "attention", "cross_attention.query"
-    or "decoder.layers"; all but the output layer unless given."""
+    or "decoder.layers"; all but the output layer by default."""
     save: Literal["merged", "apart"] = "merged"
     """How the finished model is saved: with the adapters merged into its weights, an ordinary model; or the adapters
     apart, a small model that needs the one it started from."""

@@ -80,7 +80,7 @@ def build_app(server: Server) -> FastAPI:
 
     @app.exception_handler(Exception)
     async def failed(_: HTTPRequest, error: Exception) -> JSONResponse:
-        return JSONResponse({"error": "The server made a mistake, which its log tells"}, 500)
+        return JSONResponse({"error": "The server made a mistake; its log has the details"}, 500)
 
     app.add_middleware(Watch, server=server)
     if server.settings.cors:

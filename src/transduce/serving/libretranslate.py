@@ -239,7 +239,7 @@ def safe_name(name: str) -> tuple[str, str | None]:
     if kind is None:
         if (refused := refusal_of(name)) is not None:
             raise RefusedError(400, f"Invalid request: file format not supported ({refused.what}); {refused.advice}")
-        raise RefusedError(400, "Invalid request: file format not supported; GET /frontend/settings tells which are")
+        raise RefusedError(400, "Invalid request: file format not supported; see GET /frontend/settings")
     return name, kind
 
 

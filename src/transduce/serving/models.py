@@ -80,7 +80,7 @@ class Models:
             model = next((model for model in self._models if (model.source, model.target) == (source, target)), None)
             if model is None:
                 raise RefusedError(
-                    400, f"{source[:20]!r} to {target[:20]!r} is not supported; GET /languages tells what is"
+                    400, f"{source[:20]!r} to {target[:20]!r} is not supported; GET /languages lists what is"
                 )
             model.users += 1
             siblings = [other for other in self._models if other.batcher is model.batcher]

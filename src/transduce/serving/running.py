@@ -186,7 +186,7 @@ def run_server(server: Server) -> None:
         uvicorn_of(server).run()
     except SystemExit:
         raise InputError(
-            f"cannot listen on {server.settings.host}, port {server.settings.port}; the log tells why"
+            f"cannot listen on {server.settings.host}, port {server.settings.port}; the log says why"
         ) from None
     end_with_threads()
 

@@ -68,7 +68,7 @@ class ServerSettings:
     idle_timeout: PositiveInt = 15
     """Seconds that a connection is kept without a request."""
     grace: PositiveInt = 30
-    """Seconds in which SIGTERM ends the server, whatever is open."""
+    """Seconds after SIGTERM until the server ends, even with requests still open."""
 
     def __post_init__(self) -> None:
         for proxy in self.trusted_proxies:

@@ -259,7 +259,7 @@ class EncoderTask:
         check_encoder(config)
         known = SCORES if config.next_sentence else SCORES[:1]
         if config.validation.metrics:
-            raise ConfigError(f"validation.metrics: all of {', '.join(known)} are always told; leave it out")
+            raise ConfigError(f"validation.metrics: all of {', '.join(known)} are always reported; leave it out")
         if config.validation.best_by not in ("loss", *known):
             raise ConfigError(
                 f"validation.best_by = '{config.validation.best_by}': choose from loss, {', '.join(known)}"

@@ -274,7 +274,7 @@ def metrics_of(config: ValidationConfig, measured: Measured) -> dict[str, Metric
     """
     known = METRICS[measured]
     if named := [name for name in config.metrics if name in known]:
-        raise ConfigError(f"validation.metrics: all of {', '.join(known)} are always told; leave {named[0]} out")
+        raise ConfigError(f"validation.metrics: all of {', '.join(known)} are always reported; leave {named[0]} out")
     metrics = dict(known)
     for setting, name in (*(("metrics", name) for name in config.metrics), ("best_by", config.best_by)):
         try:

@@ -117,7 +117,7 @@ def _columns(names: list[str], source: str, target: str) -> list[int]:
 def _of_tbx(path: str | Path, source: str, target: str) -> Iterator[Entry]:
     """Yields each source term with the concept's preferred term, or else its first, and bans of deprecated ones."""
     if not source or not target or (source, target) == UNKNOWN:
-        raise InputError(f"{path}: a term base has several languages, and the model does not tell its own")
+        raise InputError(f"{path}: a term base has several languages, and the model does not say which are its own")
     with open_bytes(path) as stream:
         data = stream.read()
     for sources, targets in concepts_of_tbx(data, str(path), source, target):

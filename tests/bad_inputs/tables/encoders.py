@@ -117,7 +117,7 @@ ASKED = (
     ("evaluate classes --confusion out.txt", "must end in .png, .svg or .pdf"),
     ("evaluate classes --confusion nowhere/out.png", "nowhere/out.png: its folder does not exist"),
     ("evaluate classes --confusion classes.tsv --reference nowhere.tsv", "must end in .png, .svg or .pdf"),
-    ("evaluate tags --confusion out.png", "tells no classes"),
+    ("evaluate tags --confusion out.png", "predicts no classes"),
     ("evaluate lm --confusion out.png", "--confusion"),
     ("evaluate run --confusion out.png", "--confusion is for classifiers"),
     ("evaluate words", "nothing to evaluate"),

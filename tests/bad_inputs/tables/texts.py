@@ -223,7 +223,7 @@ ROWS = [
         "a glossary in CSV with an open quotation mark",
         "translate run test.en --glossary g.csv",
         2,
-        "g.csv: line 2: its cells cannot be told apart",
+        "g.csv: line 2: its cells cannot be distinguished",
         write("g.csv", 'dog,Hund\n"cat,Katze\n'),
     ),
     row(

@@ -319,7 +319,7 @@ def test_models_of_different_classes_are_not_compared(run: Path, folder: Path, t
     (folder / "three.tsv").write_text(table([*TEXTS, ("a dog", "neither")]), encoding="utf-8")
     overrides = {"training.updates": 1, "data.train": "three.tsv"}
     transduce.train(folder / "tiny.toml", tmp_path / "three", overrides=overrides)
-    with pytest.raises(InputError, match=r"three tells the classes down, neither, up, but .* down, up; they must"):
+    with pytest.raises(InputError, match=r"three predicts the classes down, neither, up, but .* down, up; they must"):
         app(["compare", str(run), str(tmp_path / "three"), "-q"])
 
 

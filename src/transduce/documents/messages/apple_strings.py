@@ -29,7 +29,7 @@ def read_strings(data: bytes, name: str, wanted: Languages) -> Document:
         raise InputError(f"{name}: is no .strings file ({' '.join(str(error).split())[:100]})") from None
     ours = {entry.key: entry.value for entry in entries}
     if known != ours and (known or ours):
-        raise InputError(f"{name}: its keys and values cannot be told apart; check it with plutil -lint")
+        raise InputError(f"{name}: its keys and values cannot be distinguished; check it with plutil -lint")
     return Document([_unit(file, entry) for entry in entries if entry.value.strip()], file.save)
 
 

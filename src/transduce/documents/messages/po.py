@@ -102,7 +102,7 @@ def _read(file: TextFile) -> tuple[list[tuple[Any, _Message]], dict[str, str]]:
     if ours and not value(ours[0].texts.get("msgid")) and "" not in (entry.msgid for entry in messages):
         ours = ours[1:]
     if [entry.msgid for entry in messages] != [value(message.texts.get("msgid")) for message in ours]:
-        raise InputError(f"{file.name}: its messages cannot be told apart; check it with msgfmt -c")
+        raise InputError(f"{file.name}: its messages cannot be distinguished; check it with msgfmt -c")
     for entry, message in zip(messages, ours, strict=True):
         values = dict(entry.msgstr_plural) if entry.msgid_plural else {0: entry.msgstr}
         if values != {number: value(literal) for number, literal in message.translations.items()}:

@@ -79,7 +79,7 @@ class _Table:
             self.rows = self._read(_PLAIN_CELLS)
             line = self._line_read_otherwise()
         if line is not None:
-            raise InputError(f"{file.name}: line {line}: its cells cannot be told apart; {_QUOTED}")
+            raise InputError(f"{file.name}: line {line}: its cells cannot be distinguished; {_QUOTED}")
 
     def _read(self, cells: Mapping[str, re.Pattern[str]]) -> list[list[tuple[int, int]]]:
         """Returns the spans of all cells."""
@@ -200,7 +200,7 @@ def rows_of(lines: Iterable[str], name: str, delimiter: str = "") -> Iterator[tu
         name: the file's name, for messages, and for the sign that separates cells if the first line does not show it.
         delimiter: that sign, if it is known.
 
-    Raises InputError where cells cannot be told apart.
+    Raises InputError where cells cannot be distinguished.
     """
     rest = iter(lines)
     first = next(rest, None)
@@ -217,7 +217,7 @@ def rows_of(lines: Iterable[str], name: str, delimiter: str = "") -> Iterator[tu
             yield reader.line_num, row
     except csv.Error as error:
         line = reader.line_num
-        raise InputError(f"{name}: line {line}: its cells cannot be told apart ({error}); {_QUOTED}") from None
+        raise InputError(f"{name}: line {line}: its cells cannot be distinguished ({error}); {_QUOTED}") from None
 
 
 def delimiter_of(text: str, name: str) -> str:

@@ -97,7 +97,7 @@ class BERT(Family):
                 if getattr(config.head, name) != getattr(model, name):
                     wrong.append(f"head.{name} is {getattr(config.head, name)}, where BERT has that of its layers")
         if isinstance(config.head, ScoreHeadConfig):
-            wrong.append("its scores are told as deviations from a mean, where BERT tells them as they are")
+            wrong.append("its scores are deviations from a mean, where BERT gives them as they are")
         if isinstance(config.head, ClassHeadConfig) and config.head.pooling != "pooler":
             wrong.append(f"head.pooling is {config.head.pooling!r}, where {self.architecture(config)} reads the pooler")
         elif model.pooler == (self.architecture(config) in WITHOUT_POOLER):
