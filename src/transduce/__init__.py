@@ -4,7 +4,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from transduce.threads import wait_asleep
+from transduce.environment import prepare_environment
 
 if TYPE_CHECKING:
     from transduce.corpora.corpus import SentencePair as SentencePair
@@ -90,7 +90,7 @@ __all__ = [
 
 __version__ = version("transduce")
 
-wait_asleep()  # before anything loads torch
+prepare_environment()  # before anything loads torch
 
 
 def __getattr__(name: str) -> Any:

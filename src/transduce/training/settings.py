@@ -60,6 +60,9 @@ class TrainingConfig(Settings, frozen=True):
     accumulate: PositiveInt = 1
     """Number of parts a batch is split into, whose gradients are accumulated, to save memory; the batch size stays the
     same."""
+    activation_checkpointing: bool = False
+    """Keep only the inputs of each layer until the backward pass, which computes the rest again (Chen et al. 2016):
+    less memory, for a third more work."""
     moving_average: ShareWithin | None = None
     """Decay of an exponential moving average of the weights, such as 0.999; the average is then validated and saved."""
     report_every: PositiveInt = 50

@@ -38,6 +38,7 @@ from transduce.training.optimizer import (
     set_rate,
 )
 from transduce.training.precision import WorkingCopy, choose_precision
+from transduce.training.recomputation import recompute_layers
 from transduce.training.schedules import Plateau
 from transduce.training.settings import TrainingConfig
 from transduce.training.signals import Interrupted, catch_signals
@@ -99,6 +100,8 @@ class Trainer:
         self._fixed_rows = [(model.get_parameter(name), rows) for name, rows in (fixed_rows or {}).items()]
         self.optimizers = build_optimizers(optimizer, model, self.precision, [one for one, _ in self._fixed_rows])
         self.working = WorkingCopy(model, self.precision)
+        if training.activation_checkpointing:
+            recompute_layers(self.working.model)
         self.average = None
         if training.moving_average is not None:
             self.average = MovingAverage(model, copy.deepcopy(model), training.moving_average)

@@ -1,0 +1,75 @@
+"""Activation checkpointing changes no gradient, and most of what layers compute is not kept for the backward pass."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import transduce
+from transduce.models.bert import BertConfig
+from transduce.models.causal import CausalTransformerConfig
+from transduce.models.families import build_model
+from transduce.models.heads import EncoderModel
+from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.transformer import TransformerConfig
+from transduce.models.transformer_encoder import TransformerEncoderConfig
+from transduce.models.transformer_xl import TransformerXLConfig
+from transduce.models.xlnet import XLNetConfig
+from transduce.training.recomputation import recompute_layers
+
+VOCABULARY, ROWS, TIME = 11, 4, 30
+SMALL: dict[str, Any] = {"dim": 16, "heads": 4, "layers": 3, "feed_forward_dim": 64, "dropout": 0.2}
+WRITERS = (TransformerConfig, CausalTransformerConfig, TransformerXLConfig, XLNetConfig, RecurrentConfig)
+READERS = (BertConfig, TransformerEncoderConfig)
+
+
+def kept_and_gradients(family: Any, recompute: bool) -> tuple[int, list[Tensor]]:
+    """The bytes that a training pass keeps for the backward pass, and the gradients, all of the same seeds."""
+    torch.manual_seed(1)
+    names = family.__struct_fields__
+    model = build_model(
+        family(**{name: value for name, value in SMALL.items() if name in names}), VOCABULARY, VOCABULARY
+    )
+    if recompute:
+        recompute_layers(model)
+    kept: dict[int, int] = {}
+
+    def keep(tensor: Tensor) -> Tensor:
+        kept[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
+
+    torch.manual_seed(2)
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        outputs = read(model.train())
+    outputs.square().sum().backward()
+    return sum(kept.values()), [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+
+
+def read(model: nn.Module) -> Tensor:
+    tokens = torch.arange(ROWS * TIME).view(ROWS, TIME) % VOCABULARY
+    is_real = torch.ones_like(tokens, dtype=torch.bool)
+    if isinstance(model, EncoderModel):
+        return model(tokens, torch.zeros_like(tokens), is_real)
+    return model.decoder.read(tokens, model.start(model.encode(tokens, is_real)))[0]
+
+
+@pytest.mark.parametrize("family", [*WRITERS, *READERS], ids=lambda family: family.__name__)
+def test_gradients_are_the_same_and_less_is_kept(family: Any) -> None:
+    whole, gradients = kept_and_gradients(family, recompute=False)
+    less, again = kept_and_gradients(family, recompute=True)
+    assert len(gradients) == len(again) and all(map(torch.equal, gradients, again))
+    assert less < whole * (0.9 if family is RecurrentConfig else 0.4)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_a_run_with_it_is_the_run_without(recipe_file: Path, tmp_path: Path, precision: str) -> None:
+    weights = []
+    for checkpointing in (False, True):
+        changes = {"training.updates": 4, "training.precision": precision, "training.moving_average": 0.5}
+        changes |= {"training.activation_checkpointing": checkpointing, "checkpoint.every_updates": 4}
+        run = tmp_path / str(checkpointing)
+        transduce.train(recipe_file, run, overrides=changes)
+        weights.append((run / "model" / "weights.safetensors").read_bytes())
+    assert weights[0] == weights[1]
