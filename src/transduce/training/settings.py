@@ -60,6 +60,8 @@ class TrainingConfig(Settings, frozen=True):
     accumulate: PositiveInt = 1
     """Number of parts a batch is split into, whose gradients are accumulated, to save memory; the batch size stays the
     same."""
+    compile: bool = False
+    """Let PyTorch compile the layers for training, which takes minutes at first: for GPUs; slower on a CPU."""
     activation_checkpointing: bool = False
     """Keep only the inputs of each layer until the backward pass, which computes the rest again (Chen et al. 2016):
     less memory, for a third more work."""

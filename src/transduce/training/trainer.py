@@ -20,6 +20,7 @@ from transduce.training.averaging import MovingAverage
 from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizers, optimizer_tensors
 from transduce.training.distributed import Processes
 from transduce.training.estimate import Estimate, seconds_per_update
+from transduce.training.layers import compile_layers, recompute_layers
 from transduce.training.memory import naming_shortage
 from transduce.training.memory_check import MemoryCheck, MemoryTrial
 from transduce.training.observers import (
@@ -38,7 +39,6 @@ from transduce.training.optimizer import (
     set_rate,
 )
 from transduce.training.precision import WorkingCopy, choose_precision
-from transduce.training.recomputation import recompute_layers
 from transduce.training.schedules import Plateau
 from transduce.training.settings import TrainingConfig
 from transduce.training.signals import Interrupted, catch_signals
@@ -100,11 +100,13 @@ class Trainer:
         self._fixed_rows = [(model.get_parameter(name), rows) for name, rows in (fixed_rows or {}).items()]
         self.optimizers = build_optimizers(optimizer, model, self.precision, [one for one, _ in self._fixed_rows])
         self.working = WorkingCopy(model, self.precision)
-        if training.activation_checkpointing:
-            recompute_layers(self.working.model)
         self.average = None
         if training.moving_average is not None:
             self.average = MovingAverage(model, copy.deepcopy(model), training.moving_average)
+        if training.compile:
+            compile_layers(self.working.model)
+        if training.activation_checkpointing:
+            recompute_layers(self.working.model)
         self.position = Position(processes=processes.count)
         self._epoch = data.epoch(0)
         self.updates = training.updates or (training.epochs or 0) * len(self._epoch.batches)

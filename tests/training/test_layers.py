@@ -1,11 +1,14 @@
-"""Activation checkpointing changes no gradient, and most of what layers compute is not kept for the backward pass."""
+"""Layers computed again give the same gradients and keep less; compiled ones are compiled once for all sizes."""
 
+import copy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
+from torch._dynamo.utils import counters
 
 import transduce
 from transduce.models.bert import BertConfig
@@ -17,7 +20,7 @@ from transduce.models.transformer import TransformerConfig
 from transduce.models.transformer_encoder import TransformerEncoderConfig
 from transduce.models.transformer_xl import TransformerXLConfig
 from transduce.models.xlnet import XLNetConfig
-from transduce.training.recomputation import recompute_layers
+from transduce.training.layers import compile_layers, recompute_layers
 
 VOCABULARY, ROWS, TIME = 11, 4, 30
 SMALL: dict[str, Any] = {"dim": 16, "heads": 4, "layers": 3, "feed_forward_dim": 64, "dropout": 0.2}
@@ -73,3 +76,34 @@ def test_a_run_with_it_is_the_run_without(recipe_file: Path, tmp_path: Path, pre
         transduce.train(recipe_file, run, overrides=changes)
         weights.append((run / "model" / "weights.safetensors").read_bytes())
     assert weights[0] == weights[1]
+
+
+def loss_of(model: nn.Module, time: int, padding: int) -> Tensor:
+    """A number that depends on all that a translation model computes of a batch with some padding."""
+    tokens = torch.arange(ROWS * time).view(ROWS, time) % VOCABULARY
+    is_real = torch.ones_like(tokens, dtype=torch.bool)
+    is_real[1:, time - padding :] = False
+    memory = model.encode(tokens, is_real)
+    return model.decoder.read(tokens[:, :-1], model.start(memory))[0].square().sum()
+
+
+@pytest.mark.parametrize("family", [TransformerConfig, CausalTransformerConfig], ids=lambda family: family.__name__)
+def test_compiled_layers_are_not_compiled_again_for_other_sizes(family: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))  # graphs count, not their code
+    torch.manual_seed(1)
+    names = family.__struct_fields__
+    settings = {name: value for name, value in (SMALL | {"dropout": 0.0}).items() if name in names}
+    plain = build_model(family(**settings), VOCABULARY, VOCABULARY)
+    compiled = copy.deepcopy(plain)
+    compile_layers(compiled)
+    counters.clear()
+    graphs = []
+    for time in (9, 12, 17, 23, 31, 33, 38):
+        losses = [loss_of(model, time, padding=3) for model in (plain, compiled)]
+        torch.testing.assert_close(*losses)
+        losses[1].backward()
+        graphs.append(counters["stats"]["unique_graphs"])
+    assert 0 < graphs[-1] == graphs[1]
+    with torch.no_grad():  # a search, say, compiles nothing more
+        loss_of(compiled, 5, padding=1)
+    assert counters["stats"]["unique_graphs"] == graphs[-1]
