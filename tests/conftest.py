@@ -18,6 +18,7 @@ from file_server import FileServer
 # Axes in tensor signatures are checked while tests run; this must come before transduce is imported. Only rooms with
 # tensors in their signatures: cli imports names for annotations alone, which cannot be checked. It takes as long as a
 # tiny training itself, so only tests in the folders of CHECKS_AXES have it, and no function that is made at each call.
+# Other rooms call the same functions, in trainings and translations of which a check of each call is half the time.
 check_signature = jaxtyping.jaxtyped
 
 
@@ -32,7 +33,7 @@ jaxtyping.install_import_hook(
     [f"transduce.{room}" for room in ("data.batch", "models", "nn", "objectives", "search")], "beartype.beartype"
 )
 
-CHECKS_AXES = {"data", "inference", "models", "nn", "objectives", "search", "tasks"}
+CHECKS_AXES = {"data", "models", "nn", "objectives", "search"}
 
 torch.set_num_threads(1)
 os.fsync = lambda descriptor: None  # nobody pulls the plug
@@ -58,8 +59,9 @@ TINY = {
     },
     "training": {"updates": 30, "precision": "float32", "report_every": 5},
     "checkpoint": {"every_updates": 10},
-    "validation": {"every_updates": 10},
+    "validation": {"every_updates": 10, "samples": 0},
 }
+"""Settings of a small run; translating samples at each validation would take a third of its time."""
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

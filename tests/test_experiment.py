@@ -304,13 +304,17 @@ def test_the_model_kept_is_the_one_of_lowest_score_where_lower_is_better(recipe_
     assert result.validation["ter"] == min(scores)
 
 
-def test_each_validation_logs_what_becomes_of_the_same_few_sentences(tiny_run: Path, corpus: Path) -> None:
-    logged = [line["samples"] for line in run_log(tiny_run) if "samples" in line]
-    assert len(logged) == len([line for line in run_log(tiny_run) if "validation" in line])
+def test_each_validation_logs_what_becomes_of_the_same_few_sentences(
+    recipe_file: Path, tmp_path: Path, corpus: Path
+) -> None:
+    run = tmp_path / "run"
+    transduce.train(load_recipe(str(recipe_file), ["validation.samples=3", "training.updates=20"]), run)
+    logged = [line["samples"] for line in run_log(run) if "samples" in line]
+    assert len(logged) == len([line for line in run_log(run) if "validation" in line])
     shown = [[(sample["source"], sample["reference"]) for sample in samples] for samples in logged]
     sides = [(corpus / f"dev.{language}").read_text(encoding="utf-8").splitlines() for language in ("en", "de")]
     assert shown == [list(zip(*sides, strict=True))[:3]] * len(logged)
-    last = transduce.load(tiny_run / "checkpoints" / f"{run_log(tiny_run)[-1]['update']:06d}" / "bundle")
+    last = transduce.load(run / "checkpoints" / f"{run_log(run)[-1]['update']:06d}" / "bundle")
     outputs = [found.text for found in last.translate([source for source, _ in shown[0]], Beam(size=1))]
     assert [sample["output"] for sample in logged[-1]] == outputs
 

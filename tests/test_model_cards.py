@@ -24,7 +24,7 @@ def rows(card: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def trained(recipe_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    changes = ["license=cc-by-4.0", "training.updates=3", "validation.every_updates=3"]
+    changes = ["license=cc-by-4.0", "training.updates=3", "validation.every_updates=3", "validation.samples=3"]
     return transduce.train(load_recipe(recipe_file, changes), tmp_path_factory.mktemp("cards") / "run").run
 
 
