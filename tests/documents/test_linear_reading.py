@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 QUICK = Rule(screened=(100, 400), lengths=(500, 2_000, 8_000), slowest=2)
 THOROUGH = Rule(slowest=3)
 PLACES = 2  # of each format, in a suite of tests
-SHARE = 4  # of the texts one of so many, there
+SHARE = 8  # of the texts one of this many, there
 
 
 @pytest.mark.parametrize("kind", FORMATS)
