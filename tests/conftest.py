@@ -41,6 +41,7 @@ os.fsync = lambda descriptor: None  # nobody pulls the plug
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's job in the background, as which the tests may run
     signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ["TRANSDUCE_DEVICE"] = "cpu"  # what is bit for bit the same is so there; GPUs have tests of their own
+os.environ["TRANSDUCE_ENGINE"] = "pytorch"  # which all models have; others have tests of their own
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # no test asserts a time
 hypothesis.settings.load_profile("untimed")
@@ -106,6 +107,16 @@ def tiny_run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("TRANSDUCE_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
         train(load_recipe(str(write_recipe(corpus))), run)
     return run
+
+
+@pytest.fixture(scope="session")
+def sure_model(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that CTranslate2 runs as PyTorch does."""
+    from biased_model import biased
+
+    folder = tmp_path_factory.mktemp("sure") / "model"
+    biased(tiny_run, -30).save(folder, [("The dog sleeps.", "Der Hund schläft.")])
+    return folder
 
 
 def write_recipe(folder: Path) -> Path:

@@ -40,6 +40,12 @@ def unzipped(path: Path) -> Path:
         return _unpacked[key]
 
 
+def is_unzipped(folder: Path) -> bool:
+    """Returns True if a folder is in the temporary one of a ZIP file, which goes with the program."""
+    with _lock:
+        return any(folder.is_relative_to(unpacked) for unpacked in _unpacked.values())
+
+
 def _unpack(path: Path) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="transduce-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

@@ -293,7 +293,8 @@ def become(row: Row, place: Path) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         os.chdir(place / "work")
-        for name, value in ({"TRANSDUCE_CACHE": str(place / "work" / "cache")} | dict(row.environment)).items():
+        usual = {"TRANSDUCE_CACHE": str(place / "work" / "cache"), "TRANSDUCE_ENGINE": "pytorch"}
+        for name, value in (usual | dict(row.environment)).items():
             if value is None:
                 os.environ.pop(name, None)
             else:

@@ -113,6 +113,7 @@ def test_what_is_interrupted_is_not_lost_by_beginning_anew(
         (("--glossary", "terms"), "started with a different --glossary"),
         (("--with", "RUN"), "started with a different --with"),
         (("--n-best", 2), "started with a different --n-best (1)"),
+        (("--engine", "pytorch"), "started with a different --engine (auto)"),
         ("input", "started with a different input"),
         ("model", "started with a different model"),
         ("version", "started with a different version of Transduce, 0.0.1"),

@@ -36,8 +36,8 @@ from transduce.corpora.generated.grammar import derive_pairs, split_pairs
 from transduce.experiment import Recipe, from_words, load_recipe
 from transduce.experiment import run as running
 from transduce.experiment.recipe import find_recipe
-from transduce.inference.engines import ctranslate2 as ctranslate2_engine
 from transduce.inference.engines import pytorch as decoding
+from transduce.inference.engines.ctranslate2 import engine as ctranslate2_engine
 from transduce.search.settings import limits_for
 from transduce.task_table import find_task
 from xlnet_folder import write_xlnet

@@ -11,6 +11,7 @@ from transduce.cli.machine import Machine
 from transduce.cli.messages import print_json, teller
 from transduce.cli.options import (
     DataOptions,
+    Engine,
     Json,
     Quiet,
     ScoringOptions,
@@ -43,6 +44,7 @@ def evaluate(
     scoring: ScoringOptions,
     all_bleu: bool = False,
     machine: Machine,
+    engine: Engine = "auto",
     shortlist: ShortlistOptions,
     confusion: str | None = None,
     memory: ranges.PositiveInt | None = None,
@@ -97,7 +99,7 @@ def evaluate(
         )
     check_read_once(**{"the outputs": model, "--source": data.source, "--reference": data.reference})
     test_set.check_options(data, scoring)
-    system = test_set.open_system(model, machine, shortlist.chosen)
+    system = test_set.open_system(model, machine, engine, shortlist.chosen)
     if isinstance(system, list) and (refused := given_options(context, OF_OUTPUTS)):
         raise InputError(f"{refused[0]}: nothing is translated, the outputs are in {model}")
     evaluation = test_set.evaluate_system(model, system, data, scoring, all_bleu, output, search)
@@ -152,7 +154,9 @@ def compare(
         test_set.check_options(data, scoring)
         if train is not None and not Path(train).is_file():
             raise InputError(f"--train {train}: no such file")
-        opened = test_set.directed(data, {name: test_set.open_system(name, machine, shortlist) for name in systems})
+        opened = test_set.directed(
+            data, {name: test_set.open_system(name, machine, shortlist=shortlist) for name in systems}
+        )
         test = test_set.open_test_set(data, opened)
         sources = test.to_translate()
         for name, system in opened.items():  # all of them, before the first is translated

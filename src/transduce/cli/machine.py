@@ -1,16 +1,17 @@
 """Options for the device, the threads and the precision of a verb, which opens models with them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from transduce.cli.options import Device, Threads
-from transduce.errors import InputError
 
 if TYPE_CHECKING:
     from transduce.bundle import ModelBundle
+    from transduce.inference.engines.choice import EngineName
     from transduce.inference.translator import Translator
+    from transduce.search.choices import DecisionRule
 
 
 def set_threads(threads: int | None) -> None:
@@ -19,6 +20,15 @@ def set_threads(threads: int | None) -> None:
         import torch
 
         torch.set_num_threads(threads)
+
+
+def tell_engine(translator: "Translator", rule: "DecisionRule", tell: Callable[[str], None]) -> None:
+    """Reports which engine runs a search, where that was chosen automatically."""
+    from transduce.inference.engines.automatic import AutomaticEngine
+    from transduce.search.choices import search_of
+
+    if isinstance(translator.engine, AutomaticEngine):
+        tell(f"the engine is {translator.engine.describe(search_of(rule))}")
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,7 @@ class Machine(Processor):
         self,
         model: str,
         others: Sequence[str] = (),
-        engine: str | None = None,
+        engine: "EngineName" = "auto",
         shortlist: bool | str = False,
         compile: bool = False,
     ) -> "Translator":
@@ -61,7 +71,6 @@ class Machine(Processor):
 
         Raises InputError for a model of another engine than the named one.
         """
-        from transduce.bundle import ModelBundle
         from transduce.inference.engines.exported import open_model
         from transduce.inference.engines.precision import at_precision, device_for
         from transduce.inference.execution.memory import keep_free_memory
@@ -71,13 +80,6 @@ class Machine(Processor):
         keep_free_memory()
         paths = (model, *others)
         models = [open_model(path, device_for(self.precision, self.device)) for path in paths]
-        for path, loaded in zip(paths, models, strict=True):
-            is_exported = not isinstance(loaded, ModelBundle)
-            if engine == "ctranslate2" and not is_exported:
-                raise InputError(
-                    f"{path} is not for CTranslate2; first: transduce export {path} --to ctranslate2 -o FOLDER"
-                )
-            if engine == "pytorch" and is_exported:
-                raise InputError(f"{path} is exported for CTranslate2; use the original model")
         models = [at_precision(loaded, self.precision) for loaded in models]
-        return Translator(*models, shortlist=find_shortlist(model, models[0].tokenizers, shortlist), compile=compile)
+        chosen = find_shortlist(model, models[0].tokenizers, shortlist)
+        return Translator(*models, shortlist=chosen, compile=compile, engine=engine)

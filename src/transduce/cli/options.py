@@ -49,6 +49,12 @@ Device = Annotated[
     str, typer.Option(help="Where to compute: auto (a GPU where there is one), cpu, cuda, cuda:1 ..., or mps.")
 ]
 Threads = Annotated[int | None, ranged(ranges.Threads, "CPU threads (default: the number of cores)")]
+Engine = Annotated[
+    Literal["auto", "pytorch", "ctranslate2"],
+    typer.Option(
+        help="What runs the model: auto, the fastest with equal outputs; pytorch; ctranslate2, for an exported model."
+    ),
+]
 UseShortlist = Annotated[
     bool,
     typer.Option(

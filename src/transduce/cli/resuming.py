@@ -22,7 +22,7 @@ from transduce.inference.shortlist.shortlist import FILE as SHORTLIST
 from transduce.ranges import NonNegativeInt
 from transduce.verification import read_json
 
-CHANGES_NOTHING = ("output", "resume", "quiet", "threads", "engine")
+CHANGES_NOTHING = ("output", "resume", "quiet", "threads")
 FILES = ("input", "prefix_file", "glossary", "shortlist_file")
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from transduce.cli.fields import From, options_from, with_options
-from transduce.cli.machine import Machine
+from transduce.cli.machine import Machine, tell_engine
 from transduce.cli.messages import teller
+from transduce.cli.options import Engine
 from transduce.errors import InputError
 from transduce.ranges import PositiveInt
 from transduce.serving.keys import Keys
@@ -29,6 +30,7 @@ def serve(
     *,
     settings: Annotated["ServerSettings", options_from(SERVER)],
     machine: Machine,
+    engine: Engine = "auto",
     compile: bool = False,
 ) -> None:
     """Serve translation models over HTTP: LibreTranslate's API, one of our own, and a page for people.
@@ -52,6 +54,7 @@ def serve(
             "the folder of Transduce"
         ) from None
     from transduce.inference.translator import Translator
+    from transduce.search.beam import Beam
 
     if settings.keys is not None:
         Keys(settings.keys).list()
@@ -61,9 +64,13 @@ def serve(
     metrics = Metrics()
     served = Models(
         models,
-        lambda folder: Translator.load(folder, device=machine.device, precision=machine.precision, compile=compile),
+        lambda folder: Translator.load(
+            folder, device=machine.device, precision=machine.precision, compile=compile, engine=engine
+        ),
         metrics,
     )
+    for model in served.all:
+        tell_engine(model.translator, Beam(), teller(prefix=f"{model.name}: "))
     if settings.is_public and settings.keys is None:
         teller()(f"anyone who reaches {host} can use this server; --keys asks for keys")
     teller()(f"http://{f'[{host}]' if ':' in host else host}:{port}")

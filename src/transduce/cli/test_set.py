@@ -8,7 +8,7 @@ from typing import Any
 
 from transduce.bundle import is_model
 from transduce.bundle_config import BundleConfig
-from transduce.cli.machine import Machine
+from transduce.cli.machine import Machine, tell_engine
 from transduce.cli.messages import teller
 from transduce.cli.options import DataOptions, ScoringOptions
 from transduce.cli.output import text_output
@@ -23,6 +23,7 @@ from transduce.evaluation.evaluate import DirectionEvaluations, Evaluation, eval
 from transduce.evaluation.metric import check_aligned
 from transduce.evaluation.metrics import metrics_by_key
 from transduce.experiment.recipe import Recipe, recipe_of
+from transduce.inference.engines.choice import EngineName
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule
 
@@ -43,13 +44,13 @@ def check_options(data: DataOptions, scoring: ScoringOptions) -> None:
         raise InputError(FOR_DATASETS)
 
 
-def open_system(path: str, machine: Machine, shortlist: bool | str = False) -> System:
+def open_system(path: str, machine: Machine, engine: EngineName = "auto", shortlist: bool | str = False) -> System:
     """Opens a model's or run's folder, or a ZIP file of one, as a translator, another file (or -) as its outputs."""
     if path == "-" or (Path(path).is_file() and not is_model(path)):
         return list(read_lines(path))
     if not is_model(path):
         raise InputError(f"{path}: no such model; expected the folder of a model or of a run, or a file of outputs")
-    return machine.open_translator(path, shortlist=shortlist)
+    return machine.open_translator(path, engine=engine, shortlist=shortlist)
 
 
 def evaluate_system(
@@ -73,6 +74,7 @@ def evaluate_system(
     if output is not None and len(directions) > 1:
         raise InputError("--output takes the translations of one direction; choose it with --direction")
     warn_of_case(name, system, scoring)
+    tell_engine(system, search, tell)
     evaluations: dict[Any, Evaluation] = {}
     for direction in directions:
         translator = system

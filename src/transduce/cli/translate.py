@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 import typer
 
-from transduce.cli.machine import Machine
+from transduce.cli.machine import Machine, tell_engine
 from transduce.cli.messages import as_json, teller
-from transduce.cli.options import DocumentOptions, LanguageOptions, LineOptions, Model, Quiet, ShortlistOptions
+from transduce.cli.options import (
+    DocumentOptions,
+    Engine,
+    LanguageOptions,
+    LineOptions,
+    Model,
+    Quiet,
+    ShortlistOptions,
+)
 from transduce.cli.search_options import TranslationOptions
 from transduce.errors import InputError
 
@@ -37,7 +45,7 @@ def translate(
     lines: LineOptions,
     glossary: str | None = None,
     with_: list[str] | None = None,
-    engine: Literal["pytorch", "ctranslate2"] | None = None,
+    engine: Engine = "auto",
     shortlist: ShortlistOptions,
     format: Format | None = None,
     document: DocumentOptions,
@@ -56,7 +64,6 @@ def translate(
         glossary: A file of lines: source term, tab, required target phrase; a third column 'ban' forbids the phrase. Or
             a .csv, or a term base (.tbx).
         with_: Another model for an ensemble (mean of probabilities); repeatable.
-        engine: Inference engine (default: detected from the folder).
         format: What the input is (default: by its ending, else lines); text is plain text in paragraphs.
     """
     from transduce.bundle import find_bundle
@@ -82,6 +89,7 @@ def translate(
 
     def opened() -> "Translator":
         translator = machine.open_translator(model, with_ or [], engine, shortlist.chosen, lines.compile)
+        tell_engine(translator, search, teller(quiet))
         return translator.directed(languages.to, languages.from_)
 
     if kind is not None:

@@ -15,9 +15,10 @@ from transduce.config import Settings
 from transduce.corpora.language_names import name_of
 from transduce.corpora.languages import UNKNOWN, is_tag
 from transduce.errors import CheckpointError, InputError
-from transduce.exchange.ctranslate2 import load_exportable, samples_of, write_ctranslate2
+from transduce.exchange.ctranslate2 import load_exportable
 from transduce.files import check_absent, made_parents, new_file
-from transduce.inference.engines.ctranslate2 import adds_source_end, require_ctranslate2
+from transduce.inference.engines.ctranslate2.model import adds_source_end, require_ctranslate2
+from transduce.inference.engines.ctranslate2.writing import samples_of, write_ctranslate2
 from transduce.inference.engines.exported import Parity, Quantization
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam

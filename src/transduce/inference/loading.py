@@ -8,6 +8,7 @@ from transduce.errors import InputError
 from transduce.inference.answerer import Answerer
 from transduce.inference.classifier import Classifier
 from transduce.inference.encoder import Encoder
+from transduce.inference.engines.choice import EngineName
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.generator import Generator
 from transduce.inference.tagger import Tagger
@@ -32,6 +33,7 @@ def load(
     precision: InferencePrecision = "float32",
     shortlist: bool | str | Path = False,
     compile: bool = False,
+    engine: EngineName = "auto",
 ) -> Translator | Generator | Reader:
     """Loads a folder's model as a Translator, or a Generator for a language model; several models make an ensemble.
 
@@ -43,6 +45,10 @@ def load(
     likely tokens are searched. Compiling takes a minute or two; single sentences then take a third of the time with a
     plain `Beam()`; for another search see `Translator.warm_up`. On Linux the whole process keeps more free memory from
     then on, see `keep_free_memory`.
+
+    The engine `auto` is CTranslate2 for plain beams on the cpu in float32, where its outputs are the same, and PyTorch
+    for the rest; `translator.engine.describe(search)` says which. CTranslate2's form of the model is made at the first
+    search and kept beside the model. The engine `pytorch` is PyTorch alone.
 
     Raises CheckpointError for a damaged model or shortlist; InputError for models that do not go together, a missing
     shortlist or another model's, an exported model with a precision, a shortlist or compiling, or an ensemble with
@@ -57,4 +63,6 @@ def load(
         if others:
             raise InputError(f"{path} reads texts, of which there are no ensembles; give one model")
         return READERS[tool].load(path, device, precision)
-    return Translator.load(path, *others, device=device, precision=precision, shortlist=shortlist, compile=compile)
+    return Translator.load(
+        path, *others, device=device, precision=precision, shortlist=shortlist, compile=compile, engine=engine
+    )

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar, cast, overload
@@ -17,11 +18,11 @@ from transduce.corpora.directions import Direction
 from transduce.data.parts import batches_by_length
 from transduce.errors import ConfigError, InputError
 from transduce.inference.details import Details, details_of, find_head
-from transduce.inference.engines.engine import engine_for
+from transduce.inference.engines.choice import EngineName, engine_for, pytorch_of
+from transduce.inference.engines.engine import Engine, EngineChoice
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.exported import Model, open_model
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
-from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.execution.workers import map_parallel
 from transduce.inference.looking import check_length, look_at_translation
@@ -32,7 +33,7 @@ from transduce.orthography.joining import join_sentences
 from transduce.orthography.words import has_words
 from transduce.reprs import rows_html, shown_by
 from transduce.search.beam import Beam
-from transduce.search.choices import DecisionRule, MinimumBayesRisk, score_of_pieces, search_of
+from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, score_of_pieces, search_of
 from transduce.search.loop import Hypothesis
 from transduce.task_table import check_tool
 from transduce.text.long_texts import split_text
@@ -114,8 +115,9 @@ class Translator:
 
     Further bundles of the same vocabularies make an ensemble, whose probabilities are the mean of all models'. With a
     shortlist, only its tokens are searched, and probabilities are those among them. Compiled, a sentence alone is
-    faster after `warm_up`. Raises InputError where the vocabularies differ, for an ensemble with an exported model, for
-    a shortlist for one, or to compile either.
+    faster after `warm_up`. The engine is by default PyTorch, which runs the bundle as it is; `auto` is for one that is
+    unchanged since it was loaded. Raises InputError where the vocabularies differ, for an ensemble with an exported
+    model, for a shortlist for one, to compile either, or for a model of another engine.
     """
 
     def __init__(
@@ -125,6 +127,7 @@ class Translator:
         shortlist: Shortlist | None = None,
         compile: bool = False,
         tokens_at_once: int = TOKENS_AT_ONCE,
+        engine: EngineName | None = None,
     ) -> None:
         self.bundle = bundle
         self.tokens_at_once = tokens_at_once
@@ -132,7 +135,7 @@ class Translator:
             check_tool(f"model {number}" if others else "the model", member.config.task, "translator")
         for number, other in enumerate(others, 2):
             _check_alike(bundle, other, number)
-        self.engine = engine_for(bundle, *others, shortlist=shortlist, compile=compile)
+        self.engine: EngineChoice = engine_for(bundle, *others, shortlist=shortlist, compile=compile, engine=engine)
         longest = min(member.config.longest_source for member in (bundle, *others))
         limit, marked = self.engine.source_limit, 0 if bundle.config.languages is None else 1
         self.longest_source = min(longest, limit - 1 - marked if limit else longest)
@@ -147,14 +150,14 @@ class Translator:
         precision: InferencePrecision = "float32",
         shortlist: bool | str | Path = False,
         compile: bool = False,
+        engine: EngineName = "auto",
     ) -> "Translator":
         """Loads a translator, or an ensemble, from folders of models, runs or exported models: see `transduce.load`."""
         keep_free_memory()
         device = device_for(precision, device)
         models = [at_precision(open_model(folder, device), precision) for folder in (path, *others)]
-        translator = Translator(
-            *models, shortlist=find_shortlist(path, models[0].tokenizers, shortlist), compile=compile
-        )
+        chosen = find_shortlist(path, models[0].tokenizers, shortlist)
+        translator = Translator(*models, shortlist=chosen, compile=compile, engine=engine)
         if compile:
             translator.warm_up()
         return translator
@@ -178,7 +181,7 @@ class Translator:
                 for length in lengths:
                     source = [*marks.source, *[unknown] * length]
                     piece = Piece(source, [], [], [], marks.begin)
-                    self.engine.search([piece], self._constraints, at_length)
+                    self.engine.of(piece, at_length).search([piece], self._constraints, at_length)
         except TorchDynamoException as error:
             raise ConfigError(
                 f"PyTorch cannot compile here: {str(error).strip().splitlines()[0]}; on a CPU it needs a C++ compiler "
@@ -247,9 +250,9 @@ class Translator:
 
         A shortlist is ignored. Raises InputError for an exported model, or a pair that is too long.
         """
-        if not isinstance(self.engine, PyTorchEngine):
+        if (engine := pytorch_of(self.engine)) is None:
             raise InputError("an exported model cannot score given pairs; use the original model")
-        scorer = Scorer(self._directed_bundle(self.engine.bundle), self.engine.model)
+        scorer = Scorer(self._directed_bundle(engine.bundle), engine.model)
         if is_pair(pairs):
             return scorer.score([cast(Pair, pairs)])[0]
         return scorer.score(cast(Iterable[Pair], pairs))
@@ -371,9 +374,10 @@ class Translator:
 
     def _single_model(self) -> ModelBundle:
         """Returns the bundle of a single PyTorch model; InputError for an ensemble or an exported model."""
-        if not isinstance(self.engine, PyTorchEngine) or isinstance(self.engine.model, Ensemble):
+        engine = pytorch_of(self.engine)
+        if engine is None or isinstance(engine.model, Ensemble):
             raise InputError("only a single model can be looked into, neither an ensemble nor an exported one")
-        return self._directed_bundle(self.engine.bundle)
+        return self._directed_bundle(engine.bundle)
 
     def _directed_bundle(self, bundle: ModelBundle) -> ModelBundle:
         """Returns an engine's bundle in this translator's direction."""
@@ -385,29 +389,40 @@ class Translator:
     ) -> list[list[Hypothesis]]:
         """Returns the outputs wanted of each piece, best first."""
         search = search_of(rule)
-        batches: list[list[int]] = []
-        for is_constrained in (False, True):  # apart, so that phrases one line requires change no other's search
-            chosen = [i for i, piece in enumerate(pieces) if bool(piece.required) == is_constrained]
+        batches: dict[Engine, list[list[int]]] = {}
+        for (engine, _), chosen in self._groups(pieces, search).items():
             lengths = [len(pieces[i].source) + 1 for i in chosen]
             of_length = batches_by_length(lengths, self.tokens_at_once // search.rows)
-            batches += [[chosen[i] for i in batch] for batch in of_length]
-        batches.reverse()  # the longest first, so that none is left alone at the end
+            batches.setdefault(engine, []).extend([chosen[i] for i in batch] for batch in of_length)
         results: dict[int, list[Hypothesis]] = {}
-        batch_results = map_parallel(
-            lambda batch: self.engine.search([pieces[i] for i in batch], self._constraints, search),
-            batches,
-            self.engine.workers(search),
-        )
         done, tokens = 0, sum(len(piece.source) for piece in pieces)
-        for batch, hypotheses in zip(batches, batch_results, strict=True):
-            results.update(zip(batch, hypotheses, strict=True))
-            done += sum(len(pieces[i].source) for i in batch)
-            if tell is not None:
-                tell(done / tokens)
+        for engine, of_engine in batches.items():
+            of_engine.reverse()  # the longest first, so that none is left alone at the end
+            work = partial(self._search_batch, engine, pieces, search)
+            for batch, hypotheses in zip(of_engine, map_parallel(work, of_engine, engine.workers(search)), strict=True):
+                results.update(zip(batch, hypotheses, strict=True))
+                done += sum(len(pieces[i].source) for i in batch)
+                if tell is not None:
+                    tell(done / tokens)
         outputs = [results[i] for i in range(len(pieces))]
         if isinstance(rule, MinimumBayesRisk):
             return [rule.choose(candidates, self.bundle.tokenizers.target.decode) for candidates in outputs]
         return outputs
+
+    def _groups(self, pieces: Sequence[Piece], search: Search) -> dict[tuple[Engine, bool], list[int]]:
+        """Returns the numbers of pieces that may be searched together: by one engine, and either all with required
+        phrases or none, so that phrases one line requires change no other's search."""
+        groups: dict[tuple[Engine, bool], list[int]] = {}
+        for is_constrained in (False, True):
+            for number, piece in enumerate(pieces):
+                if bool(piece.required) == is_constrained:
+                    groups.setdefault((self.engine.of(piece, search), is_constrained), []).append(number)
+        return groups
+
+    def _search_batch(
+        self, engine: Engine, pieces: Sequence[Piece], search: Search, batch: Sequence[int]
+    ) -> list[list[Hypothesis]]:
+        return engine.search([pieces[i] for i in batch], self._constraints, search)
 
     def _join(self, request: Request, pieces: list[list[Hypothesis]], rule: DecisionRule) -> Translation:
         decode = self.bundle.tokenizers.target.decode

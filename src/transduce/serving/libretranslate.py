@@ -131,7 +131,13 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
             "status": "stuck" if is_stuck else "ok",
             "version": version("transduce"),
             "models": [
-                {"name": model.name, "source": model.source, "target": model.target, "restarts": model.batcher.restarts}
+                {
+                    "name": model.name,
+                    "source": model.source,
+                    "target": model.target,
+                    "engine": model.engine,
+                    "restarts": model.batcher.restarts,
+                }
                 for model in server.models.all
             ],
         }

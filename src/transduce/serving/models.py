@@ -9,6 +9,7 @@ from pathlib import Path
 from transduce.corpora.directions import Direction
 from transduce.errors import InputError
 from transduce.inference.translator import Translator
+from transduce.search.beam import Beam
 from transduce.serving.batching import Batcher
 from transduce.serving.failures import RefusedError
 from transduce.serving.metrics import Metrics
@@ -26,6 +27,8 @@ class ServedModel:
     batcher: Batcher
     translator: Translator
     """The translator from source to target; models of several directions share their batcher."""
+    engine: str
+    """The engine that runs plain beams."""
     users: int = 0
     """The number of requests that use it."""
     is_retired: bool = False
@@ -109,6 +112,7 @@ class Models:
                 direction.target,
                 batchers[folder],
                 translator.directed(direction.target, direction.source),
+                translator.engine.describe(Beam()),  # now, so that no request waits for what an engine makes first
             )
             for direction, (folder, translator) in translators.items()
         ]

@@ -13,9 +13,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import StreamingResponse
 
+from transduce.bundle import ModelBundle
 from transduce.errors import TransduceError
 from transduce.inference.documents.sentence_model import confidence_of
-from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
@@ -88,7 +88,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
 
         async def work(put: Put) -> None:
             async with server.begin(asked.source, asked.target) as model:
-                details = asked.alignment and isinstance(model.batcher.translator.engine, PyTorchEngine)
+                details = asked.alignment and isinstance(model.translator.bundle, ModelBundle)
                 before: dict[int, Sentence] = {}
                 async for number, sentence in server.sentences(model, texts, search, details, glossary, prefix, charge):
                     previous = before.get(number)

@@ -315,6 +315,22 @@ ROWS = [
     row("an exported model for PyTorch", "translate exported test.en --engine pytorch", 2, "exported for CTranslate2"),
     row("a model that is not exported", "translate run test.en --engine ctranslate2", 2, "transduce export run"),
     row(
+        "an engine of the environment that there is not",
+        "translate run test.en",
+        2,
+        ("TRANSDUCE_ENGINE", "'onnx'", "auto or pytorch"),
+        environment={"TRANSDUCE_ENGINE": "onnx"},
+    ),
+    row(
+        "no room for a second form of a model",
+        "translate run test.en",
+        0,
+        ("the engine is PyTorch", "cache/ctranslate2 cannot be written"),
+        write("run/model/.ctranslate2", "a file"),
+        write("cache", "a file"),
+        environment={"TRANSDUCE_ENGINE": "auto"},
+    ),
+    row(
         "an exported model in an ensemble", "translate exported test.en --with run", 2, "cannot be part of an ensemble"
     ),
     row(

@@ -18,7 +18,7 @@ from transduce.errors import InputError
 from transduce.exchange.ctranslate2 import export_ctranslate2
 from transduce.experiment import load_recipe, train
 from transduce.inference.engines import compiled as compiled_module
-from transduce.inference.engines.engine import engine_for
+from transduce.inference.engines.choice import engine_for
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Request
 from transduce.search.beam import Beam

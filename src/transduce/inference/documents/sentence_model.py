@@ -15,7 +15,7 @@ from transduce.inference.documents.sentence_translator import (
     TranslatedSentence,
     confidence,
 )
-from transduce.inference.engines.pytorch import PyTorchEngine
+from transduce.inference.engines.choice import pytorch_of
 from transduce.inference.request import Request
 from transduce.inference.translator import Translation
 from transduce.search.beam import Beam
@@ -37,8 +37,8 @@ class SentenceModel:
         self.languages = Languages(
             "" if config.source == UNKNOWN[0] else config.source, "" if config.target == UNKNOWN[1] else config.target
         )
-        self.can_require = isinstance(translator.engine, PyTorchEngine) and can_require(self.search)
         self.can_align = isinstance(translator.bundle, ModelBundle)
+        self.can_require = self.can_align and can_require(self.search)
         self._source, self._target = tokenizers.source, tokenizers.target
         self._aligner: Aligner | None = None
 
@@ -80,8 +80,8 @@ class SentenceModel:
 
     def _fits(self, source: str, target: str) -> bool:
         """Returns True if the model can read both texts at once."""
-        engine = self.translator.engine
-        assert isinstance(engine, PyTorchEngine)
+        engine = pytorch_of(self.translator.engine)
+        assert engine is not None, "it has an aligner"
         tokenizers, model = engine.bundle.tokenizers, engine.model
         sides = (
             (tokenizers.source, source, model.source_limit, len(self.translator.bundle.marks.source)),

@@ -9,7 +9,7 @@ from transduce.documents.document import Languages
 from transduce.inference.request import Request
 
 if TYPE_CHECKING:
-    from transduce.inference.engines.engine import Engine
+    from transduce.inference.engines.engine import EngineChoice
     from transduce.inference.engines.exported import Model
     from transduce.inference.translator import Translation
     from transduce.search.choices import DecisionRule
@@ -79,7 +79,7 @@ class LineTranslator(Protocol):
 
     bundle: "Model"
     """See Translator."""
-    engine: "Engine"
+    engine: "EngineChoice"
     """See Translator."""
     longest_source: int
     """See Translator."""

@@ -46,7 +46,7 @@ def device_for(precision: InferencePrecision, device: str) -> str:
 def _set_precision(bundle: ModelBundle, precision: InferencePrecision) -> None:
     if precision == "int8" and bundle.device.type != "cpu":
         raise ConfigError(f"precision int8 is for the cpu, not for {bundle.device}; use bfloat16 there")
-    before = _precision_of(bundle.model)
+    before = precision_of(bundle.model)
     if before == precision:
         return
     if before is not None:
@@ -60,7 +60,7 @@ def _set_precision(bundle: ModelBundle, precision: InferencePrecision) -> None:
         replace_linear_layers(bundle.model, SmallBatchLinear)
 
 
-def _precision_of(model: nn.Module) -> InferencePrecision | None:
+def precision_of(model: nn.Module) -> InferencePrecision | None:
     """Returns the precision that a model was made ready for; None if it left no trace and hinders no other."""
     if any(isinstance(module, Int8Linear) for module in model.modules()):
         return "int8"

@@ -54,6 +54,14 @@ class PyTorchEngine:
         self._threads = torch.get_num_threads()
         self._size = sum(size_of(member.model) for member in (bundle, *others))
 
+    def of(self, piece: Piece, search: Search) -> "PyTorchEngine":
+        """See EngineChoice."""
+        return self
+
+    def describe(self, search: Search) -> str:
+        """See EngineChoice."""
+        return f"PyTorch {torch.__version__}"
+
     def workers(self, search: Search) -> int:
         """See Engine; 1 with a coverage penalty, for which attention is recorded."""
         return 1 if self.bundle.device.type != "cpu" or _coverage_penalty(search) else torch.get_num_threads()

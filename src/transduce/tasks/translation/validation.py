@@ -25,6 +25,7 @@ from transduce.errors import ConfigError, InputError
 from transduce.evaluation.loss import measure_loss
 from transduce.evaluation.metric import Metric, Scoring, Texts
 from transduce.evaluation.metrics import find_metric, metric_key
+from transduce.inference.engines.choice import pytorch_of
 from transduce.inference.translator import TOKENS_AT_ONCE, Translator
 from transduce.probe import PROBES
 from transduce.search.beam import Beam
@@ -175,7 +176,9 @@ class TranslationValidator:
             min(len(ids), translator.longest_source) + 1 for ids in self.bundle.tokenizers.source.encode_batch(texts)
         ]
         batches = batches_by_length(lengths, self.tokens_at_once)
-        workers = translator.engine.workers(GREEDY)
+        engine = pytorch_of(translator.engine)
+        assert engine is not None, "it has a bundle"
+        workers = engine.workers(GREEDY)
         chosen = {i for batch in (*batches[:workers], *batches[-workers:]) for i in batch}
         translator.translate([texts[i] for i in chosen], GREEDY)
 

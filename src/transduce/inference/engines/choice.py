@@ -1,0 +1,73 @@
+"""Chooses the engine of a model, or of an ensemble."""
+
+import os
+from typing import Literal
+
+from transduce.bundle import ModelBundle
+from transduce.errors import ConfigError, InputError
+from transduce.inference.engines.automatic import AutomaticEngine
+from transduce.inference.engines.ctranslate2.engine import CTranslate2Engine
+from transduce.inference.engines.engine import EngineChoice
+from transduce.inference.engines.exported import ExportedModel, Model
+from transduce.inference.engines.pytorch import PyTorchEngine
+from transduce.inference.shortlist.shortlist import Shortlist
+
+EngineName = Literal["auto", "pytorch", "ctranslate2"]
+"""`auto` is the fastest with the same outputs (see AutomaticEngine), or the one that a model was exported for;
+`ctranslate2` is for exported models alone."""
+
+
+def engine_for(
+    model: Model,
+    *others: Model,
+    shortlist: Shortlist | None = None,
+    compile: bool = False,
+    engine: EngineName | None = None,
+) -> EngineChoice:
+    """Returns the engine that runs the model, or the ensemble of it and others.
+
+    By default a bundle is run by PyTorch, as it is; `auto` may run the model of its folder instead. The environment
+    variable TRANSDUCE_ENGINE can set the engine of `auto`. Raises InputError for a model of another engine, an ensemble
+    with an exported model, a shortlist for one, or to compile either.
+    """
+    bundles = [member for member in (model, *others) if isinstance(member, ModelBundle)]
+    exported = [member for member in (model, *others) if isinstance(member, ExportedModel)]
+    if engine == "ctranslate2" and bundles:
+        raise InputError(
+            f"{bundles[0].folder} is not for CTranslate2; first: transduce export {bundles[0].folder} --to ctranslate2 "
+            "-o FOLDER"
+        )
+    if engine == "pytorch" and exported:
+        raise InputError(f"{exported[0].folder} is exported for CTranslate2; use the original model")
+    if not exported:
+        if compile and others:
+            raise InputError("an ensemble cannot be compiled; leave the others out, or do not compile")
+        pytorch = PyTorchEngine(*bundles, shortlist=shortlist, compile=compile)
+        return AutomaticEngine(pytorch) if engine == "auto" and _meaning_of_auto() == "auto" else pytorch
+    folder = exported[0].folder
+    if shortlist is not None:
+        raise InputError(
+            f"{folder} is an exported model, which takes no shortlist; leave it out, or give the model that was "
+            "exported"
+        )
+    if others:
+        raise InputError(f"{folder} is an exported model, which cannot be part of an ensemble; leave the others out")
+    if compile:
+        raise InputError(f"{folder} is an exported model, which needs no compiling; leave that out")
+    return CTranslate2Engine(folder, exported[0].tokenizers, exported[0].export.longest, exported[0].device)
+
+
+def pytorch_of(engine: EngineChoice) -> PyTorchEngine | None:
+    """Returns the engine of PyTorch that an engine is or has, whose model does more than search; None for an exported
+    model."""
+    if isinstance(engine, AutomaticEngine):
+        return engine.pytorch
+    return engine if isinstance(engine, PyTorchEngine) else None
+
+
+def _meaning_of_auto() -> str:
+    """Returns the engine that TRANSDUCE_ENGINE names in place of `auto`; ConfigError if it names none."""
+    name = os.environ.get("TRANSDUCE_ENGINE") or "auto"
+    if name not in ("auto", "pytorch"):
+        raise ConfigError(f"TRANSDUCE_ENGINE is {name!r}; expected auto or pytorch")
+    return name

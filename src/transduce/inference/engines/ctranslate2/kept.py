@@ -1,0 +1,121 @@
+"""The form for CTranslate2 that Transduce makes of a model by itself: certified, and kept for the next time."""
+
+import errno
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+import torch
+
+from transduce.bundle import EXPORT, ModelBundle, identity
+from transduce.corpora.catalogue.files import cache_folder
+from transduce.data.batch import pad
+from transduce.errors import CheckpointError, InputError
+from transduce.files import locked, remove, write_text
+from transduce.inference.engines.ctranslate2.model import never_written, require_ctranslate2
+from transduce.inference.engines.ctranslate2.writing import GREEDY, export_bundle, samples_of
+from transduce.inference.engines.exported import FORMAT, ExportedModel
+from transduce.inference.engines.pytorch import PyTorchEngine
+from transduce.inference.requests import Constraints, Piece
+from transduce.unzipping import is_unzipped
+
+FOLDER = ".ctranslate2"
+"""The folder beside a model's files that holds its form for CTranslate2; hidden, so that uploads leave it out."""
+
+LIKELIEST_FORBIDDEN = 1e-3
+"""The largest probability, at any step of a sample, of a token that no output may have. CTranslate2's beam follows such
+a token until it drops out, and ours never does; so unlikely a one is at the end of a beam."""
+
+SPACE = 2
+"""Free bytes that must remain, as multiples of those that are written."""
+
+
+class KeptExport:
+    """Finds or makes the form of a model for CTranslate2.
+
+    It is in `.ctranslate2` in the model's folder or, where that cannot be written, in the user's cache, in a folder
+    that is named after what it was made from: the hash of the model and the version of CTranslate2. So a model that has
+    changed gets a new one, in place of the old. Of several processes one makes it, and the others wait.
+    """
+
+    def __init__(self, bundle: ModelBundle) -> None:
+        assert bundle.folder is not None
+        self.model = bundle.folder
+        self.identity = identity(bundle.folder)
+        self._bytes = sum(4 * parameter.numel() for parameter in bundle.model.parameters())
+        of = f"{self.identity} {require_ctranslate2().__version__} {FORMAT}"
+        self.name = hashlib.sha256(of.encode()).hexdigest()[:16]
+
+    def open(self) -> ExportedModel:
+        """Returns the form, made now if there is none.
+
+        Raises InputError if it cannot be kept anywhere, or if the model has changed since it was loaded;
+        CheckpointError if CTranslate2 does not translate as the model does, which is not tried again.
+        """
+        places = [] if is_unzipped(self.model) else [self.model / FOLDER]
+        places.append(cache_folder() / "ctranslate2")
+        for parent in places:
+            if (kept := self._read(parent)) is not None:
+                return kept
+        for parent in places:
+            try:
+                parent.mkdir(parents=True, exist_ok=True)
+                with locked(parent):
+                    return self._read(parent) or self._make(parent)
+            except OSError as error:
+                problem = f"{parent} cannot be written: {str(error.strerror).lower()}"
+        raise InputError(problem)
+
+    def _read(self, parent: Path) -> ExportedModel | None:
+        """Returns the form in a folder; None if there is none, or a damaged one."""
+        folder, refusal = parent / self.name, self._refusal(parent)
+        if refusal.is_file():
+            raise CheckpointError(refusal.read_text(encoding="utf-8"))
+        try:
+            return ExportedModel.load(folder) if (folder / EXPORT).is_file() else None
+        except CheckpointError:
+            return None
+
+    def _make(self, parent: Path) -> ExportedModel:
+        if shutil.disk_usage(parent).free < (1 + SPACE) * self._bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        bundle = ModelBundle.load(self.model)  # as it was before it was made ready for a precision
+        if identity(self.model) != self.identity:
+            raise InputError(f"{self.model} has changed since it was loaded")
+        samples = samples_of(bundle, self.model, None)
+        try:
+            _check_forbidden(bundle, samples)
+            export_bundle(bundle, parent / self.name, "float32", samples)
+        except CheckpointError as error:
+            write_text(self._refusal(parent), str(error))
+            raise
+        for other in parent.iterdir():
+            if parent.name == FOLDER and other.is_dir() and other.name != self.name:  # of this model as it was before
+                remove(other)
+        return ExportedModel.load(parent / self.name)
+
+    def _refusal(self, parent: Path) -> Path:
+        """Returns the file that says why a model has no form for CTranslate2."""
+        return parent / f"{self.name}.refused"
+
+
+@torch.inference_mode()
+def _check_forbidden(bundle: ModelBundle, samples: list[list[int]]) -> None:
+    """Raises CheckpointError if a token that no output may have is likely at a step of the samples' greedy outputs."""
+    bundle = bundle.for_probe
+    special, begin = bundle.special, bundle.marks.begin
+    pieces = [Piece(source, [], [], [], begin) for source in samples]
+    outputs = PyTorchEngine(bundle).search(pieces, Constraints(bundle.tokenizers.target), GREEDY)
+    forbidden = torch.tensor(sorted(never_written(bundle.tokenizers.target, allow_unknown=False)))
+    for source, (best, *_) in zip(samples, outputs, strict=True):  # one by one, since vocabularies may be large
+        ids, is_real = pad([source], special.source_pad, special.source_eos)
+        state = bundle.writer.start(bundle.writer.encode(ids, is_real))
+        logits, _ = bundle.writer.decoder(torch.tensor([[special.target_bos, *best.tokens]]), state)
+        likeliest, token = logits[0].softmax(-1)[:, forbidden].amax(0).max(0)
+        if likeliest > LIKELIEST_FORBIDDEN:
+            (piece,) = bundle.tokenizers.target.pieces([int(forbidden[token])])
+            raise CheckpointError(
+                f"the model gives {piece}, which no output may have, a probability of up to {float(likeliest):.2g}, "
+                "and CTranslate2's beam would follow it"
+            )

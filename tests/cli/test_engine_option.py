@@ -1,0 +1,42 @@
+"""The engine that runs a model is told, and can be chosen, on the command line."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def model(sure_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("TRANSDUCE_ENGINE")
+    return Path(shutil.copytree(sure_model, tmp_path / "model"))
+
+
+def test_translate_tells_which_engine_it_takes_and_why(
+    transduce: Command, model: Path, corpus: Path, tmp_path: Path
+) -> None:
+    source = corpus / "test.en"
+    status, output, errors = transduce("translate", model, source)
+    assert status == 0
+    assert f"transduce: the engine is CTranslate2 4.8.5 ({model}/.ctranslate2/" in errors
+    assert transduce("translate", model, source, "--engine", "pytorch") == (0, output, "")
+    assert transduce("translate", model, source, "--quiet") == (0, output, "")
+    errors = transduce("translate", model, source, "--sample")[2]
+    assert "transduce: the engine is PyTorch, for sampling\n" in errors
+    page = tmp_path / "page.html"
+    page.write_text("<p>The dog sleeps.</p>", encoding="utf-8")
+    assert "the engine is CTranslate2" in transduce("translate", model, page)[2]
+
+
+def test_evaluate_tells_it_and_scores_are_equal(transduce: Command, model: Path, corpus: Path) -> None:
+    files = ("--source", corpus / "test.en", "--reference", corpus / "test.de", "--json")
+    status, output, errors = transduce("evaluate", model, *files)
+    assert (status, errors.startswith("transduce: the engine is CTranslate2 ")) == (0, True)
+    scores = [
+        json.loads(each)["chrf"] for each in (output, transduce("evaluate", model, *files, "--engine", "pytorch")[1])
+    ]
+    assert scores[0] == scores[1]
