@@ -84,11 +84,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30.0, help="after which a load begins no request")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--without-peers", action="store_true", help="only servers of Transduce")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     folder = options.out.absolute()
     model = (options.model or train(folder / "run")).absolute()
-    contenders = contenders_of(model, folder, options.threads)
+    contenders = contenders_of(model, folder, options.threads, not options.without_peers)
     config = ModelBundle.load(model).config
     texts = draw_texts(read_sentences(options.sentences, TEXTS), TEXTS)
     asks = {one.name: make_asks(texts, one.model, one.precision, (config.source, config.target)) for one in contenders}
@@ -127,20 +128,23 @@ def exported(model: Path, folder: Path) -> Path:
     return folder
 
 
-def contenders_of(model: Path, folder: Path, threads: int) -> list[Contender]:
+def contenders_of(model: Path, folder: Path, threads: int, with_peers: bool) -> list[Contender]:
     """All servers, each with a port of its own."""
-    ours, int8, fast, app, libre = (free_port() for _ in range(5))
-    weights = exported(model, folder / "exported")
+    ours, int8, pytorch, app, libre = (free_port() for _ in range(5))
     contenders = [
         Contender("transduce serve, float32", transduce_serve(model, ours, threads), ours, model),
         Contender(
             "transduce serve, int8", transduce_serve(model, int8, threads, "--precision", "int8"), int8, model, "int8"
         ),
-        Contender("transduce serve, CTranslate2", transduce_serve(weights, fast, threads), fast, weights),
         Contender(
-            APP, [sys.executable, "-m", "peers.serve_ctranslate2", str(weights), str(app), str(threads)], app, weights
+            "transduce serve, PyTorch", transduce_serve(model, pytorch, threads, "--engine", "pytorch"), pytorch, model
         ),
     ]
+    if not with_peers:
+        return contenders
+    weights = exported(model, folder / "exported")
+    app_command = [sys.executable, "-m", "peers.serve_ctranslate2", str(weights), str(app), str(threads)]
+    contenders.append(Contender(APP, app_command, app, weights))
     try:
         contenders.append(libretranslate(model, folder / "argos", libre, threads))
     except NotInstalledError as error:
