@@ -392,7 +392,7 @@ class Translator:
         batches: dict[Engine, list[list[int]]] = {}
         for (engine, _), chosen in self._groups(pieces, search).items():
             lengths = [len(pieces[i].source) + 1 for i in chosen]
-            of_length = batches_by_length(lengths, self.tokens_at_once // search.rows)
+            of_length = batches_by_length(lengths, engine.batches_at_once * self.tokens_at_once // search.rows)
             batches.setdefault(engine, []).extend([chosen[i] for i in batch] for batch in of_length)
         results: dict[int, list[Hypothesis]] = {}
         done, tokens = 0, sum(len(piece.source) for piece in pieces)

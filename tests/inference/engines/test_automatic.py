@@ -20,6 +20,7 @@ from transduce.errors import ConfigError
 from transduce.inference.engines.automatic import AutomaticEngine
 from transduce.inference.engines.ctranslate2 import exact, kept
 from transduce.inference.engines.ctranslate2.exact import ExactCTranslate2Engine
+from transduce.inference.engines.ctranslate2.model import Output
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
@@ -63,6 +64,7 @@ def searched_by(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> dict
     """Counts the pieces that each engine searches from now on."""
     counts = {"CTranslate2": 0, "PyTorch": 0}
     assert isinstance(translator.engine, AutomaticEngine)
+    translator.engine.describe(Beam())  # certifies the form for CTranslate2 by searches, which do not count
     pytorch, search = translator.engine.pytorch, ExactCTranslate2Engine.search
     search_by_pytorch = pytorch.search
 
@@ -253,7 +255,7 @@ def test_a_model_that_gives_forbidden_tokens_weight_is_refused_once(
     model = Path(shutil.copytree(tiny_run / "model", tmp_path / "model"))
     described = transduce.load(model).engine.describe(Beam())
     assert "PyTorch, for the model gives <" in described
-    monkeypatch.setattr(kept, "_check_forbidden", None)
+    monkeypatch.setattr(kept, "Certificate", None)
     assert transduce.load(model).engine.describe(Beam()) == described
 
 
@@ -270,6 +272,21 @@ def test_a_form_that_translates_otherwise_is_refused(model: Path, monkeypatch: p
     monkeypatch.setattr(writing, "make_specification", broken)
     assert "CTranslate2 translated" in transduce.load(model).engine.describe(Beam())
     assert [path.suffix for path in (model / kept.FOLDER).iterdir() if path.name != ".lock"] == [".refused"]
+
+
+def test_beams_whose_scores_differ_are_refused(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rank = Output.rank
+
+    def higher(output: Output, *others: Any) -> Hypothesis:
+        ranked = rank(output, *others)
+        return replace(ranked, score=ranked.score + 0.1)
+
+    monkeypatch.setattr(Output, "rank", higher)
+    monkeypatch.setattr(exact, "_are_surely_best", lambda *_: True)
+    described = transduce.load(model).engine.describe(Beam())
+    assert (
+        described == "PyTorch, for CTranslate2's beams of sample sentences have scores up to 0.1 from the model's own"
+    )
 
 
 def _recurrent(tiny_run: Path, folder: Path) -> None:

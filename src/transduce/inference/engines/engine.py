@@ -11,6 +11,9 @@ from transduce.search.loop import Hypothesis
 class Engine(Protocol):
     """Turns token ids into hypotheses."""
 
+    batches_at_once: int
+    """The number of batches of the usual size that it takes as one, to divide it among threads of its own."""
+
     def workers(self, search: Search) -> int:
         """Returns the number of batches that may be searched at the same time."""
 

@@ -41,6 +41,8 @@ class PyTorchEngine:
     Compiled, it is faster for one piece alone.
     """
 
+    batches_at_once = 1
+
     def __init__(
         self, bundle: ModelBundle, *others: ModelBundle, shortlist: Shortlist | None = None, compile: bool = False
     ) -> None:

@@ -38,6 +38,7 @@ class CTranslate2Engine:
     def __init__(self, folder: Path, tokenizers: Tokenizers, longest: int | None, device: torch.device) -> None:
         self.source_limit = longest
         self.model = CTranslate2Model(folder, tokenizers, device)
+        self.batches_at_once = self.model.batches_at_once
 
     def of(self, piece: Piece, search: Search) -> "CTranslate2Engine":
         """See EngineChoice."""
@@ -48,7 +49,7 @@ class CTranslate2Engine:
         return f"CTranslate2 {self.model.version}"
 
     def workers(self, search: Search) -> int:
-        """See Engine; one batch, which uses all threads."""
+        """See Engine; 1, since CTranslate2 has threads of its own."""
         return 1
 
     def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:

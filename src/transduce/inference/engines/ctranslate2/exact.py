@@ -4,14 +4,25 @@ from collections.abc import Sequence
 
 import torch
 
-from transduce.inference.engines.ctranslate2.model import NO_PENALTY, CTranslate2Model, Output, Run, never_written
+from transduce.data.parts import batches_by_length
+from transduce.inference.engines.ctranslate2.model import (
+    NO_PENALTY,
+    CTranslate2Model,
+    Output,
+    Run,
+    never_written,
+)
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.engines.pytorch import PyTorchEngine
+from transduce.inference.execution.workers import map_parallel
 from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.loop import Hypothesis
 from transduce.search.settings import limits_for
+
+TOKENS_AT_ONCE = 6144
+"""Padded source tokens times hypotheses of a batch that PyTorch searches again."""
 
 
 class ExactCTranslate2Engine:
@@ -26,11 +37,12 @@ class ExactCTranslate2Engine:
         self.pytorch = pytorch
         self.folder = exported.folder
         self.model = CTranslate2Model(exported.folder, exported.tokenizers, exported.device)
+        self.batches_at_once = self.model.batches_at_once
         limits = (pytorch.model.target_limit, exported.export.longest)
         self._limit = min((limit for limit in limits if limit is not None), default=None)
 
     def workers(self, search: Search) -> int:
-        """See Engine; one batch, which uses all threads."""
+        """See Engine; 1, since CTranslate2 has threads of its own."""
         return 1
 
     def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
@@ -50,10 +62,23 @@ class ExactCTranslate2Engine:
                 if ranks_alike or _are_surely_best(ranked, search):
                     results[number] = ranked[: search.n_best]
         again = [number for number in range(len(pieces)) if number not in results]
-        if again:
-            found = self.pytorch.search([pieces[number] for number in again], constraints, search)
-            results.update(zip(again, found, strict=True))
+        results |= self._by_pytorch(again, pieces, constraints, search)
         return [results[number] for number in range(len(pieces))]
+
+    def _by_pytorch(
+        self, numbers: Sequence[int], pieces: Sequence[Piece], constraints: Constraints, search: Beam
+    ) -> dict[int, list[Hypothesis]]:
+        """Returns the outputs of the pieces of these numbers, searched in batches as for a translator."""
+        lengths = [len(pieces[number].source) + 1 for number in numbers]
+        of_length = batches_by_length(lengths, TOKENS_AT_ONCE // search.rows)
+        batches = [[pieces[numbers[i]] for i in batch] for batch in reversed(of_length)]
+        found = map_parallel(
+            lambda batch: self.pytorch.search(batch, constraints, search), batches, self.pytorch.workers(search)
+        )
+        results: dict[int, list[Hypothesis]] = {}
+        for batch, outputs in zip(reversed(of_length), found, strict=True):
+            results.update(zip((numbers[i] for i in batch), outputs, strict=True))
+        return results
 
 
 def _is_followed_alike(outputs: Sequence[Output], beam: Beam, longest: int, forbidden: set[int]) -> bool:

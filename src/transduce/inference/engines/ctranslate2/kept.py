@@ -2,10 +2,12 @@
 
 import errno
 import hashlib
+import math
 import os
 import shutil
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from transduce.bundle import EXPORT, ModelBundle, identity
@@ -13,19 +15,26 @@ from transduce.corpora.catalogue.files import cache_folder
 from transduce.data.batch import pad
 from transduce.errors import CheckpointError, InputError
 from transduce.files import locked, remove, write_text
+from transduce.inference.engines.ctranslate2.exact import ExactCTranslate2Engine
 from transduce.inference.engines.ctranslate2.model import never_written, require_ctranslate2
-from transduce.inference.engines.ctranslate2.writing import GREEDY, export_bundle, samples_of
+from transduce.inference.engines.ctranslate2.writing import TOLERANCE, export_bundle, samples_of
+from transduce.inference.engines.engine import Engine
 from transduce.inference.engines.exported import FORMAT, ExportedModel
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Piece
+from transduce.search.beam import Beam
+from transduce.search.loop import Hypothesis
 from transduce.unzipping import is_unzipped
 
 FOLDER = ".ctranslate2"
 """The folder beside a model's files that holds its form for CTranslate2; hidden, so that uploads leave it out."""
 
-LIKELIEST_FORBIDDEN = 1e-3
+LIKELIEST_FORBIDDEN = 0.01
 """The largest probability, at any step of a sample, of a token that no output may have. CTranslate2's beam follows such
 a token until it drops out, and ours never does; so unlikely a one is at the end of a beam."""
+
+CERTIFIED = Beam(n_best=Beam().size, max_ratio=1, max_extra=20)
+"""The search that must give the same lists of samples in both engines, with scores within the writer's tolerance."""
 
 SPACE = 2
 """Free bytes that must remain, as multiples of those that are written."""
@@ -83,39 +92,67 @@ class KeptExport:
         bundle = ModelBundle.load(self.model)  # as it was before it was made ready for a precision
         if identity(self.model) != self.identity:
             raise InputError(f"{self.model} has changed since it was loaded")
-        samples = samples_of(bundle, self.model, None)
         try:
-            _check_forbidden(bundle, samples)
-            export_bundle(bundle, parent / self.name, "float32", samples)
+            certificate = Certificate(bundle, self.model)
+            export_bundle(bundle, parent / self.name, "float32", certificate.samples)
+            exported = ExportedModel.load(parent / self.name)
+            certificate.check(exported)
         except CheckpointError as error:
+            remove(parent / self.name)
             write_text(self._refusal(parent), str(error))
             raise
         for other in parent.iterdir():
             if parent.name == FOLDER and other.is_dir() and other.name != self.name:  # of this model as it was before
                 remove(other)
-        return ExportedModel.load(parent / self.name)
+        return exported
 
     def _refusal(self, parent: Path) -> Path:
         """Returns the file that says why a model has no form for CTranslate2."""
         return parent / f"{self.name}.refused"
 
 
-@torch.inference_mode()
-def _check_forbidden(bundle: ModelBundle, samples: list[list[int]]) -> None:
-    """Raises CheckpointError if a token that no output may have is likely at a step of the samples' greedy outputs."""
-    bundle = bundle.for_probe
-    special, begin = bundle.special, bundle.marks.begin
-    pieces = [Piece(source, [], [], [], begin) for source in samples]
-    outputs = PyTorchEngine(bundle).search(pieces, Constraints(bundle.tokenizers.target), GREEDY)
-    forbidden = torch.tensor(sorted(never_written(bundle.tokenizers.target, allow_unknown=False)))
-    for source, (best, *_) in zip(samples, outputs, strict=True):  # one by one, since vocabularies may be large
-        ids, is_real = pad([source], special.source_pad, special.source_eos)
-        state = bundle.writer.start(bundle.writer.encode(ids, is_real))
-        logits, _ = bundle.writer.decoder(torch.tensor([[special.target_bos, *best.tokens]]), state)
-        likeliest, token = logits[0].softmax(-1)[:, forbidden].amax(0).max(0)
-        if likeliest > LIKELIEST_FORBIDDEN:
-            (piece,) = bundle.tokenizers.target.pieces([int(forbidden[token])])
+class Certificate:
+    """A model's own outputs of sample sentences, which its form for CTranslate2 must give too.
+
+    Raises CheckpointError if a token that no output may have is likely at one of their steps.
+    """
+
+    def __init__(self, bundle: ModelBundle, folder: Path) -> None:
+        self.samples = samples_of(bundle, folder, None)
+        self._bundle = bundle.for_probe
+        self._pytorch = PyTorchEngine(self._bundle)
+        self._outputs = self._search(self._pytorch)
+        self._check_forbidden()
+
+    def check(self, exported: ExportedModel) -> None:
+        """Raises CheckpointError unless the n-th best outputs have equal scores for every n."""
+        theirs = self._search(ExactCTranslate2Engine(exported, self._pytorch))
+        scores = [[[output.score for output in n_best] for n_best in lists] for lists in (self._outputs, theirs)]
+        apart = [
+            max(map(abs, np.subtract(ours, others)), default=0.0) if len(ours) == len(others) else math.inf
+            for ours, others in zip(*scores, strict=True)
+        ]
+        if max(apart) > TOLERANCE:
             raise CheckpointError(
-                f"the model gives {piece}, which no output may have, a probability of up to {float(likeliest):.2g}, "
-                "and CTranslate2's beam would follow it"
+                f"CTranslate2's beams of sample sentences have scores up to {max(apart):.2g} from the model's own"
             )
+
+    def _search(self, engine: Engine) -> list[list[Hypothesis]]:
+        pieces = [Piece(source, [], [], [], self._bundle.marks.begin) for source in self.samples]
+        return engine.search(pieces, Constraints(self._bundle.tokenizers.target), CERTIFIED)
+
+    @torch.inference_mode()
+    def _check_forbidden(self) -> None:
+        special, writer, target = self._bundle.special, self._bundle.writer, self._bundle.tokenizers.target
+        forbidden = torch.tensor(sorted(never_written(target, allow_unknown=False)))
+        for source, (best, *_) in zip(self.samples, self._outputs, strict=True):  # vocabularies may be large
+            ids, is_real = pad([source], special.source_pad, special.source_eos)
+            tokens = torch.tensor([[special.target_bos, *best.tokens]])
+            logits, _ = writer.decoder(tokens, writer.start(writer.encode(ids, is_real)))
+            likeliest, index = logits[0].softmax(-1)[:, forbidden].amax(0).max(0)
+            if likeliest > LIKELIEST_FORBIDDEN:
+                (piece,) = target.pieces([int(forbidden[index])])
+                raise CheckpointError(
+                    f"the model gives {piece}, which no output may have, a probability of up to "
+                    f"{float(likeliest):.2g}, and CTranslate2's beam would follow it"
+                )

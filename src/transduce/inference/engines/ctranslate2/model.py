@@ -9,6 +9,7 @@ import msgspec
 import torch
 
 from transduce.errors import CheckpointError, InputError
+from transduce.inference.execution.workers import LITTLE
 from transduce.inference.requests import Piece
 from transduce.search.beam import Beam
 from transduce.search.loop import Hypothesis
@@ -20,8 +21,13 @@ NO_PENALTY = 1e-6
 CONFIG = "config.json"
 """The file that says which token the decoder reads first; null if each request does."""
 
+WEIGHTS = "model.bin"
+
 IMPOSSIBLE = -1e9
 """A bound below which CTranslate2's scores mean impossible."""
+
+TOKENS_AT_ONCE = 3072
+"""Padded source tokens times hypotheses of a batch of one thread: a larger one is not faster."""
 
 
 def require_ctranslate2() -> Any:
@@ -95,7 +101,11 @@ class Output:
 
 class CTranslate2Model:
     """Searches and scores with a model that `transduce export` wrote, on as many processor threads as PyTorch has when
-    it is made."""
+    it is made.
+
+    What it is given it divides into batches. On a CPU those of a small model are searched at the same time, each by one
+    thread, and those of a large one after another by all threads.
+    """
 
     def __init__(self, folder: Path, tokenizers: Tokenizers, device: torch.device) -> None:
         library = require_ctranslate2()
@@ -105,9 +115,17 @@ class CTranslate2Model:
         self.target_pieces = vocabulary_of(target)
         self.source_end = [] if adds_source_end(tokenizers) else [self.source_pieces[tokenizers.source.eos]]
         self.target_ids = {piece: token for token, piece in enumerate(self.target_pieces)}
+        threads = torch.get_num_threads()
+        weights = (folder / WEIGHTS).stat().st_size // 4
+        self.batches_at_once = threads if device.type == "cpu" and Beam().size * weights <= LITTLE else 1
+        """The number of batches that are searched at the same time."""
         try:
             self.translator = library.Translator(
-                str(folder), device.type, device_index=device.index or 0, intra_threads=torch.get_num_threads()
+                str(folder),
+                device.type,
+                device_index=device.index or 0,
+                inter_threads=self.batches_at_once,
+                intra_threads=threads // self.batches_at_once,
             )
         except (RuntimeError, ValueError) as error:
             raise CheckpointError(f"{folder}: CTranslate2 {library.__version__} cannot run it: {error}") from None
@@ -135,6 +153,7 @@ class CTranslate2Model:
             length_penalty=run.penalty,
             no_repeat_ngram_size=beam.no_repeat_ngram,
             suppress_sequences=[[self.target_pieces[token]] for token in forbidden] or None,
+            **self._batches([len(sentence.source) for sentence in sources], beam.size),
             max_input_length=0,  # the translator has split long sources
             max_decoding_length=run.longest - 1 + self.prefixed,
             min_decoding_length=run.shortest - 1 + self.prefixed,
@@ -160,6 +179,7 @@ class CTranslate2Model:
         results = self.translator.score_batch(
             [sources[i].source for i, _ in unscored],
             [[*sources[i].first, *(self.target_pieces[token] for token in output.tokens)] for i, output in unscored],
+            **self._batches([max(len(sources[i].source), len(output.tokens) + 1) for i, output in unscored], 1),
             max_input_length=0,
             offset=self.prefixed,
         )
@@ -171,3 +191,9 @@ class CTranslate2Model:
             ]
             for outputs in candidates
         ]
+
+    def _batches(self, lengths: Sequence[int], rows: int) -> dict[str, Any]:
+        """Returns the options by which CTranslate2 divides sentences of these lengths into batches: small enough that
+        each thread has one."""
+        each = max(lengths, default=0) * -(-len(lengths) // self.batches_at_once)
+        return {"max_batch_size": max(1, min(TOKENS_AT_ONCE // rows, each)), "batch_type": "tokens"}
