@@ -325,10 +325,9 @@ ROWS = [
         "no room for a second form of a model",
         "translate run test.en",
         0,
-        ("the engine is PyTorch", "cache/ctranslate2 cannot be written"),
+        ("the engine is PyTorch", "/proc/nowhere/ctranslate2 cannot be written"),
         write("run/model/.ctranslate2", "a file"),
-        write("cache", "a file"),
-        environment={"TRANSDUCE_ENGINE": "auto"},
+        environment={"TRANSDUCE_ENGINE": "auto", "TRANSDUCE_CACHE": "/proc/nowhere"},
     ),
     row(
         "an exported model in an ensemble", "translate exported test.en --with run", 2, "cannot be part of an ensemble"
