@@ -5,6 +5,7 @@ import hashlib
 import math
 import os
 import shutil
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from transduce.inference.engines.ctranslate2.exact import ExactCTranslate2Engine
 from transduce.inference.engines.ctranslate2.model import never_written, require_ctranslate2
 from transduce.inference.engines.ctranslate2.writing import TOLERANCE, export_bundle, samples_of
 from transduce.inference.engines.engine import Engine
-from transduce.inference.engines.exported import FORMAT, ExportedModel
+from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam
@@ -44,8 +45,9 @@ class KeptExport:
     """Finds or makes the form of a model for CTranslate2.
 
     It is in `.ctranslate2` in the model's folder or, where that cannot be written, in the user's cache, in a folder
-    that is named after what it was made from: the hash of the model and the version of CTranslate2. So a model that has
-    changed gets a new one, in place of the old. Of several processes one makes it, and the others wait.
+    that is named after what it was made from and by: the hash of the model and the versions of CTranslate2 and of this
+    program. So a model that has changed gets a new one, in place of the old. Of several processes one makes it, and the
+    others wait.
     """
 
     def __init__(self, bundle: ModelBundle) -> None:
@@ -53,7 +55,7 @@ class KeptExport:
         self.model = bundle.folder
         self.identity = identity(bundle.folder)
         self._bytes = sum(4 * parameter.numel() for parameter in bundle.model.parameters())
-        of = f"{self.identity} {require_ctranslate2().__version__} {FORMAT}"
+        of = f"{self.identity} {require_ctranslate2().__version__} {version('transduce')}"
         self.name = hashlib.sha256(of.encode()).hexdigest()[:16]
 
     def open(self) -> ExportedModel:
@@ -92,19 +94,22 @@ class KeptExport:
         bundle = ModelBundle.load(self.model)  # as it was before it was made ready for a precision
         if identity(self.model) != self.identity:
             raise InputError(f"{self.model} has changed since it was loaded")
+        folder, beside = parent / self.name, parent / f".{self.name}"  # where others do not see it uncertified
         try:
             certificate = Certificate(bundle, self.model)
-            export_bundle(bundle, parent / self.name, "float32", certificate.samples)
-            exported = ExportedModel.load(parent / self.name)
-            certificate.check(exported)
+            export_bundle(bundle, beside, "float32", certificate.samples)
+            certificate.check(ExportedModel.load(beside))
+            remove(folder)  # if it is damaged
+            beside.rename(folder)
         except CheckpointError as error:
-            remove(parent / self.name)
             write_text(self._refusal(parent), str(error))
             raise
+        finally:
+            remove(beside)
         for other in parent.iterdir():
-            if parent.name == FOLDER and other.is_dir() and other.name != self.name:  # of this model as it was before
+            if parent.name == FOLDER and other.is_dir() and other != folder:  # of this model as it was before
                 remove(other)
-        return exported
+        return ExportedModel.load(folder)
 
     def _refusal(self, parent: Path) -> Path:
         """Returns the file that says why a model has no form for CTranslate2."""

@@ -180,7 +180,9 @@ class CTranslate2Model:
         results = self.translator.score_batch(
             [sources[i].source for i, _ in unscored],
             [[*sources[i].first, *(self.target_pieces[token] for token in output.tokens)] for i, output in unscored],
-            **self._batches([max(len(sources[i].source), len(output.tokens) + 1) for i, output in unscored], 1),
+            **self._batches(
+                [max(len(sources[i].source), len(output.tokens) + 1) for i, output in unscored], Beam().size
+            ),
             max_input_length=0,
             offset=self.prefixed,
         )
