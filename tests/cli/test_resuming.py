@@ -1,6 +1,7 @@
 """An interrupted translation: what is done is kept, told of, and gone on with to the same bytes."""
 
 import gzip
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -163,6 +164,35 @@ def test_only_the_same_command_on_the_same_files_goes_on(
 def task_of(journal: Path, version: str) -> dict[str, Any]:
     task: dict[str, Any] = json.loads(journal.read_text())["task"]
     return task | {"version": version}
+
+
+def test_of_the_finished_output_only_the_last_chunk_is_read(
+    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path, interrupt: Callable[..., None]
+) -> None:
+    command = ("translate", tiny_run, corpus / "test.en", *SHORT, "-o", tmp_path / "out")
+    interrupt(2)
+    transduce(*command)
+    partial = tmp_path / "out.partial"
+    lines = partial.read_bytes().splitlines(keepends=True)
+    lines[0] = b"#" * (len(lines[0]) - 1) + b"\n"  # in the first of two chunks
+    partial.write_bytes(b"".join(lines))
+    assert transduce(*command, "--resume")[0] == 0
+    assert (tmp_path / "out").read_bytes().startswith(b"".join(lines))
+
+
+def test_a_journal_of_an_earlier_version_is_of_the_whole_output(
+    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path, interrupt: Callable[..., None]
+) -> None:
+    command = ("translate", tiny_run, corpus / "test.en", *SHORT)
+    assert transduce(*command, "-o", tmp_path / "whole")[0] == 0
+    interrupt(2)
+    transduce(*command, "-o", tmp_path / "out")
+    partial, journal = tmp_path / "out.partial", tmp_path / "out.partial.json"
+    done = json.loads(journal.read_text())
+    assert done.pop("last") < done["bytes"]
+    journal.write_text(json.dumps(done | {"sha256": hashlib.sha256(partial.read_bytes()).hexdigest()}))
+    assert transduce(*command, "-o", tmp_path / "out", "--resume")[0] == 0
+    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 def test_half_a_chunk_that_a_kill_has_left_is_written_again(

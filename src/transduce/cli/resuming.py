@@ -35,9 +35,11 @@ class Done:
     bytes: NonNegativeInt = 0
     """The number of bytes that are whole chunks."""
     sha256: str = ""
-    """The SHA-256 of these bytes."""
+    """The SHA-256 of the last chunk."""
     report: RequestReport = field(default_factory=RequestReport)
     """The report on the lines of these bytes."""
+    last: NonNegativeInt | None = None
+    """The number of bytes of the last chunk; None in journals of earlier versions, whose checksum is of all bytes."""
 
 
 @contextmanager
@@ -117,7 +119,6 @@ class _Partial:
         self._file = file
         self._path = partial_of(final)
         self.journal = self._path.with_name(f"{self._path.name}.json")
-        self._digest = hashlib.sha256()
         if is_empty(file):
             self._done = Done(task or {})
         else:
@@ -134,10 +135,8 @@ class _Partial:
         data = text.encode()
         self._file.write(data)
         self._file.flush()
-        self._digest.update(data)
-        self._done = Done(
-            self._done.task, self._done.bytes + len(data), self._digest.hexdigest(), copy.deepcopy(report)
-        )
+        digest = hashlib.sha256(data).hexdigest()
+        self._done = Done(self._done.task, self._done.bytes + len(data), digest, copy.deepcopy(report), len(data))
         if self._is_resumable:
             sync(self._path)
             write_text(self.journal, msgspec.json.encode(self._done).decode())
@@ -164,9 +163,10 @@ class _Partial:
                 f"{self._path} was started with a different {_describe(changed[0], done.task)}; use the same to "
                 "continue, or remove it to start again"
             )
-        whole = self._file.read(done.bytes)
-        self._digest.update(whole)
-        if len(whole) < done.bytes or self._digest.hexdigest() != done.sha256:
+        last = done.bytes if done.last is None else done.last
+        self._file.seek(max(done.bytes - last, 0))
+        chunk = self._file.read(last)
+        if len(chunk) < last or hashlib.sha256(chunk).hexdigest() != done.sha256:
             raise InputError(f"{self._path} has changed since it was left; remove it to start again")
         self._file.seek(done.bytes)
         self._file.truncate()
