@@ -13,7 +13,7 @@ import json
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +50,7 @@ def main() -> None:
     print(json.dumps({"recipe": arguments.recipe, "seconds_per_update": medians, "speedup": round(speedup, 2)}))
 
 
-def prepare(recipe: str, folder: Path, model: Path) -> tuple[Update, Update, list[NDArray[np.int64]]]:
+def prepare(recipe: str, folder: Path, model: Path) -> tuple[Update, Update, Sequence[NDArray[np.int64]]]:
     """An update of each library, and the texts of each batch."""
     run = FineTuning.open(recipe, {"training.start_from": str(model)})
     prepared, config = run.prepared, run.config

@@ -15,8 +15,8 @@ from transduce.corpora.cleaning import Identical
 from transduce.corpora.generated.sequences import SequencesConfig
 from transduce.corpora.overlap import plain
 from transduce.corpora.settings import DataConfig
-from transduce.corpora.splits import Splits, default_share, open_split, open_splits, open_text
-from transduce.corpora.splitting import letters_of
+from transduce.corpora.splits import Splits, open_split, open_splits, open_text
+from transduce.corpora.splitting import default_share, letters_of
 from transduce.errors import ConfigError, DataError
 
 needs_multi30k = pytest.mark.skipif(

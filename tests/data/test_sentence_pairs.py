@@ -24,7 +24,7 @@ def store(first, pairs, random):
 
     def side(shift):
         rows = [[first + i + shift, *[0] * random.integers(0, 9)] for i in range(pairs)]
-        return Side(np.concatenate(rows).astype(np.uint16), np.cumsum([0, *map(len, rows)]).astype(np.int64))
+        return Side.of(np.concatenate(rows).astype(np.uint16), list(map(len, rows)))
 
     return TokenStore(side(100), side(1000), {})
 
@@ -38,8 +38,8 @@ def training_data(sizes=(53, 7, 30), weights=(1.0, 1.0, 1.0), seed=1, **config):
 
 def of_lengths(lengths, target_tokens=None, weights=(1.0,), **config):
     """Pairs of so many source and target tokens, the end token counted."""
-    offsets = [np.cumsum([0, *(length - 1 for length in side)]) for side in zip(*lengths, strict=True)]
-    sides = [Side(np.zeros(side[-1], np.uint16), side) for side in offsets]
+    without_end = [[length - 1 for length in side] for side in zip(*lengths, strict=True)]
+    sides = [Side.of(np.zeros(sum(side), np.uint16), side) for side in without_end]
     stores = [TokenStore(*sides, {})]
     return SentencePairs(stores, weights, SPECIAL, BatchingConfig(target_tokens=target_tokens, **config), 1)
 

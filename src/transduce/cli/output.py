@@ -2,30 +2,19 @@
 
 import errno
 import fcntl
-import gzip
 import io
-import lzma
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import IO, Any, TextIO, cast
-
-import zstandard
+from typing import IO, TextIO, cast
 
 from transduce.cli.failures import descriptor_of, is_closed
+from transduce.corpora.compression import PACKERS
 from transduce.errors import InputError
 from transduce.files import check_absent, new_file, sync
-
-PACKERS: dict[str, Callable[[IO[bytes]], Any]] = {
-    ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),
-    ".xz": partial(lzma.open, mode="wb"),
-    ".zst": partial(zstandard.open, mode="wb"),
-}
-"""Functions that open a compressed file inside an open one, by the ending of its name."""
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Steps that leave out training pairs which would teach errors; each counts and shows the pairs that it dropped."""
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -7,7 +8,7 @@ import msgspec
 from msgspec import Meta
 from tokenizers import Regex, normalizers
 
-from transduce.config import Settings
+from transduce.config import Settings, convert, read_changes
 from transduce.corpora.corpus import Filter, Keeps, ParallelCorpus, SentencePair
 from transduce.corpora.fingerprints import Fingerprints
 from transduce.corpora.overlap import OverlapFilter, Scope, plain, scope_fingerprint
@@ -22,6 +23,11 @@ class CleaningStep(Settings, frozen=True):
     def content(self) -> str:
         """A text of all that decisions depend on."""
         return msgspec.json.encode(self).decode()
+
+    @property
+    def remembers(self) -> bool:
+        """True if a decision depends on earlier pairs."""
+        return False
 
 
 class Length(CleaningStep, frozen=True, tag_field="kind", tag="length"):
@@ -80,6 +86,11 @@ class Duplicates(CleaningStep, frozen=True, tag_field="kind", tag="duplicates"):
     def reason(self) -> str:
         """The reason for leaving pairs out."""
         return f"whose {self.of} came before"
+
+    @property
+    def remembers(self) -> bool:
+        """True if a decision depends on earlier pairs."""
+        return True
 
     def start(self) -> Keeps:
         """Begins a pass."""
@@ -173,6 +184,20 @@ class Overlap(Settings, frozen=True, tag_field="kind", tag="overlap"):
 
 Step = Length | Ratio | Duplicates | Identical | Script | Prefix | Overlap
 """One entry of [[data.cleaning]]."""
+
+
+def read_steps(texts: Sequence[str]) -> list[Step]:
+    """Returns steps as a command line names them: a kind, and settings, such as `length max_words=150`."""
+    steps = []
+    for text in texts:
+        kind, *settings = re.split(r"\s+(?=\w+\s*=)", text.strip())
+        read = convert({"step": {"kind": kind, **read_changes(settings)}}, _OneStep, f"step '{text}'")
+        steps.append(read.step)
+    return steps
+
+
+class _OneStep(Settings, frozen=True):
+    step: Step
 
 
 def selecting_filters(steps: Sequence[Step]) -> list[Filter]:

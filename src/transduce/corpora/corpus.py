@@ -58,6 +58,10 @@ class Filter(Protocol):
     def content(self) -> str:
         """A text that changes if decisions may change."""
 
+    @property
+    def remembers(self) -> bool:
+        """True if a decision depends on earlier pairs."""
+
     def start(self) -> Keeps:
         """Begins a pass; nothing of its pairs is remembered after it."""
 
@@ -88,12 +92,19 @@ class ParallelCorpus:
     """A hash that changes when the pairs that are read do."""
     filters: tuple[Filter, ...] = ()
     """The filters applied to each pair in this order, until one leaves it out."""
+    kept: Callable[[], Iterator[SentencePair]] | None = None
+    """Reads the pairs that the filters keep, where these have been written; None reads all and filters them."""
+    shards: tuple["ParallelCorpus", ...] = ()
+    """The files that are read one after another, before filters; none for a corpus of one file."""
 
     def __iter__(self) -> Iterator[SentencePair]:
         return self.sift(lambda reason, pair: None)
 
     def sift(self, drop: Drop) -> Iterator[SentencePair]:
         """Yields the pairs that the filters keep; calls `drop` with those that are left out for a reason."""
+        if self.kept is not None:
+            yield from self.kept()
+            return
         checks = [(step.reason, step.start()) for step in self.filters]
         for pair in self.read():
             for reason, keeps in checks:
@@ -110,18 +121,31 @@ class ParallelCorpus:
             return self.fingerprint()
         return _hash([self.fingerprint(), *(step.content for step in self.filters)])
 
+    @property
+    def parts(self) -> list["ParallelCorpus"]:
+        """The corpora that this one consists of, one for each file: a change of one file leaves the others as they are.
+
+        There is only one if a filter remembers pairs of earlier files.
+        """
+        if not self.shards or self.kept is not None or any(step.remembers for step in self.filters):
+            return [self]
+        return [shard.filtered(self.filters) for shard in self.shards]
+
     def filtered(self, filters: Sequence[Filter], name: str | None = None) -> "ParallelCorpus":
         """Returns the same corpus, filtered further."""
-        return replace(self, name=name or self.name, filters=(*self.filters, *filters))
+        return replace(self, name=name or self.name, filters=(*self.filters, *filters), kept=None)
 
     @property
     def reversed(self) -> "ParallelCorpus":
         """The same pairs from target to source; filters decide as before."""
+        kept = self.kept
         return ParallelCorpus(
             f"{self.name}, reversed",
             lambda: map(_swapped, self.read()),
             lambda: _hash(["reversed", self.fingerprint()]),
             tuple(map(ReversedFilter, self.filters)),
+            None if kept is None else lambda: map(_swapped, kept()),
+            tuple(shard.reversed for shard in self.shards),
         )
 
     @staticmethod
@@ -130,6 +154,11 @@ class ParallelCorpus:
         return ParallelCorpus(
             name, lambda: chain.from_iterable(corpora), lambda: _hash([corpus.content() for corpus in corpora])
         )
+
+    @staticmethod
+    def of_shards(name: str, shards: Sequence["ParallelCorpus"]) -> "ParallelCorpus":
+        """Joins the files of one corpus, of which stores can be made one by one."""
+        return replace(ParallelCorpus.joined(name, shards), shards=tuple(shards))
 
     @staticmethod
     def of_pairs(name: str, pairs: Iterable[Pair]) -> "ParallelCorpus":
@@ -160,6 +189,11 @@ class ReversedFilter:
     def content(self) -> str:
         """See Filter."""
         return f"reversed {self.of.content}"
+
+    @property
+    def remembers(self) -> bool:
+        """See Filter."""
+        return self.of.remembers
 
     def start(self) -> Keeps:
         """See Filter."""

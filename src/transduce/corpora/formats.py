@@ -18,6 +18,7 @@ from typing import IO, Any, BinaryIO, cast
 import msgspec
 import zstandard
 
+from transduce.corpora import parquet
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus, as_pair
 from transduce.documents.document import Languages
 from transduce.documents.messages.tables import SOURCE_NAMES, TARGET_NAMES, find_column, known_column, rows_of
@@ -265,10 +266,14 @@ def _delimiter(path: str | Path) -> str:
 def names_of_columns(path: str | Path, languages: tuple[str, str]) -> tuple[str, str] | None:
     """Returns the source's and the target's column of a table whose first line names them: by the languages, or by
     usual names of texts and translations; None for another file, or one that names neither."""
-    if file_kind(path).lower() not in TABLES:
+    kind = file_kind(path).lower()
+    if kind not in (*TABLES, parquet.ENDING):
         return None
     with _as_data_errors():
-        _, names = next(rows_of(read_lines(path), str(path), _delimiter(path)), (0, []))
+        if kind == parquet.ENDING:
+            names = parquet.column_names(path)
+        else:
+            _, names = next(rows_of(read_lines(path), str(path), _delimiter(path)), (0, []))
     source, target = known_column(names, languages[0], SOURCE_NAMES), known_column(names, languages[1], TARGET_NAMES)
     return None if source is None or target is None or source == target else (names[source], names[target])
 
@@ -405,6 +410,7 @@ PAIR_FORMATS: dict[str, PairReader] = {
     ".tsv": _table,
     ".csv": _table,
     ".jsonl": _jsonl,
+    parquet.ENDING: parquet.read_parquet,
     ".tmx": _document,
     ".xlf": _document,
     ".xliff": _document,

@@ -1,14 +1,23 @@
 """Finds, counts, and if asked leaves out validation and test sentences that occur in the training data."""
 
-from collections.abc import Iterable, Sequence
+import hashlib
+import json
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from transduce.corpora.corpus import Keeps, ParallelCorpus, SentencePair
 from transduce.corpora.fingerprints import Fingerprints, fingerprint
+from transduce.files import write_text
 
 Scope = Literal["pair", "source", "target"]
 SCOPES: tuple[Scope, ...] = ("pair", "source", "target")
+SIDES: tuple[Scope, ...] = ("source", "target")
 SHOWN = 3
 
 
@@ -44,20 +53,59 @@ class FoundOverlap:
         )
 
 
-def find_overlaps(training: Iterable[ParallelCorpus], held_out: Sequence[ParallelCorpus]) -> list[FoundOverlap]:
-    """Returns what each held-out corpus shares with the training data, which is read once; only hashes are kept."""
-    wanted = _remember(held_out, SCOPES)
-    met = {scope: Fingerprints() for scope in SCOPES}
-    for corpus in training:
-        for pair in corpus:
-            for scope, known in wanted.items():
-                value = scope_fingerprint(pair, scope)
-                if value in known:
-                    met[scope].add(value)
-    return [_count(corpus, met) for corpus in held_out]
+class OverlapSearch:
+    """Searches training corpora for sentences of held-out ones while they are read for another purpose.
+
+    What each corpus has is kept in the cache, so that a corpus of which a store exists need not be read again. Of the
+    held-out sentences only hashes are held in memory.
+    """
+
+    def __init__(self, held_out: Sequence[ParallelCorpus], cache: Path) -> None:
+        self._held_out = held_out
+        self._cache = cache / "overlaps"
+
+    @cached_property
+    def _wanted(self) -> dict[Scope, Fingerprints]:
+        return _remember(self._held_out, SCOPES)
+
+    def watched(self, corpus: ParallelCorpus, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
+        """Yields the pairs of a pass over a training corpus; keeps what they share with held-out ones at its end."""
+        wanted, met = self._wanted, {scope: set[int]() for scope in SCOPES}
+        for pair in pairs:
+            sides = [(scope, scope_fingerprint(pair, scope)) for scope in SIDES]
+            known = [(scope, value) for scope, value in sides if value in wanted[scope]]
+            if len(known) == len(SIDES) and (whole := scope_fingerprint(pair, "pair")) in wanted["pair"]:
+                known.append(("pair", whole))
+            for scope, value in known:
+                met[scope].add(value)
+            yield pair
+        self._cache.mkdir(parents=True, exist_ok=True)
+        write_text(self._file(corpus), json.dumps({scope: sorted(values) for scope, values in met.items()}))
+
+    def find(self, training: Iterable[ParallelCorpus]) -> list[FoundOverlap]:
+        """Returns what each held-out corpus shares with the training data; reads corpora that no pass has watched."""
+        met: dict[Scope, set[int]] = {scope: set() for scope in SCOPES}
+        for corpus in training:
+            of_corpus = self._read(corpus)
+            if of_corpus is None:
+                deque(self.watched(corpus, corpus), maxlen=0)
+                of_corpus = self._read(corpus) or {}
+            for scope, values in of_corpus.items():
+                met[scope].update(values)
+        return [_count(corpus, met) for corpus in self._held_out]
+
+    def _read(self, corpus: ParallelCorpus) -> dict[Scope, list[int]] | None:
+        try:
+            return msgspec.json.decode(self._file(corpus).read_bytes(), type=dict[Scope, list[int]])
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def _file(self, corpus: ParallelCorpus) -> Path:
+        contents = [corpus.content(), *(each.content() for each in self._held_out)]
+        return self._cache / f"{hashlib.sha256(json.dumps(contents).encode()).hexdigest()[:32]}.json"
 
 
-def _count(corpus: ParallelCorpus, met: dict[Scope, Fingerprints]) -> FoundOverlap:
+def _count(corpus: ParallelCorpus, met: Mapping[Scope, Collection[int]]) -> FoundOverlap:
     overlap = FoundOverlap(corpus.name)
     for pair in corpus:
         overlap.pairs += 1
@@ -75,6 +123,7 @@ class OverlapFilter:
 
     of: Scope | Literal["either"]
     held_out: Sequence[ParallelCorpus]
+    remembers: bool = False
 
     @property
     def reason(self) -> str:

@@ -11,7 +11,7 @@ from transduce.config import Settings
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.cleaning import Step
 from transduce.corpora.directions import Direction, LanguageTokenPlace
-from transduce.corpora.formats import Columns, is_bilingual
+from transduce.corpora.formats import Columns, is_bilingual, is_file_of_pairs
 from transduce.corpora.generated.sequences import SequencesConfig
 from transduce.corpora.given import pairs_setting
 from transduce.corpora.languages import UNKNOWN, languages_of
@@ -29,8 +29,9 @@ class FilesConfig(Settings, frozen=True):
     objects: ClassVar = {"files": pairs_setting}
 
     files: str | list[str]
-    """Two line-aligned files, one .tsv, .csv or .jsonl file of pairs, one .tmx, .xlf or .po, or two files of subtitles
-    (.srt, .vtt), aligned by time; .gz, .xz and .zst are read too."""
+    """Two line-aligned files, files of pairs (.tsv, .csv, .jsonl, .parquet, .tmx, .xlf, .po), or two files of subtitles
+    (.srt, .vtt), aligned by time; .gz, .xz and .zst are read too. A pattern such as part-*.tsv.gz names all files that
+    match it."""
     source: str | None = None
     """With data.directions: language of the first file or column (default: by the files' names)."""
     target: str | None = None
@@ -72,8 +73,8 @@ class DataConfig(Settings, frozen=True):
     target: str = "target"
     """Language to translate to."""
     train: str | list[str | CorpusConfig] | None = None
-    """Training files: two line-aligned ones, one .tsv, .csv, .jsonl, .tmx, .xlf or .po, two of subtitles (.srt, .vtt),
-    or several corpora with weights."""
+    """Training files: two line-aligned ones, files of pairs (.tsv, .csv, .jsonl, .parquet, .tmx, .xlf, .po), two of
+    subtitles (.srt, .vtt), or several corpora with weights. A pattern such as part-*.parquet names many files."""
     validation: str | list[str | FilesConfig] | None = None
     """Validation files, or with data.directions several corpora (default: a part of the training files)."""
     test: str | list[str | FilesConfig] | None = None
@@ -86,15 +87,15 @@ class DataConfig(Settings, frozen=True):
     """Directions that one model learns, such as ["de-en", "en-de"]: each from all corpora of its two languages, in
     either order; in place of source and target."""
     temperature: Annotated[float, Meta(ge=1, le=100)] = 1.0
-    """With directions: temperature T of sampling (Arivazhagan et al. 2019): of n pairs of a direction an epoch sees
-    n^(1/T), times a number that leaves its length; 1 sees each pair once, 100 all directions equally often."""
+    """Temperature T of sampling (Arivazhagan et al. 2019): of n pairs of a direction, or else of a corpus, an
+    epoch sees n^(1/T), times a number that leaves its length; 1 sees each pair once, 100 all equally often."""
     language_token: LanguageTokenPlace = "source"
     """With directions: the position of the token that gives the direction. source: the target language before each
     source (Johnson et al. 2017); decoder: the source language there, and the target language as the decoder's first
     token (Fan et al. 2021)."""
     columns: list[PositiveInt | str] | None = None
-    """Source and target column of a .tsv or .csv (numbers from 1, or names in its first line; default: those called by
-    the languages, or source and target, or else the only two), keys of a .jsonl, or languages of a .tmx; for these the
+    """Source and target column of a .tsv, .csv or .parquet (numbers from 1, or names; default: those called by the
+    languages, or source and target, or else the only two), keys of a .jsonl, or languages of a .tmx; for these the
     default is source and target."""
     max_tokens: PositiveInt | None = None
     """Training pairs with more tokens on either side are removed; no limit by default."""
@@ -122,8 +123,8 @@ class DataConfig(Settings, frozen=True):
             raise ValueError(f"{', '.join(self.split_settings)}: validation files are given; leave one of them out")
         if self.validation is None and self.test is not None and self.test_share:
             raise ValueError("test_share: test files are given; leave one of them out")
-        if self.columns is not None and not any(isinstance(files, str) or len(files) == 1 for files in self._files):
-            raise ValueError("columns: only for one file of pairs, .tsv, .csv or .jsonl; leave them out")
+        if self.columns is not None and not any(map(_are_files_of_pairs, self._files)):
+            raise ValueError("columns: only for files of pairs, .tsv, .csv, .jsonl or .parquet; leave them out")
         if self.columns is not None and len(set(self.columns)) != 2:
             raise ValueError("columns: expected two columns that differ, the source's and the target's")
         if self.sequences is not None and self.dataset not in SEQUENCES:
@@ -134,8 +135,8 @@ class DataConfig(Settings, frozen=True):
     def _check_directions(self) -> None:
         named = [entry for entry in self._entries if isinstance(entry, FilesConfig)]
         if self.directions is None:
-            if self.temperature != 1 or self.language_token != "source":
-                raise ValueError("temperature and language_token: only with directions")
+            if self.language_token != "source":
+                raise ValueError("language_token: only with directions")
             if any(entry.source or not isinstance(entry, CorpusConfig) for entry in named):
                 raise ValueError("corpora name their languages, so name the directions: directions = [...]")
             return
@@ -192,7 +193,7 @@ class DataConfig(Settings, frozen=True):
 
     def columns_for(self, paths: Sequence[str | Path], direction: Direction | None = None) -> Columns | None:
         """Returns the columns of some files: of a document its languages, as far as they are known."""
-        if len(paths) != 1:
+        if not _are_files_of_pairs(paths):
             return None
         languages = (self.source, self.target) if direction is None else (direction.source, direction.target)
         return languages if self.columns is None and is_bilingual(paths[0]) and languages != UNKNOWN else self.columns
@@ -216,6 +217,12 @@ class DataConfig(Settings, frozen=True):
     def split_settings(self) -> dict[str, Any]:
         """The settings of the split that are given."""
         return {name: value for name in SPLIT_FIELDS if (value := getattr(self, name)) is not None}
+
+
+def _are_files_of_pairs(files: str | Sequence[str | Path]) -> bool:
+    """Returns True if both sides are in each file; a single file of another kind is refused when it is read."""
+    files = [files] if isinstance(files, str) else files
+    return len(files) == 1 or (len(files) > 0 and all(map(is_file_of_pairs, files)))
 
 
 def corpora_of(entries: str | Sequence[str | FilesConfig]) -> list[CorpusConfig]:

@@ -9,23 +9,24 @@ from typing import Annotated, cast
 from msgspec import Meta
 
 from transduce.corpora.catalogue.download import Progress
-from transduce.corpora.catalogue.files import find_split
+from transduce.corpora.catalogue.files import cache_folder, find_split
 from transduce.corpora.catalogue.registry import DATASETS, PARTS, WHOLE, Dataset, find_dataset, in_language
 from transduce.corpora.cleaning import Overlap, Step, cleaning_filters, selecting_filters
-from transduce.corpora.corpus import Filter, ParallelCorpus, SentencePair, TextCorpus
+from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
 from transduce.corpora.directions import Direction
 from transduce.corpora.formats import parallel_files, table_file, text_file
 from transduce.corpora.generated.grammar import derive_pairs, split_pairs
 from transduce.corpora.generated.sequences import SequencesConfig, Task, sequence_pairs
+from transduce.corpora.held_out import HeldOutPairs
 from transduce.corpora.languages import UNKNOWN
 from transduce.corpora.settings import CorpusConfig, DataConfig, FilesConfig, corpora_of
-from transduce.corpora.splitting import Part, PartFilter, Side, Split
+from transduce.corpora.shards import open_corpus
+from transduce.corpora.splitting import HELD_OUT, Part, Side, Split, SplitRule
 from transduce.errors import ConfigError
 
 GRAMMAR_SIZES = {"train": 96_000, "validation": 500, "test": 1_000}
 BOTH: frozenset[Side] = frozenset({"source", "target"})
 TEXTS = [name for name, dataset in DATASETS.items() if dataset.kind == "text"]
-HELD_OUT_OF_ROOT, LARGEST_SHARE, MAX_HELD_OUT = 3, 0.1, 2_000  # of files: times the root of their pairs, and limits
 
 
 @dataclass(frozen=True)
@@ -103,15 +104,10 @@ def open_split(
         return _open_pairs(dataset, split, source, target, progress)
     whole = _open_pairs(dataset, WHOLE, source, target, progress)
     selected = whole.filtered(selecting_filters(config.cleaning) if config else [])
-    drawn = config.chosen_split if config else Split()
+    rule = SplitRule(config.chosen_split if config else Split())
     grouped_by: Side = "source" if source == "en" else "target"
-    return selected.filtered([PartFilter(cast(Part, split), drawn, grouped_by)], f"{name} {split}")
-
-
-def default_share(pairs: int) -> float:
-    """Returns the share of the pairs to validate on, and to test on: enough to measure, and no more than that."""
-    held_out = min(HELD_OUT_OF_ROOT * pairs**0.5, LARGEST_SHARE * pairs, MAX_HELD_OUT)
-    return float(f"{held_out / max(pairs, 1) or LARGEST_SHARE:.3g}")
+    part = HeldOutPairs([selected], rule, [grouped_by], cache_folder()).part(0, cast(Part, split))
+    return replace(part, name=f"{name} {split}")
 
 
 def open_text(name: str, split: str, progress: Progress | None = None) -> TextCorpus:
@@ -146,7 +142,7 @@ def _open_corpus(
 ) -> ParallelCorpus:
     paths = [folder / file for file in ([corpus.files] if isinstance(corpus.files, str) else corpus.files)]
     languages = (config.source, config.target) if direction is None else (direction.source, direction.target)
-    return parallel_files(paths, config.columns_for(paths, direction), languages)
+    return open_corpus(paths, config.columns_for(paths, direction), languages)
 
 
 def _open_directions(config: DataConfig, folder: Path, progress: Progress | None) -> Splits:
@@ -183,10 +179,6 @@ class _Named:
             return self.corpus
         return self.corpus.reversed if direction == self.direction.reversed else None
 
-    def filtered(self, *filters: Filter) -> "_Named":
-        """Returns the same corpus, filtered."""
-        return replace(self, corpus=self.corpus.filtered(filters))
-
 
 def _open_directed_files(config: DataConfig, folder: Path) -> dict[Direction, Splits]:
     train, validation, test = (
@@ -194,17 +186,15 @@ def _open_directed_files(config: DataConfig, folder: Path) -> dict[Direction, Sp
         for name, entries in (("train", config.train), ("validation", config.validation), ("test", config.test))
     )
     if config.validation is None:
-        drawn = _drawn_split([each.corpus for each in train], config)
-        cleaned = [each.filtered(*selecting_filters(config.cleaning)) for each in train]
+        whole = train
+        sides: list[Side] = ["source" if each.direction.source == "en" else "target" for each in whole]
+        drawn = _drawn_parts([each.corpus for each in whole], config, sides)
 
         def part(name: Part) -> list[_Named]:
-            return [
-                each.filtered(PartFilter(name, drawn, "source" if each.direction.source == "en" else "target"))
-                for each in cleaned
-            ]
+            return [replace(each, corpus=drawn.part(number, name)) for number, each in enumerate(whole)]
 
         train, validation = part("train"), part("validation")
-        test = test or (part("test") if drawn.test > 0 else [])
+        test = test or (part("test") if drawn.split.test > 0 else [])
     of_each: dict[Direction, Splits] = {}
     for direction in config.all_directions:
         learned = [
@@ -250,31 +240,29 @@ def _open_directed_dataset(dataset: Dataset, config: DataConfig, progress: Progr
 
 def _draw_parts(whole: list[WeightedCorpus], test: ParallelCorpus | None, config: DataConfig) -> Splits:
     """Returns validation and test data from the training files, cleaned: a pair's part does not depend on its file."""
-    drawn = _drawn_split([each.corpus for each in whole], config)
-    cleaned = [each.corpus.filtered(selecting_filters(config.cleaning)) for each in whole]
-
-    names = ", ".join(corpus.name for corpus in cleaned)
-
-    def part(corpus: ParallelCorpus, name: Part) -> ParallelCorpus:
-        return corpus.filtered([PartFilter(name, drawn, config.grouped_by)])
+    drawn = _drawn_parts([each.corpus for each in whole], config, [config.grouped_by] * len(whole))
+    names = ", ".join(each.corpus.name for each in whole)
 
     def held_out(name: Part) -> ParallelCorpus:
-        return ParallelCorpus.joined(f"the {name} part of {names}", [part(corpus, name) for corpus in cleaned])
+        return ParallelCorpus.joined(
+            f"the {name} part of {names}", [drawn.part(number, name) for number in range(len(whole))]
+        )
 
-    train = [WeightedCorpus(part(corpus, "train"), each.weight) for corpus, each in zip(cleaned, whole, strict=True)]
-    if test is None and drawn.test > 0:
+    train = [WeightedCorpus(drawn.part(number, "train"), each.weight) for number, each in enumerate(whole)]
+    if test is None and drawn.split.test > 0:
         test = held_out("test")
     return Splits(train, held_out("validation"), test)
 
 
-def _drawn_split(corpora: Sequence[ParallelCorpus], config: DataConfig) -> Split:
-    """Returns the split of files as the settings say, with shares that suit the number of pairs by default."""
-    split = config.chosen_split
-    if config.validation_share is None or (config.test_share is None and config.test is None):
-        share = default_share(sum(1 for corpus in corpora for _ in corpus))
-        validation = share if config.validation_share is None else split.validation
-        split = replace(split, validation=validation, test=share if config.test_share is None else split.test)
-    return replace(split, test=0.0) if config.test is not None else split
+def _drawn_parts(corpora: Sequence[ParallelCorpus], config: DataConfig, sides: Sequence[Side]) -> HeldOutPairs:
+    """Returns the parts of files, cleaned, with shares as the settings say; by default they follow the number of
+    pairs."""
+    is_tested = config.test is None
+    split = config.chosen_split if is_tested else replace(config.chosen_split, test=0.0)
+    asked = {"validation": config.validation_share, "test": config.test_share if is_tested else 0.0}
+    rule = SplitRule(split, tuple(name for name in HELD_OUT if asked[name] is None))
+    cleaned = [corpus.filtered(selecting_filters(config.cleaning)) for corpus in corpora]
+    return HeldOutPairs(cleaned, rule, sides, cache_folder())
 
 
 def _open_dataset(dataset: Dataset, config: DataConfig, progress: Progress | None) -> Splits:

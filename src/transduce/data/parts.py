@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Lengths = NDArray[np.int64]
+Lengths = NDArray[np.integer]
 Runs = list[tuple[int, int]]
 """Runs of pairs sorted by target length: each from a start to before a stop."""
 
@@ -108,8 +108,8 @@ def runs_that_fit(source: Lengths, target: Lengths, fits: Fits) -> Runs:
     start, ahead = 0, 64
     while start < len(target):
         seen = slice(start, start + ahead)
-        longest = np.maximum.accumulate(source[seen])
-        fit = fits(np.arange(1, len(longest) + 1), longest, target[seen])
+        longest = np.maximum.accumulate(source[seen]).astype(np.int64)  # of 32 bits, attention scores would overflow
+        fit = fits(np.arange(1, len(longest) + 1), longest, target[seen].astype(np.int64))
         fit[0] = True
         if fit.all() and seen.stop < len(target):  # the run may continue beyond these pairs
             ahead *= 4

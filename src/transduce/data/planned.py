@@ -1,6 +1,6 @@
 """Training data in batches, planned epoch by epoch: the form in which the trainer gets data of every kind."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -12,8 +12,23 @@ B = TypeVar("B", covariant=True)
 Rows = NDArray[np.int64]
 """Indices of rows: sentence pairs, texts, windows and so on."""
 
-Plan = list[Rows]
+Plan = Sequence[Rows]
 """The rows of each batch, in the order of training."""
+
+
+class PackedPlan(Sequence[Rows]):
+    """The rows of all batches in one array, maybe mapped from a file: batch i is `rows[bounds[i]:bounds[i + 1]]`."""
+
+    def __init__(self, rows: NDArray[np.integer], bounds: NDArray[np.integer]) -> None:
+        self.rows = rows
+        self.bounds = bounds
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    def __getitem__(self, index: Any) -> Any:
+        number = range(len(self))[index]
+        return self.rows[self.bounds[number] : self.bounds[number + 1]].astype(np.int64)
 
 
 def in_order(rows: Rows, size: int) -> Plan:

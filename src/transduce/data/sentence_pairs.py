@@ -1,22 +1,30 @@
 """Batches of sentence pairs for each epoch: a function of the seed and the epoch alone."""
 
+import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import ge
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from transduce.config import Settings
 from transduce.data.batch import Batch, SpecialIds, make_batch, with_marks
 from transduce.data.parts import buckets, cut, halve, needs, within
-from transduce.data.planned import Epoch, Largest, Plan, PlannedData, Rows
+from transduce.data.planned import Epoch, Largest, PackedPlan, Plan, PlannedData, Rows
+from transduce.data.shared_arrays import SharedArrays
 from transduce.data.store import TokenStore
 from transduce.errors import DataError
 from transduce.ranges import PositiveInt
+
+FORMAT = 1
+SHARED_FROM = 1_000_000
+"""Pairs from which plans are shared: fewer are planned in less time than it takes to write a file safely."""
 
 SMALLER_PARTS = "raise training.accumulate, or lower batching.target_tokens (or sentences)"
 
@@ -80,6 +88,17 @@ class SentencePairs:
     """The first target token of each store; None for that of `special`."""
     segment: Callable[[Sequence[TokenStore], Sequence[int]], Sequence[TokenStore]] | None = None
     """Segments the words of the stores anew for an epoch, given its seed; None keeps words as they are."""
+    shared: SharedArrays | None = None
+    """Plans that all processes of a machine use; None plans in memory, in each process."""
+
+    def sharing(self, cache: Path) -> "SentencePairs":
+        """Returns the same pairs, whose plans are made once for all processes of a machine if there are many pairs."""
+        if self.segment is not None or sum(map(len, self.stores)) < SHARED_FROM:
+            return self
+        stores = [store.content for store in self.stores]
+        made_from = [FORMAT, np.__version__, stores, self.weights, self._before, self.config, self.seed]
+        name = hashlib.sha256(msgspec.json.encode(made_from)).hexdigest()[:32]
+        return replace(self, shared=SharedArrays(cache / "plans" / name))
 
     def planned(self) -> PlannedData[Batch]:
         """Returns the pairs in batches of similar length, in random order.
@@ -100,7 +119,7 @@ class SentencePairs:
             def find_largest(epoch: Epoch[Batch], parts: int) -> Largest:
                 return pairs._find_largest(epoch.batches, parts)
 
-            batches = pairs._batches(np.random.default_rng(seed))
+            batches = pairs._batches(seed, f"epoch-{number}", f"epoch-{number - 2}")
             return Epoch(batches, pairs._padded_tokens, pairs._make, pairs._too_large, split, find_largest)
 
         data = PlannedData(plan)
@@ -112,7 +131,7 @@ class SentencePairs:
         if any(weight % 1 for weight in self.weights):
             is_alike = False
             whole = replace(self, weights=[math.ceil(weight) for weight in self.weights])
-            plans.append(whole._batches(np.random.default_rng(self.seed)))
+            plans.append(whole._batches([self.seed], "whole"))
         met = [self._cut(batch, parts) for plan in plans for batch in plan]
         together = [part for of_batch in met for part in of_batch]
         has_several = not is_alike or len(together) > len(met)  # lengths meet others in each epoch, or never
@@ -133,9 +152,8 @@ class SentencePairs:
 
     def _make(self, rows: Rows) -> Batch:
         """Makes a batch of some pairs."""
-        starts = self._starts()
-        stores = (np.searchsorted(starts, rows, side="right") - 1).tolist()
-        indices = [(store, int(row - starts[store])) for store, row in zip(stores, rows, strict=True)]
+        stores = (np.searchsorted(self._starts, rows, side="right") - 1).tolist()
+        indices = [(store, int(row - self._starts[store])) for store, row in zip(stores, rows, strict=True)]
         return make_batch(
             [with_marks(self.stores[store].source[i], self._before[store]) for store, i in indices],
             [self.stores[store].target[i] for store, i in indices],
@@ -147,22 +165,37 @@ class SentencePairs:
     def _before(self) -> Sequence[Sequence[int]]:
         return [()] * len(self.stores) if self.before is None else self.before
 
-    def _batches(self, random: np.random.Generator) -> Plan:
-        pairs = random.permutation(self._draw(random))
-        if not len(pairs):
+    def _batches(self, seed: Sequence[int], name: str, in_place_of: str | None = None) -> PackedPlan:
+        """Returns the batches of an epoch, a function of the seed; `name` is that of the plan where it is shared."""
+
+        def make() -> dict[str, NDArray[np.integer]]:
+            plan = self._plan(np.random.default_rng(seed))
+            return {"rows": plan.rows, "bounds": plan.bounds}
+
+        if self.shared is None:
+            return self._plan(np.random.default_rng(seed))
+        arrays = self.shared.get(name, make, in_place_of)
+        return PackedPlan(arrays["rows"], arrays["bounds"])
+
+    def _plan(self, random: np.random.Generator) -> PackedPlan:
+        drawn = random.permutation(self._draw(random))
+        if not len(drawn):
             raise DataError("data.train: with these weights an epoch has no pairs; raise a corpus's weight")
-        source, target = self._lengths(pairs)
+        # 32 bits: these are the largest arrays
+        source, target = (lengths[drawn] + 1 for lengths in self._all_lengths)
         groups = buckets(source, target, self.config.of_a_group.fits)
         shuffled = random.permutation(len(groups))
-        batches = []
+        rows, bounds = np.empty_like(drawn), [0]
         for together in self._together([groups[i] for i in shuffled], source, target):
             batch = np.concatenate(together)
-            batches.append(pairs[batch[np.lexsort((source[batch], target[batch]))]])
-        return batches
+            batch = batch[np.lexsort((source[batch], target[batch]))]
+            bounds.append(bounds[-1] + len(batch))
+            rows[bounds[-2] : bounds[-1]] = drawn[batch]
+        return PackedPlan(rows, np.array(bounds))
 
-    def _together(self, groups: Plan, source: NDArray[np.int64], target: NDArray[np.int64]) -> Iterator[Plan]:
+    def _together(self, groups: Plan, source: NDArray[np.integer], target: NDArray[np.integer]) -> Iterator[Plan]:
         """Yields the groups of each batch: fewer if some are a pair larger than a group's share."""
-        together: Plan = []
+        together: list[Rows] = []
         tokens = target_tokens = 0
         for group in groups:
             of_target = len(group) * int(target[group].max())
@@ -188,27 +221,38 @@ class SentencePairs:
 
     def _draw(self, random: np.random.Generator) -> Rows:
         drawn = []
-        for start, store, weight in zip(self._starts(), self.stores, self.weights, strict=True):
+        dtype = np.int32 if sum(map(len, self.stores)) < 2**31 else np.int64
+        for start, store, weight in zip(self._starts, self.stores, self.weights, strict=True):
             whole, part = divmod(weight, 1)
-            pairs = np.arange(start, start + len(store))
+            pairs = np.arange(start, start + len(store), dtype=dtype)
             drawn += [pairs] * int(whole)
             drawn.append(random.permutation(pairs)[: round(part * len(store))])
         return np.concatenate(drawn)
 
+    @cached_property
     def _starts(self) -> NDArray[np.int64]:
         return np.concatenate([[0], np.cumsum([len(store) for store in self.stores])[:-1]])
 
     def _lengths(self, pairs: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Returns source and target tokens of each pair, the end token included."""
         source, target = self._all_lengths
-        return source[pairs] + 1, target[pairs] + 1
+        return source[pairs].astype(np.int64) + 1, target[pairs].astype(np.int64) + 1
 
     @cached_property  # asked for at every update, and for every batch before the first one
-    def _all_lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return (
-            np.concatenate([s.source.lengths + len(ids) for s, ids in zip(self.stores, self._before, strict=True)]),
-            np.concatenate([store.target.lengths for store in self.stores]),
-        )
+    def _all_lengths(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        """The tokens of all pairs, without end tokens; mapped from the files of a single store, or from shared ones."""
+        if len(self.stores) == 1 and not any(self._before):
+            return self.stores[0].source.lengths, self.stores[0].target.lengths
+
+        def make() -> dict[str, NDArray[np.integer]]:
+            stores = list(zip(self.stores, map(len, self._before), strict=True))
+            return {
+                "source": np.concatenate([store.source.lengths + np.int32(before) for store, before in stores]),
+                "target": np.concatenate([store.target.lengths for store in self.stores]),
+            }
+
+        arrays = make() if self.shared is None else self.shared.get("lengths", make)
+        return arrays["source"], arrays["target"]
 
 
 def largest_of(parts: Plan, of_each: Sequence[tuple[int, ...]], has_several: bool = False) -> Largest:

@@ -7,11 +7,12 @@ import os
 import shutil
 import time
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, nothing_left
 from transduce.errors import DataError
@@ -19,9 +20,9 @@ from transduce.files import unique_folder, write_text
 from transduce.reprs import shown_by
 from transduce.text.tokenizer import Tokenizers
 
-FORMAT = 2
+FORMAT = 3
 SIDES = ("source", "target")
-FILES = [f"{side}.{kind}" for side in SIDES for kind in ("ids", "offsets")]
+FILES = [f"{side}.{kind}" for side in SIDES for kind in ("ids", "offsets", "lengths")]
 PAIRS_AT_ONCE = 4096
 MAX_UNKNOWN = 0.3  # a share of unknown tokens beyond this is a mistake, not a rare word
 REMEDY = (
@@ -43,18 +44,21 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Side:
-    """The ids of one language: sentence i is `ids[offsets[i]:offsets[i + 1]]`."""
+    """The ids of one language, all mapped from files: sentence i is `ids[offsets[i]:offsets[i + 1]]`."""
 
     ids: NDArray[np.integer]
     offsets: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+    """The number of tokens of each sentence."""
 
     def __getitem__(self, index: int) -> NDArray[np.integer]:
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
 
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """The number of tokens of each sentence."""
-        return np.diff(self.offsets)
+    @staticmethod
+    def of(ids: NDArray[np.integer], lengths: ArrayLike) -> "Side":
+        """Returns sentences of these lengths, whose ids follow one another."""
+        of_each = np.asarray(lengths, np.int32)
+        return Side(ids, np.concatenate([[0], np.cumsum(of_each, dtype=np.int64)]), of_each)
 
 
 @shown_by(
@@ -68,13 +72,33 @@ class TokenStore:
     target: Side
     dropped: dict[str, Dropped]
     """The pairs left out, by reason."""
+    content: str = ""
+    """A hash that changes when the ids do."""
 
     def __len__(self) -> int:
-        return len(self.source.offsets) - 1
+        return len(self.source.lengths)
 
 
-def open_store(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, cache: Path) -> TokenStore:
+def all_dropped(stores: Iterable[TokenStore]) -> dict[str, Dropped]:
+    """Returns the pairs left out of several stores, by reason."""
+    together: dict[str, Dropped] = {}
+    for store in stores:
+        for reason, dropped in store.dropped.items():
+            before = together.get(reason, Dropped(0, []))
+            together[reason] = Dropped(before.count + dropped.count, (before.examples + dropped.examples)[:SHOWN])
+    return together
+
+
+Watch = Callable[[ParallelCorpus, Iterable[SentencePair]], Iterator[SentencePair]]
+"""Yields the pairs of a pass over a corpus as they are, and sees them."""
+
+
+def open_store(
+    corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, cache: Path, watch: Watch | None = None
+) -> TokenStore:
     """Returns the store of a corpus, built if the cache has none of these contents, tokenizers and limit.
+
+    A pass that builds it is also given to `watch`, so that what else is to be known of the pairs needs no further pass.
 
     Pairs with a blank side or, if max_tokens is given, with more tokens on a side are left out whole. Raises DataError
     for a corpus that has nothing else, or whose tokens are mostly unknown.
@@ -84,7 +108,7 @@ def open_store(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int |
     store = _read(folder)
     if store is None:
         shutil.rmtree(folder, ignore_errors=True)
-        _build(corpus, tokenizers, max_tokens, folder)
+        _build(corpus, tokenizers, max_tokens, folder, watch)
         store = _read(folder)
     if store is None:
         raise DataError(f"{folder}: reading back what was just written failed; check the disk")
@@ -100,14 +124,15 @@ def _read(folder: Path) -> TokenStore | None:
         source, target = (
             Side(
                 np.memmap(folder / f"{side}.ids", dtype=facts["dtype"], mode="r"),
-                np.fromfile(folder / f"{side}.offsets", dtype=np.int64),
+                np.memmap(folder / f"{side}.offsets", dtype=np.int64, mode="r"),
+                np.memmap(folder / f"{side}.lengths", dtype=np.int32, mode="r"),
             )
             for side in SIDES
         )
         dropped = {reason: Dropped(**counted) for reason, counted in facts["dropped"].items()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
-    return TokenStore(source, target, dropped)
+    return TokenStore(source, target, dropped, folder.name)
 
 
 def _checksum(path: Path) -> int:
@@ -119,16 +144,19 @@ def _checksum(path: Path) -> int:
     return value
 
 
-def _build(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, folder: Path) -> None:
+def _build(
+    corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, folder: Path, watch: Watch | None
+) -> None:
     """Builds a store beside the folder, then renames it, so that a half-built store is never opened."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(folder.parent)
     building = unique_folder(folder.parent, "building-")
     try:
         largest = max(len(tokenizers.source), len(tokenizers.target))
-        writer = _Writer(building, np.dtype(np.uint16 if largest <= 2**16 else np.uint32))
+        dtype: np.dtype[np.unsignedinteger] = np.dtype(np.uint16 if largest <= 2**16 else np.uint32)
+        writer = _Writer(building, dtype, (tokenizers.source.unknown, tokenizers.target.unknown))
         with writer:
-            sifted = corpus.sift(writer.drop)
+            sifted = corpus.sift(writer.drop) if watch is None else watch(corpus, corpus.sift(writer.drop))
             while pairs := list(itertools.islice(sifted, PAIRS_AT_ONCE)):
                 _write_chunk(pairs, tokenizers, max_tokens, writer)
         if not writer.kept:
@@ -161,47 +189,53 @@ def _remove_abandoned(stores: Path) -> None:
 
 
 def _write_chunk(pairs: list[SentencePair], tokenizers: Tokenizers, max_tokens: int | None, writer: "_Writer") -> None:
-    sources = tokenizers.source.encode_batch([pair.source for pair in pairs])
-    targets = tokenizers.target.encode_batch([pair.target for pair in pairs])
-    for pair, source, target in zip(pairs, sources, targets, strict=True):
-        if not source or not target:
-            writer.drop("with a blank side", pair)
-        elif max_tokens is not None and max(len(source), len(target)) > max_tokens:
-            writer.drop(f"longer than {max_tokens} tokens", pair)
-        else:
-            writer.add(source, target, source.count(tokenizers.source.unknown), target.count(tokenizers.target.unknown))
+    encoded = [
+        tokenizers.source.encode_batch([pair.source for pair in pairs]),
+        tokenizers.target.encode_batch([pair.target for pair in pairs]),
+    ]
+    lengths = np.array([[len(ids) for ids in side] for side in encoded], np.int32)  # [2, pairs]
+    is_blank = lengths.min(0) == 0
+    is_long = ~is_blank & (lengths.max(0) > (np.iinfo(np.int32).max if max_tokens is None else max_tokens))
+    for i in np.flatnonzero(is_blank | is_long):
+        writer.drop("with a blank side" if is_blank[i] else f"longer than {max_tokens} tokens", pairs[i])
+    is_kept = ~(is_blank | is_long)
+    writer.add([list(itertools.compress(side, is_kept)) for side in encoded], lengths[:, is_kept])
 
 
 class _Writer:
-    """Appends sentences to the four files of a store."""
+    """Appends sentences to the files of a store."""
 
-    def __init__(self, folder: Path, dtype: np.dtype[np.unsignedinteger]) -> None:
+    def __init__(self, folder: Path, dtype: np.dtype[np.unsignedinteger], unknown: tuple[int, int]) -> None:
         self.dtype = dtype
         self.kept = 0
         self.tokens = [0, 0]
         self.unknown = [0, 0]
         self.dropped: dict[str, Dropped] = {}
-        self._ids = [(folder / f"{side}.ids").open("wb") for side in ("source", "target")]
-        self._offsets = [(folder / f"{side}.offsets").open("wb") for side in ("source", "target")]
+        self._unknown_id = unknown
+        self._files = {name: (folder / name).open("wb") for name in FILES}
 
     def __enter__(self) -> "_Writer":
-        for offsets in self._offsets:
-            offsets.write(np.int64(0).tobytes())
+        for side in SIDES:
+            self._files[f"{side}.offsets"].write(np.int64(0).tobytes())
         return self
 
     def __exit__(self, *_: object) -> None:
-        for file in (*self._ids, *self._offsets):
+        for file in self._files.values():
             file.flush()
             os.fsync(file.fileno())
             file.close()
 
-    def add(self, source: list[int], target: list[int], *unknown: int) -> None:
-        self.kept += 1
-        for side, ids in enumerate((source, target)):
-            self.tokens[side] += len(ids)
-            self.unknown[side] += unknown[side]
-            self._ids[side].write(np.array(ids, dtype=self.dtype).tobytes())
-            self._offsets[side].write(np.int64(self.tokens[side]).tobytes())
+    def add(self, ids: Sequence[Sequence[Sequence[int]]], lengths: NDArray[np.int32]) -> None:
+        """Appends sentences: the ids of each on both sides, and their lengths, [2, sentences]."""
+        self.kept += lengths.shape[1]
+        for side, name in enumerate(SIDES):
+            ends = self.tokens[side] + np.cumsum(lengths[side], dtype=np.int64)
+            flat = np.fromiter(itertools.chain.from_iterable(ids[side]), self.dtype, int(lengths[side].sum()))
+            self.tokens[side] += len(flat)
+            self.unknown[side] += int(np.count_nonzero(flat == self._unknown_id[side]))
+            self._files[f"{name}.ids"].write(flat.tobytes())
+            self._files[f"{name}.offsets"].write(ends.tobytes())
+            self._files[f"{name}.lengths"].write(lengths[side].tobytes())
 
     def drop(self, reason: str, pair: SentencePair) -> None:
         before = self.dropped.get(reason, Dropped(0, []))

@@ -55,8 +55,7 @@ def _segmented(side: Side, dropout: BpeDropout | None, seed: list[int]) -> Side:
             kept = _no_longer_than(longest, plain, drawn)
             file.write(kept.ids.astype(side.ids.dtype).tobytes())
             lengths.append(np.diff(kept.offsets))
-        offsets = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
-        return Side(_mapped(file, side.ids.dtype), offsets)
+        return Side.of(_mapped(file, side.ids.dtype), np.concatenate(lengths))
 
 
 def _mapped(file: IO[bytes], dtype: np.dtype[np.integer]) -> NDArray[np.integer]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.facts import CorpusFacts, count_words
-from transduce.corpora.splits import default_share
+from transduce.corpora.splitting import default_share
 from transduce.experiment.machine import Machine
 from transduce.models.transformer import TransformerConfig
 from transduce.text.tokenizer_training import FIRST

@@ -153,7 +153,8 @@ def _stores_of_run(
         )
     data = recipe.config.data
     splits = open_splits(data, recipe.folder, announce(tell))
-    stores = [open_store(each.corpus, tokenizers, data.max_tokens, cache_folder()) for each in splits.train]
+    parts = [part for each in splits.train for part in each.corpus.parts]
+    stores = [open_store(part, tokenizers, data.max_tokens, cache_folder()) for part in parts]
     return stores, open_store(splits.validation, tokenizers, None, cache_folder())
 
 

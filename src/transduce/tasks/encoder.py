@@ -117,7 +117,7 @@ class EncoderExperiment:
         for corpus in (texts.train, texts.validation):
             if next(iter(corpus), None) is None:
                 raise DataError(f"{corpus.name}: there are no documents")
-        origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell)
+        origin = find_encoder(config, self.folder, checkpoint, processes, lambda: self._make_tokenizers(tell), tell)
         tokenizer = origin.tokenizers.target
         if tokenizer.mask is None:
             raise ConfigError('tokenizer: it has no [MASK] to hide words; set kind = "bert", or bring one that has')
@@ -170,9 +170,9 @@ class EncoderExperiment:
         rows = MaskedTexts(store, masking, special, batching, config.next_sentence, VALIDATION_SEED)
         return EncoderValidator(rows.planned().epoch(0), config.validation.best_by)
 
-    def _make_tokenizers(self) -> Tokenizers:
+    def _make_tokenizers(self, tell: Tell) -> Tokenizers:
         texts = (sentence for document in self.texts.train for sentence in document.sentences)
-        return train_tokenizers(self.config.tokenizer, texts, (), self.folder)
+        return train_tokenizers(self.config.tokenizer, texts, (), self.folder, tell=tell)
 
 
 @dataclass(frozen=True)

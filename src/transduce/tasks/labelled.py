@@ -133,7 +133,7 @@ class LabelledExperiment(Generic[Example, Encoded, Predicted]):
         labelling, config, corpora = self.labelling, self.config, self.examples_of
         train, validation = (all_of(corpus) for corpus in (corpora.train, corpora.validation))
         test = [] if corpora.test is None else all_of(corpora.test)
-        origin = find_encoder(config, self.folder, checkpoint, processes, self._make_tokenizers, tell)
+        origin = find_encoder(config, self.folder, checkpoint, processes, lambda: self._make_tokenizers(tell), tell)
         head = labelling.make_head(config, train, corpora.train.name)
         for examples in (train, validation, test):  # so that errors in a test set come before the training
             labelling.check(examples, head)
@@ -179,9 +179,9 @@ class LabelledExperiment(Generic[Example, Encoded, Predicted]):
         corpus = self.examples_of.test or self.examples_of.validation
         return TestData(corpus, labelling.unit, labelling.measured(self.config))
 
-    def _make_tokenizers(self) -> Tokenizers:
+    def _make_tokenizers(self, tell: Tell) -> Tokenizers:
         texts = (text for example in self.examples_of.train for text in self.labelling.texts(example) if text)
-        return train_tokenizers(self.config.tokenizer, texts, (), self.folder)
+        return train_tokenizers(self.config.tokenizer, texts, (), self.folder, tell=tell)
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,8 @@ class TokenizerConfig(SideConfig, frozen=True):
     """Settings of the source tokenizer; requires target too."""
     target: SideConfig | None = None
     """Settings of the target tokenizer; requires source too."""
+    sample: PositiveInt = 2_000_000
+    """Maximum number of training pairs, or lines, that a vocabulary is learned from, evenly spread over all."""
 
     def _check_together(self) -> None:
         SideConfig._check_together(self)

@@ -4,7 +4,7 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from tokenizers import Tokenizer as Backend
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
 from transduce.orthography.characters import INVISIBLE
 from transduce.text.sentencepiece import LEADING_SPACE, MODELS, read_model
+from transduce.text.spread import Spread
 from transduce.text.tokenizer import (
     BYTES,
     DEFAULT_SUBWORDS,
@@ -31,6 +32,8 @@ from transduce.text.words import WORD_PATTERN
 
 SPECIAL_WORDS = re.compile(rf"(?<!\S)(?:{'|'.join(map(re.escape, SPECIALS))})(?!\S)")
 FIRST = len(SPECIALS) + len(BYTES)
+LEARN_NOTHING = ("file", "bytes")
+"""Kinds of tokenizers that are not made of the training text."""
 BERT_SPECIALS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 NEVER = -1e4  # log-probability of pieces that Unigram must not find in a text
 LONG_WORD = re.compile(r"\S{500}(?=\S)")
@@ -44,8 +47,10 @@ def train_tokenizers(
     target: Iterable[str],
     folder: Path = Path(),
     keep_spaces: bool = False,
+    tell: Callable[[str], None] = lambda line: None,
 ) -> Tokenizers:
-    """Trains on the training text of each side; tokenizer files are sought in the given folder."""
+    """Trains on a sample of the training text of each side; tokenizer files are sought in the given folder."""
+    source, target = (_sample(texts, config.sample, tell) for texts in (source, target))
     if config.is_shared:
         both = train_tokenizer(config, (text for side in (source, target) for text in side), folder, keep_spaces)
         return Tokenizers(both, both)
@@ -53,6 +58,20 @@ def train_tokenizers(
         train_tokenizer(config.of_source, source, folder),
         train_tokenizer(config.of_target, target, folder),
     )
+
+
+def describe_sample(kept: int, count: int, unit: str) -> str:
+    """Describes the part of the training text that tokenizers learn from."""
+    return f"vocabulary: learned from {kept:,} {unit}, evenly spread over {count:,} (tokenizer.sample)"
+
+
+def _sample(texts: Iterable[str], most: int, tell: Callable[[str], None]) -> Iterator[str]:
+    """Yields texts that are evenly spread over all, at most this many; reads none before the first is asked for."""
+    sample = Spread[str](most)
+    sample.extend(texts)
+    if sample.count > len(sample.items):
+        tell(describe_sample(len(sample.items), sample.count, "texts"))
+    yield from sample.items
 
 
 def train_tokenizer(

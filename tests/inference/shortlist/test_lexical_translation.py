@@ -21,7 +21,7 @@ def store_of(pairs: Pairs) -> TokenStore:
     for side in (0, 1):
         lengths = [len(pair[side]) for pair in pairs]
         ids = np.array([token for pair in pairs for token in pair[side]], np.uint16)
-        sides.append(Side(ids, np.cumsum([0, *lengths])))
+        sides.append(Side.of(ids, lengths))
     return TokenStore(*sides, {})
 
 

@@ -29,8 +29,8 @@ def validator(
     bundle: ModelBundle, lengths: list[tuple[int, int]], most: tuple[int, ...] | None
 ) -> TranslationValidator:
     """Of pairs of so many source and target tokens."""
-    offsets = [np.cumsum([0, *side]) for side in zip(*lengths, strict=True)]
-    store = TokenStore(*(Side(np.full(side[-1], 5, np.uint16), side) for side in offsets), {})
+    sides = (Side.of(np.full(sum(side), 5, np.uint16), side) for side in zip(*lengths, strict=True))
+    store = TokenStore(*sides, {})
     corpus = ParallelCorpus.of_pairs("few", PAIRS)
     fits = UNKNOWN_NEEDS if most is None else within(most)
     return TranslationValidator(

@@ -150,4 +150,4 @@ def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np
 
 
 def _links_of(store: TokenStore, indices: NDArray[np.int64]) -> NDArray[np.int64]:
-    return (store.source.lengths[indices] + 1) * store.target.lengths[indices]
+    return (store.source.lengths[indices].astype(np.int64) + 1) * store.target.lengths[indices]

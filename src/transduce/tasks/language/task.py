@@ -148,7 +148,14 @@ class LanguageExperiment:
         if not _beginnings(self.texts.train):
             raise DataError(f"{self.texts.train.name}: there is no text")
         origin = find_origin(
-            config, config.model, config.tokenizer, self.folder, checkpoint, processes, self._make_tokenizers, tell
+            config,
+            config.model,
+            config.tokenizer,
+            self.folder,
+            checkpoint,
+            processes,
+            lambda: self._make_tokenizers(tell),
+            tell,
         )
         source, target = (lambda: self.texts.train), (lambda: ())  # one text, one vocabulary
         origin = with_new_words(origin, config.training, config.model, self.folder, source, target, tell)
@@ -221,8 +228,8 @@ class LanguageExperiment:
         of_a_part = -(-self.config.batching.windows // self.config.training.accumulate)
         return -(-of_a_part // processes.count) * self.config.batching.window
 
-    def _make_tokenizers(self) -> Tokenizers:
-        return train_tokenizers(self.config.tokenizer, self.texts.train, (), self.folder, keep_spaces=True)
+    def _make_tokenizers(self, tell: Tell) -> Tokenizers:
+        return train_tokenizers(self.config.tokenizer, self.texts.train, (), self.folder, keep_spaces=True, tell=tell)
 
 
 def _beginnings(text: TextCorpus) -> list[str]:

@@ -14,17 +14,18 @@ from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus, check_not_empty
 from transduce.corpora.directions import MANY, Direction, LanguageTokens
 from transduce.corpora.languages import UNKNOWN
-from transduce.corpora.overlap import find_overlaps
+from transduce.corpora.overlap import OverlapSearch
 from transduce.corpora.settings import DataConfig
-from transduce.corpora.splits import Splits
+from transduce.corpora.splits import Splits, WeightedCorpus
 from transduce.corpora.splitting import Side
-from transduce.data.store import TokenStore, open_store
+from transduce.data.store import TokenStore, all_dropped, open_store
 from transduce.errors import ConfigError, DataError
 from transduce.models.families import build_model
 from transduce.tasks.origin import find_origin, with_new_words
 from transduce.tasks.translation.settings import TranslationConfig
-from transduce.text.tokenizer import Tokenizers
-from transduce.text.tokenizer_training import train_tokenizers
+from transduce.text.spread import Spread
+from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+from transduce.text.tokenizer_training import LEARN_NOTHING, describe_sample, train_tokenizers
 from transduce.training.distributed import Processes
 
 SIDES: tuple[Side, Side] = ("source", "target")
@@ -36,6 +37,9 @@ class Numbers:
 
     bundle: ModelBundle
     stores: list[TokenStore]
+    """Training pairs: a store for each file of a corpus."""
+    corpora: list[WeightedCorpus]
+    """The corpus of each store."""
     validation: dict[Direction | None, TokenStore]
     """Validation pairs of each direction; the key None is the only direction."""
     general: TokenStore | None
@@ -67,8 +71,8 @@ def prepare(
     asked = LanguageTokens.of(list(splits.directions), config.data.language_token) if splits.directions else None
 
     def make_tokenizers() -> Tokenizers:
-        texts = [_side(splits, side, config.tokenizer.is_shared) for side in SIDES]
-        made = train_tokenizers(config.tokenizer, texts[0], texts[1], folder)
+        source, target = sample_of(splits, config.tokenizer, tell)
+        made = train_tokenizers(config.tokenizer, source, target, folder)
         return made if asked is None else made.with_languages(asked.tokens)
 
     origin = find_origin(config, config.model, config.tokenizer, folder, checkpoint, processes, make_tokenizers, tell)
@@ -80,17 +84,25 @@ def prepare(
     if checkpoint is None and origin.start is not None and languages is None:
         _tell_other_languages(origin.start, config.data, tell)
     cache = cache_folder()
+    overlaps = OverlapSearch(splits.held_out, cache) if checkpoint is None and processes.is_first else None
+    watch = None if overlaps is None else overlaps.watched
     with processes.first_process_first():
-        stores = [open_store(c.corpus, tokenizers, config.data.max_tokens, cache) for c in splits.train]
+        stores = [
+            open_store(part, tokenizers, config.data.max_tokens, cache, watch)
+            for entry in splits.train
+            for part in entry.corpus.parts
+        ]
         validation = {
             direction: open_store(corpus, tokenizers, None, cache)
             for direction, corpus in validation_corpora(splits).items()
         }
         general = open_store(splits.general_validation, tokenizers, None, cache) if splits.general_validation else None
-    for entry, store in zip(splits.train, stores, strict=True):
+    corpora = [entry for entry in splits.train for _ in entry.corpus.parts]
+    for entry in splits.train:
+        of_entry = [store for corpus, store in zip(corpora, stores, strict=True) if corpus is entry]
         towards = "" if entry.direction is None else f" {entry.direction}"
-        tell(f"training data{towards}: {len(store):,} pairs from {entry.corpus.name}")
-        for reason, dropped in store.dropped.items():
+        tell(f"training data{towards}: {sum(map(len, of_entry)):,} pairs from {entry.corpus.name}")
+        for reason, dropped in all_dropped(of_entry).items():
             tell(f"  left out: {dropped.count:,} {reason}, such as:")
             for example in dropped.examples:
                 tell(f"    {example}")
@@ -98,11 +110,11 @@ def prepare(
     tell(f"validation data: {count:,} pairs from {splits.validation.name}")
     if splits.general_validation and general:
         tell(f"general validation data: {len(general):,} pairs from {splits.general_validation.name}")
-    if checkpoint is None and processes.is_first:
-        _tell_overlaps(splits, tell)
+    if overlaps is not None:
+        _tell_overlaps(splits, overlaps, tell)
     model = origin.model or build_model(config.model, len(tokenizers.source), len(tokenizers.target))
     marked = 0 if languages is None else 1
-    for entry, store in zip(splits.train, stores, strict=True):
+    for entry, store in zip(corpora, stores, strict=True):
         _check_lengths(entry.corpus.name, store, model, marked)
     for store in validation.values():
         _check_lengths(splits.validation.name, store, model, marked)
@@ -123,7 +135,8 @@ def prepare(
     if splits.directions:
         bundle = bundle.directed(Direction(MANY, MANY))
     is_adapted = config.training.start_from is not None
-    return Numbers(ModelBundle(bundle, model, tokenizers, origin.history), stores, validation, general, is_adapted)
+    bundled = ModelBundle(bundle, model, tokenizers, origin.history)
+    return Numbers(bundled, stores, corpora, validation, general, is_adapted)
 
 
 def validation_corpora(splits: Splits) -> dict[Direction | None, ParallelCorpus]:
@@ -172,16 +185,37 @@ def _tell_other_languages(start: BundleConfig, data: DataConfig, tell: Callable[
         tell(f"languages: the model translates {known}, and now learns {asked}")
 
 
-def _side(splits: Splits, side: Side, is_shared: bool = False) -> Iterator[str]:
-    """Yields the text of a side; if both sides share a tokenizer, text that occurs in several corpora is read once."""
-    for entry in splits.train:
-        if not (is_shared and side in entry.repeated):
-            yield from (getattr(pair, side) for pair in entry.corpus)
+def _side(splits: Splits, side: Side) -> Iterator[str]:
+    """Yields the training text of a side."""
+    return (getattr(pair, side) for entry in splits.train for pair in entry.corpus)
 
 
-def _tell_overlaps(splits: Splits, tell: Callable[[str], None]) -> None:
+def sample_of(splits: Splits, config: TokenizerConfig, tell: Callable[[str], None]) -> tuple[list[str], list[str]]:
+    """Returns text of both sides to make tokenizers of, read in one pass; none if they learn nothing from text.
+
+    If both sides share a tokenizer, text that occurs in several corpora is read once.
+    """
+    if all(side.kind in LEARN_NOTHING for side in (config.of_source, config.of_target)):
+        return [], []
+    repeated = [entry.repeated if config.is_shared else frozenset() for entry in splits.train]
+    pairs = Spread[tuple[str | None, str | None]](config.sample)
+    for entry, known in zip(splits.train, repeated, strict=True):
+        if len(known) < len(SIDES):
+            pairs.extend(
+                (None if "source" in known else pair.source, None if "target" in known else pair.target)
+                for pair in entry.corpus
+            )
+    if pairs.count > len(pairs.items):
+        tell(describe_sample(len(pairs.items), pairs.count, "pairs"))
+    return (
+        [source for source, _ in pairs.items if source is not None],
+        [target for _, target in pairs.items if target is not None],
+    )
+
+
+def _tell_overlaps(splits: Splits, search: OverlapSearch, tell: Callable[[str], None]) -> None:
     """Reports the number of test pairs, and held-out sentences that are trained on, which inflate scores."""
-    for overlap in find_overlaps((entry.corpus for entry in splits.train), splits.held_out):
+    for overlap in search.find(part for entry in splits.train for part in entry.corpus.parts):
         if splits.test is not None and overlap.name == splits.test.name:
             tell(f"test data: {overlap.pairs:,} pairs from {overlap.name}")
         if overlap.examples:

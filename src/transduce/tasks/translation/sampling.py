@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from transduce.bundle import ModelBundle
+from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits, WeightedCorpus
 from transduce.data.batch import Batch
@@ -20,32 +21,34 @@ from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -> PlannedData[Batch]:
     """Returns the stores of all training corpora, read as one."""
     bundle, sizes = numbers.bundle, list(map(len, numbers.stores))
-    weights = weights_of(splits.train, sizes, config.data.temperature)
+    weights = weights_of(numbers.corpora, sizes, config.data.temperature)
     segment = _subword_dropout(config.tokenizer, bundle.tokenizers, numbers.stores)
     pairs = SentencePairs(numbers.stores, weights, bundle.special, config.batching, config.seed, segment=segment)
     if bundle.config.languages is not None:
-        directions = [entry.direction for entry in splits.train]
+        directions = [entry.direction for entry in numbers.corpora]
         directed = [bundle if direction is None else bundle.directed(direction) for direction in directions]
         begins = [each.special.target_bos for each in directed]
         pairs = replace(pairs, before=[each.marks.source for each in directed], begins=begins)
-    return pairs.planned()
+    return pairs.sharing(cache_folder()).planned()
 
 
 def weights_of(corpora: Sequence[WeightedCorpus], sizes: Sequence[int], temperature: float) -> list[float]:
-    """Returns how many times an epoch includes each pair of corpora of these sizes.
+    """Returns how many times an epoch includes each pair of corpora of these sizes; one of several files is named for
+    each.
 
-    Of n weighted pairs of a direction it includes n^(1/T), times a factor that keeps the length of the epoch without
-    temperature T (Arivazhagan et al. 2019, section 4.1).
+    Of n weighted pairs of a direction, or of a corpus where there is one direction, it includes n^(1/T), times a factor
+    that keeps the length of the epoch without temperature T (Arivazhagan et al. 2019, section 4.1).
     """
     weights = [corpus.weight for corpus in corpora]
     if temperature == 1:
         return weights
-    pairs: dict[Direction | None, float] = {}
-    for corpus, size in zip(corpora, sizes, strict=True):
-        pairs[corpus.direction] = pairs.get(corpus.direction, 0.0) + corpus.weight * size
-    wanted = {direction: count ** (1 / temperature) for direction, count in pairs.items()}
+    groups: list[Direction | int] = [corpus.direction or id(corpus) for corpus in corpora]
+    pairs: dict[Direction | int, float] = {}
+    for group, corpus, size in zip(groups, corpora, sizes, strict=True):
+        pairs[group] = pairs.get(group, 0.0) + corpus.weight * size
+    wanted = {group: count ** (1 / temperature) for group, count in pairs.items()}
     scale = sum(pairs.values()) / sum(wanted.values())
-    return [corpus.weight * scale * wanted[corpus.direction] / pairs[corpus.direction] for corpus in corpora]
+    return [corpus.weight * scale * wanted[group] / pairs[group] for corpus, group in zip(corpora, groups, strict=True)]
 
 
 def in_own_direction(config: TranslationConfig, splits: Splits, bundle: ModelBundle) -> ModelBundle:

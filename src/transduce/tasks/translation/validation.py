@@ -141,7 +141,7 @@ class TranslationValidator:
         return buckets(*self._lengths, self.fits)
 
     @property
-    def _lengths(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _lengths(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
         marks = len(self.bundle.marks.source)
         return self.store.source.lengths + 1 + marks, self.store.target.lengths + 1
 

@@ -1,0 +1,52 @@
+"""Corpora in several files of the same kind, its shards: named by patterns or in a list."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.formats import Columns, is_file_of_pairs, parallel_files
+from transduce.errors import DataError
+
+
+def open_corpus(
+    paths: Sequence[str | Path], columns: Columns | None = None, languages: tuple[str, str] = ("", "")
+) -> ParallelCorpus:
+    """Opens a corpus as `parallel_files` does, or one of several shards; patterns name several files."""
+    shards = shards_of(paths)
+    corpora = [parallel_files(shard, columns, languages) for shard in shards]
+    if len(corpora) == 1:
+        return corpora[0]
+    return ParallelCorpus.of_shards(" and ".join(str(path) for path in paths[:3]) + ", ..." * (len(paths) > 3), corpora)
+
+
+def shards_of(paths: Sequence[str | Path]) -> list[list[Path]]:
+    """Returns the files of each shard: one of pairs, or two that are aligned; all sources come before all targets.
+
+    Raises DataError for a pattern that no file matches, and for numbers of sources and targets that differ.
+    """
+    files = [files_of(path) for path in paths]
+    together = [file for each in files for file in each]
+    if together and all(map(is_file_of_pairs, together)):
+        return [[file] for file in together]
+    if len(together) <= 2:
+        return [together]
+    half = len(together) // 2
+    if len(together) % 2 or (len(paths) == 2 and len(files[0]) != half):
+        counts = f"{len(files[0])} and {len(files[1])}" if len(paths) == 2 else f"{len(together)}"
+        raise DataError(
+            f"{paths[0]} and {paths[-1]}: {counts} files; expected files of pairs, or sources and then as many targets"
+        )
+    return [list(pair) for pair in zip(together[:half], together[half:], strict=True)]
+
+
+def files_of(path: str | Path) -> list[Path]:
+    """Returns the files that match a pattern such as `part-*.tsv.gz`, by name; an existing file, or a path without `*`,
+    `?` and `[`, by itself."""
+    path = Path(path)
+    if path.exists() or not set("*?[").intersection(str(path)):
+        return [path]
+    folder = next(parent for parent in path.parents if parent.is_dir())
+    matching = sorted(file for file in folder.glob(str(path.relative_to(folder))) if file.is_file())
+    if not matching:
+        raise DataError(f"{path}: no file matches this pattern")
+    return matching
