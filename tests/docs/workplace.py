@@ -58,6 +58,7 @@ NOT_RUN = {
     r"^make (?!\w+$)|^make": "makes what other examples show; its targets are looked up",
     r"^torchrun": "needs several machines",
     r"training\.observers": "needs a tracker's package, as tests/training/test_trackers.py does",
+    r"^ray |--ray": "starts a cluster, as tests/cluster/test_jobs.py does",
     r"--processes": "starts processes, as tests/training/test_distributed.py does",
     r"--compile": "compiles for minutes, as tests/inference/test_compiled.py does",
     r"^transduce quickstart": "trains for minutes",
@@ -311,6 +312,7 @@ def write_files(folder: Path) -> None:
             with (folder / f"mine.{language}").open("a" if number else "w", encoding="utf-8") as file:
                 file.write(f"{line}\n")
     shutil.copy(folder / "train.tsv", folder / "pairs.en-fr.tsv")
+    (folder / "part-1.tsv.gz").write_bytes(gzip.compress((folder / "train.tsv").read_bytes()))
     table = (folder / "train.tsv").read_text(encoding="utf-8").replace("\t", '","').replace("\n", '"\n7,"')
     (folder / "pairs.csv").write_text(
         f'id,german,english\n7,"{table.removesuffix(chr(10) + "7," + chr(34))}\n', "utf-8"

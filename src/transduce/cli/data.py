@@ -1,27 +1,32 @@
-"""`transduce data`: the built-in data sets, and how to get them."""
+"""`transduce data`: the built-in data sets and how to get them; corpora in many files, cleaned and tokenized."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from transduce.cli.fields import with_options
 from transduce.cli.listing import Column, print_list
-from transduce.cli.messages import print_json
+from transduce.cli.messages import print_json, teller
 from transduce.cli.options import Json, Quiet
+from transduce.cli.shard_options import MayNameCluster, ShardOptions
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
+    from transduce.cluster.jobs import Report
     from transduce.corpora.catalogue.download import Progress
     from transduce.corpora.catalogue.registry import Dataset
 
 MEGABYTE = 2**20
 
 data = typer.Typer(
-    help="List the built-in data sets, and download them. Example: `transduce data list`", no_args_is_help=True
+    help="List and download the built-in data sets; clean and tokenize corpora. Example: `transduce data list`",
+    no_args_is_help=True,
 )
 
 
@@ -78,6 +83,87 @@ def get(name: str, *, json: Json = False, quiet: Quiet = False) -> None:
     else:
         print(f"{name} is in {folder}")
         print(f"licence: {dataset.licence}")
+
+
+@data.command(cls=MayNameCluster)
+@with_options
+def clean(
+    inputs: Annotated[list[str], "FILE..."],
+    *,
+    output: str,
+    step: tuple[str, ...] = (),
+    recipe: str | None = None,
+    shards: ShardOptions,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Clean the files of a corpus, all cores at once, into a folder of files with the same names.
+
+    Files that the folder has already are not made again. Duplicates are found in all files, which may be of pairs, or
+    line-aligned: all sources, then all targets.
+
+    Example: `transduce data clean 'part-*.tsv.gz' -o clean --step 'length max_words=150' --step duplicates`
+
+    Args:
+        inputs: Files, or patterns in quotation marks.
+        output: The folder.
+        step: A step of data.cleaning: its kind, and its settings as NAME=VALUE.
+        recipe: A recipe whose data.cleaning comes before these steps.
+    """
+    from transduce.cluster.jobs import clean_shards
+    from transduce.corpora.cleaning import read_steps
+
+    steps = read_steps(step)
+    if recipe is not None:
+        from transduce.experiment.recipe import find_recipe
+
+        steps = [*getattr(find_recipe(recipe).config.data, "cleaning", ()), *steps]
+    with shards.workers() as workers:
+        report = clean_shards(inputs, Path(output), steps, workers, **shards.reading)
+    _tell_job(report, output, json, quiet)
+
+
+@data.command(cls=MayNameCluster)
+@with_options
+def tokenize(
+    inputs: Annotated[list[str], "FILE..."],
+    *,
+    model: str,
+    output: str,
+    ids: bool = False,
+    shards: ShardOptions,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the texts of a corpus as a model's tokens with spaces between them, all cores at once.
+
+    Files that the folder has already are not made again.
+
+    Example: `transduce data tokenize 'clean/*.tsv.gz' --model runs/base -o tokens`
+
+    Args:
+        inputs: Files of pairs, or line-aligned ones: all sources, then all targets; or patterns in quotation marks.
+        model: A model's or a run's folder.
+        output: The folder.
+        ids: Write the tokens' numbers.
+    """
+    from transduce.cluster.jobs import tokenize_shards
+
+    with shards.workers() as workers:
+        report = tokenize_shards(inputs, Path(output), Path(model), workers, ids=ids, **shards.reading)
+    _tell_job(report, output, json, quiet)
+
+
+def _tell_job(report: "Report", output: str, json: bool, quiet: bool) -> None:
+    if json:
+        print_json({"output": output} | msgspec.to_builtins(report))
+        return
+    print(f"{report.counts.kept:,} pairs in {report.shards:,} files are in {output}")
+    tell = teller(quiet)
+    if report.finished_before:
+        tell(f"{report.finished_before:,} files were there before")
+    for reason, count in report.counts.dropped.items():
+        tell(f"left out: {count:,} {reason}")
 
 
 def _facts(dataset: "Dataset") -> dict[str, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, nothing_left
+from transduce.data.all_cores import for_each
 from transduce.errors import DataError
 from transduce.files import unique_folder, write_text
 from transduce.reprs import shown_by
@@ -103,8 +104,7 @@ def open_store(
     Pairs with a blank side or, if max_tokens is given, with more tokens on a side are left out whole. Raises DataError
     for a corpus that has nothing else, or whose tokens are mostly unknown.
     """
-    made_from = [FORMAT, corpus.content(), tokenizers.source.content, tokenizers.target.content, max_tokens]
-    folder = cache / "stores" / hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]
+    folder = _folder_of(corpus, tokenizers, max_tokens, cache)
     store = _read(folder)
     if store is None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -113,6 +113,29 @@ def open_store(
     if store is None:
         raise DataError(f"{folder}: reading back what was just written failed; check the disk")
     return store
+
+
+def open_stores(
+    corpora: Sequence[ParallelCorpus],
+    tokenizers: Tokenizers,
+    max_tokens: int | None,
+    cache: Path,
+    watch: Watch | None = None,
+) -> list[TokenStore]:
+    """Returns the store of each corpus; all cores build those that the cache has not, one process for each."""
+
+    def build(corpus: ParallelCorpus) -> None:
+        open_store(corpus, tokenizers, max_tokens, cache, watch)
+
+    folders = [_folder_of(corpus, tokenizers, max_tokens, cache) for corpus in corpora]
+    missing = [corpus for corpus, folder in zip(corpora, folders, strict=True) if not (folder / "store.json").exists()]
+    for_each(build, missing)
+    return [open_store(corpus, tokenizers, max_tokens, cache, watch) for corpus in corpora]
+
+
+def _folder_of(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, cache: Path) -> Path:
+    made_from = [FORMAT, corpus.content(), tokenizers.source.content, tokenizers.target.content, max_tokens]
+    return cache / "stores" / hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]
 
 
 def _read(folder: Path) -> TokenStore | None:

@@ -15,7 +15,7 @@ from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.splits import open_splits
 from transduce.data.batch import pad
-from transduce.data.store import TokenStore, open_store
+from transduce.data.store import TokenStore, open_store, open_stores
 from transduce.errors import InputError
 from transduce.experiment.recipe import recipe_of
 from transduce.files import check_absent
@@ -154,7 +154,7 @@ def _stores_of_run(
     data = recipe.config.data
     splits = open_splits(data, recipe.folder, announce(tell))
     parts = [part for each in splits.train for part in each.corpus.parts]
-    stores = [open_store(part, tokenizers, data.max_tokens, cache_folder()) for part in parts]
+    stores = open_stores(parts, tokenizers, data.max_tokens, cache_folder())
     return stores, open_store(splits.validation, tokenizers, None, cache_folder())
 
 

@@ -23,6 +23,7 @@ from bad_inputs.tables import (
     runs,
     serving,
     settings,
+    shards,
     streams,
     sweeps,
     texts,
@@ -53,5 +54,6 @@ TABLES: dict[str, list[Row]] = {
     "many_languages": many_languages.ROWS,
     "datasets": datasets.ROWS,
     "streams": streams.ROWS,
+    "shards": shards.ROWS,
 }
 ROWS = list(chain.from_iterable(TABLES.values()))

@@ -39,7 +39,6 @@ ROWS = [
     _settings("a number", "directions", "directions = 3"),
     _settings("no corpus of one", "en-fr: no corpus of data.train", 'directions = ["en-fr"]'),
     _settings("source and target too", "leave these out", 'directions = ["en-de"]\nsource = "en"\ntarget = "de"'),
-    _settings("a temperature without them", "only with directions", "temperature = 2"),
     _settings("a token without them", "only with directions", 'language_token = "decoder"'),
     _settings("a token nowhere", "language_token", 'directions = ["en-de"]\nlanguage_token = "end"'),
     _settings("cold", "temperature: must be", 'directions = ["en-de"]\ntemperature = 0.5'),

@@ -166,6 +166,17 @@ def test_temperature_evens_out_directions_and_leaves_the_length_of_an_epoch() ->
     assert seen[1] / seen[2] == pytest.approx(2000 / 700)
 
 
+def test_temperature_evens_out_the_corpora_of_one_direction_each_with_all_its_files() -> None:
+    empty = ParallelCorpus.of_pairs("none", [])
+    small, large = WeightedCorpus(empty, 1.0), WeightedCorpus(empty, 2.0)
+    sizes = [100, 1000, 700]
+    weights = weights_of([small, large, large], sizes, 3.0)
+    seen = [weight * size for weight, size in zip(weights, sizes, strict=True)]
+    assert sum(seen) == pytest.approx(100 + 2 * 1700)
+    assert (seen[1] + seen[2]) / seen[0] == pytest.approx((3400 / 100) ** (1 / 3))
+    assert seen[1] / seen[2] == pytest.approx(1000 / 700)
+
+
 def test_each_direction_takes_the_corpora_of_its_languages_from_whichever_side(tmp_path: Path) -> None:
     write_corpora(tmp_path)
     splits = open_splits(DataConfig(**_data(settings("source")["data"])), tmp_path)

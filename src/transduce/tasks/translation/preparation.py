@@ -18,7 +18,7 @@ from transduce.corpora.overlap import OverlapSearch
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import Splits, WeightedCorpus
 from transduce.corpora.splitting import Side
-from transduce.data.store import TokenStore, all_dropped, open_store
+from transduce.data.store import TokenStore, all_dropped, open_store, open_stores
 from transduce.errors import ConfigError, DataError
 from transduce.models.families import build_model
 from transduce.tasks.origin import find_origin, with_new_words
@@ -87,11 +87,8 @@ def prepare(
     overlaps = OverlapSearch(splits.held_out, cache) if checkpoint is None and processes.is_first else None
     watch = None if overlaps is None else overlaps.watched
     with processes.first_process_first():
-        stores = [
-            open_store(part, tokenizers, config.data.max_tokens, cache, watch)
-            for entry in splits.train
-            for part in entry.corpus.parts
-        ]
+        parts = [part for entry in splits.train for part in entry.corpus.parts]
+        stores = open_stores(parts, tokenizers, config.data.max_tokens, cache, watch)
         validation = {
             direction: open_store(corpus, tokenizers, None, cache)
             for direction, corpus in validation_corpora(splits).items()

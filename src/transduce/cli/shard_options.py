@@ -1,0 +1,67 @@
+"""Options of the verbs that work through the files of a corpus, and what runs them."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer.core import TyperCommand
+
+from transduce import ranges
+from transduce.cli.options import ranged
+from transduce.errors import InputError
+
+if TYPE_CHECKING:
+    from transduce.cluster.workers import Workers
+
+RUNNING = "auto"
+
+
+@dataclass(frozen=True)
+class ShardOptions:
+    """How files are read and written, and by how many processes."""
+
+    source_column: str | None = None
+    """The source's column: its name, or its number from 1 (default: source)."""
+    target_column: str | None = None
+    """The target's column (default: target)."""
+    ending: str | None = None
+    """Ending of the files to write: .tsv, .jsonl (and .gz, .xz, .zst) or .parquet (default: those of the input)."""
+    processes: Annotated[int | None, ranged(ranges.Processes, "Processes (default: one for each core)")] = None
+    ray: Annotated[str | None, "[ADDRESS]"] = None
+    """Run on a cluster of Ray: its address, auto (default) for the one of this machine, or local to start one here. All
+    machines need Transduce and the same folders."""
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The parameters of a job; raises InputError for only one column."""
+        if (self.source_column is None) != (self.target_column is None):
+            raise InputError("--source-column and --target-column go together")
+        columns = None
+        if self.source_column is not None and self.target_column is not None:
+            columns = [int(name) if name.isdecimal() else name for name in (self.source_column, self.target_column)]
+        return {"columns": columns, "ending": self.ending}
+
+    @contextmanager
+    def workers(self) -> "Iterator[Workers]":
+        """Starts what runs the tasks."""
+        if self.ray is None:
+            from transduce.cluster.workers import LocalWorkers
+
+            yield LocalWorkers(self.processes or (os.cpu_count() or 1))
+            return
+        from transduce.cluster.on_ray import RayWorkers
+
+        with RayWorkers(self.ray, self.processes) as workers:
+            yield workers
+
+
+class MayNameCluster(TyperCommand):
+    """A command whose `--ray` may be without an address."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Adds the address of the running cluster where `--ray` is last, or followed by an option."""
+        following = zip(args, [*args[1:], "--"], strict=True)
+        pairs = ([word, RUNNING] if word == "--ray" and after.startswith("-") else [word] for word, after in following)
+        return super().parse_args(ctx, [word for words in pairs for word in words])

@@ -1,0 +1,61 @@
+"""Runs tasks on a cluster of Ray, whose machines share a file system and have Transduce installed."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from transduce.cluster.workers import GO_ON
+from transduce.errors import InputError
+
+T = TypeVar("T")
+R = TypeVar("R")
+LOCAL = "local"
+TRIES = 3
+"""How often a task is begun again after its worker or its machine has ended."""
+
+
+class RayWorkers:
+    """A running cluster, or with the address "local" one that is started on this machine; see Workers."""
+
+    def __init__(self, address: str, count: int | None = None) -> None:
+        self._ray = _ray()
+        options: dict[str, Any] = {"num_cpus": count, "include_dashboard": False} if address == LOCAL else {}
+        try:
+            self._ray.init(address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=True, **options)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise InputError(
+                f"--ray {address}: {str(error).splitlines()[0]}; name a cluster (auto, or HOST:PORT), or local"
+            ) from None
+
+    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+        """See Workers; a task whose worker ends is begun again elsewhere."""
+        remote = self._ray.remote(num_cpus=1, max_retries=TRIES)(function)
+        results = [remote.remote(task) for task in tasks]
+        try:
+            for result in results:
+                yield self._ray.get(result)
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except self._ray.exceptions.RayError as error:
+            raise InputError(f"a worker of the cluster was lost ({type(error).__name__}); {GO_ON}") from None
+        finally:
+            for result in results:
+                self._ray.cancel(result, force=True)
+
+    def __enter__(self) -> "RayWorkers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ray.shutdown()
+
+
+def _ray() -> Any:
+    try:
+        import ray
+        import ray.exceptions
+    except ImportError:
+        raise InputError(
+            "--ray needs Ray, which is not installed; install it with: pip install ray, or pip install '.[ray]' in "
+            "the folder of Transduce"
+        ) from None
+    return ray

@@ -1,0 +1,49 @@
+"""Runs tasks on the processes of this machine, or on a cluster; results come in the order of the tasks."""
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from transduce.errors import InputError
+
+T = TypeVar("T")
+R = TypeVar("R")
+GO_ON = "what is finished stays: run the same command again to go on"
+
+
+class Workers(Protocol):
+    """Runs a function of a module on tasks, each by itself; both travel to other processes, and so do errors."""
+
+    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+        """Yields the results, in the order of the tasks; raises the first error."""
+
+
+@dataclass(frozen=True)
+class LocalWorkers:
+    """Processes of this machine; only one runs the tasks in this process."""
+
+    count: int
+
+    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+        """See Workers."""
+        count = min(self.count, len(tasks))
+        if count <= 1:
+            yield from map(function, tasks)
+            return
+        context = multiprocessing.get_context("spawn")  # a fork would copy threads' locks
+        with ProcessPoolExecutor(count, context, _one_thread) as pool:
+            try:
+                yield from pool.map(function, tasks)
+            except BrokenProcessPool:
+                raise InputError(f"a worker process was ended, perhaps for want of memory; {GO_ON}") from None
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+
+def _one_thread() -> None:
+    """Lets the libraries of a worker use one thread: there is a worker for each core."""
+    os.environ |= {"RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
