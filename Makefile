@@ -4,7 +4,7 @@ BIN := .venv/bin
 
 .PHONY: setup demo test test-slow test-all quick check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
 	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack \
-	bench-busy bench-support bench-languages
+	bench-busy bench-support bench-languages bench-corpora
 
 setup: .venv/installed
 
@@ -62,6 +62,9 @@ bench-phrases: setup
 
 bench-first-hour: setup
 	$(BIN)/python benchmarks/first_hour.py --out runs/bench/first-hour
+
+bench-corpora: setup
+	$(BIN)/python benchmarks/corpora_scale.py --pairs 100000 1000000 --out runs/bench/corpora
 
 bench-languages: setup
 	$(BIN)/python benchmarks/languages.py --out runs/bench/languages

@@ -2,9 +2,10 @@
 
     python benchmarks/corpora_scale.py --pairs 100000 1000000 --out runs/bench/corpora
 
-Each step runs in a process of its own: CPU seconds, seconds, the peak of its memory, and how many times it read the
-text, as bytes read of the bytes that there are. Text is made up, with the frequencies and lengths of words that texts
-have, in files of `--shard` pairs. The exponent of a column is that of the power law through the two largest sizes.
+Each step runs in a process of its own: CPU seconds, seconds, the peak of a process's memory above what imports take
+(mapped pages count), and the bytes that it read, as passes over the text. Text is made up, with the frequencies and
+lengths of words that texts have, in files of `--shard` pairs. Exponents and lines are through the two largest sizes; a
+vocabulary is learned from no more than `tokenizer.sample` pairs, which is where its line ends.
 """
 
 import argparse
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from transduce.text.tokenizer import Tokenizers
 
 AIM = 100_000_000
+SAMPLE = 2_000_000
+"""The default of tokenizer.sample."""
+LEARN = "2 learn"
 
 
 def main() -> None:
@@ -72,6 +76,7 @@ def _measure(step: Callable[[Path, int], None], folder: Path, processes: int) ->
     import transduce.tasks.translation.preparation  # noqa: F401 - imports are no part of a step
 
     text = sum(file.stat().st_size for file in folder.glob("part-*"))
+    imports = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     before, began, cpu = _bytes_read(), time.perf_counter(), time.process_time()
     step(folder, processes)
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -79,7 +84,7 @@ def _measure(step: Callable[[Path, int], None], folder: Path, processes: int) ->
     figures = {
         "CPU s": time.process_time() - cpu + children.ru_utime + children.ru_stime,
         "s": time.perf_counter() - began,
-        "MB": max(own.ru_maxrss, children.ru_maxrss) / 1024,
+        "MB": (max(own.ru_maxrss, children.ru_maxrss) - imports) / 1024,
         "passes": (_bytes_read() - before) / text,
     }
     print(json.dumps({name: round(value, 2) for name, value in figures.items()}))
@@ -184,11 +189,8 @@ def plan(folder: Path, _: int) -> None:
 
 
 def largest(folder: Path, _: int) -> None:
-    """The parts that need most memory, and a batch."""
-    pairs = _pairs(folder)
-    epoch = pairs.epoch(0)
-    pairs.largest(1)
-    epoch.make(epoch.batches[0])
+    """The parts that need most memory, which each process looks for."""
+    _pairs(folder).largest(1)
 
 
 def _pairs(folder: Path) -> "PlannedData[Batch]":
@@ -206,7 +208,7 @@ STEPS = {
     "data clean": clean,
     "checksums": checksums,
     "1 draw": draw,
-    "2 learn": learn,
+    LEARN: learn,
     "3 store": store,
     "reopen": reopen,
     "plan": plan,
@@ -215,7 +217,7 @@ STEPS = {
 
 
 def _table(measured: dict[int, dict[str, dict[str, float]]]) -> str:
-    """Return a Markdown table: CPU seconds and memory at each size, their exponents, and both at 100 million."""
+    """Return a Markdown table: CPU seconds and memory at each size, the exponent of the time, and a line to the aim."""
     sizes = list(measured)
     head = [f"{size:,}" for size in sizes]
     rows = [["step", "passes", *head, "exponent", f"{AIM:,}"], ["---"] + ["---:"] * (len(sizes) + 3)]
@@ -224,16 +226,15 @@ def _table(measured: dict[int, dict[str, dict[str, float]]]) -> str:
         cells = [f"{each['CPU s']:,.1f} s, {each['MB']:,.0f} MB" for each in of_size]
         exponent, at_aim = "", ""
         if len(sizes) > 1:
-            powers = [_power(sizes[-2:], [each[unit] for each in of_size[-2:]]) for unit in ("CPU s", "MB")]
-            aims = [of_size[-1][u] * (AIM / sizes[-1]) ** p for u, p in zip(("CPU s", "MB"), powers, strict=True)]
-            exponent = " and ".join(f"{power:.2f}" for power in powers)
-            at_aim = f"{aims[0] / 3600:.2f} h, {aims[1] / 1024:.1f} GB"
+            aim = SAMPLE if step == LEARN else AIM
+            (small, large), (before, after) = sizes[-2:], of_size[-2:]
+            power = math.log(max(after["CPU s"], 0.01) / max(before["CPU s"], 0.01)) / math.log(large / small)
+            line = {
+                name: after[name] + (after[name] - before[name]) * (aim - large) / (large - small) for name in after
+            }
+            exponent, at_aim = f"{power:.2f}", f"{line['CPU s'] / 60:,.0f} min, {line['MB'] / 1024:.1f} GB"
         rows.append([step, f"{of_size[-1]['passes']:.1f}", *cells, exponent, at_aim])
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
-
-
-def _power(sizes: list[int], values: list[float]) -> float:
-    return math.log(max(values[1], 0.01) / max(values[0], 0.01)) / math.log(sizes[1] / sizes[0])
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def clean(
     inputs: Annotated[list[str], "FILE..."],
     *,
     output: str,
-    step: tuple[str, ...] = (),
+    step: list[str] | None = None,
     recipe: str | None = None,
     shards: ShardOptions,
     json: Json = False,
@@ -107,13 +107,13 @@ def clean(
     Args:
         inputs: Files, or patterns in quotation marks.
         output: The folder.
-        step: A step of data.cleaning: its kind, and its settings as NAME=VALUE.
+        step: A step of data.cleaning: its kind, and its settings as NAME=VALUE; repeatable.
         recipe: A recipe whose data.cleaning comes before these steps.
     """
     from transduce.cluster.jobs import clean_shards
     from transduce.corpora.cleaning import read_steps
 
-    steps = read_steps(step)
+    steps = read_steps(step or ())
     if recipe is not None:
         from transduce.experiment.recipe import find_recipe
 

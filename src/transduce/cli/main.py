@@ -16,6 +16,7 @@ from transduce.cli.data import data
 from transduce.cli.failures import UsageError, run
 from transduce.cli.fields import with_options
 from transduce.cli.file_options import TakesFiles
+from transduce.cli.over_files import OverFiles
 from transduce.cli.serve import keys
 from transduce.cli.stopping import stoppable
 
@@ -42,7 +43,7 @@ PANELS = {
     "Sampling": "sample mbr temperature top_k top_p min_p seed",
     "Length": "max_ratio max_extra min_ratio max_tokens stop",
     "Constraints": "prefix prefix_file glossary",
-    "Model and machine": "with_ engine device threads precision shortlist shortlist_file compile",
+    "Model and machine": "with_ engine device ray threads precision shortlist shortlist_file compile",
     "Languages": "to from_",
     "Documents": (
         "format memory retranslate fill_only encoding log source_language target_language source_column target_column"
@@ -100,10 +101,15 @@ def _takes_text(parameter: Any) -> bool:
     return is_option and parameter.name not in MAY_BE_BLANK
 
 
+class InPanelsOverFiles(InPanels, OverFiles):
+    """A verb with many options that runs for each of several files."""
+
+
 KINDS: dict[str, type[TyperCommand]] = {
     "train": TakesFiles,
     "sweep": TakesFiles,
-    "translate": InPanels,
+    "translate": InPanelsOverFiles,
+    "score": OverFiles,
     "generate": InPanels,
 }
 app = typer.Typer(

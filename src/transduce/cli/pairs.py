@@ -8,6 +8,7 @@ from transduce.cli.fields import From, options_from
 from transduce.cli.machine import Machine, Processor
 from transduce.cli.messages import as_json, print_json, teller
 from transduce.cli.options import Json, LanguageOptions, Model, Quiet
+from transduce.cli.shard_options import Ray
 from transduce.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def score(
     languages: LanguageOptions,
     output: str = "-",
     json: Json = False,
+    ray: Ray = None,
     quiet: Quiet = False,
 ) -> None:
     """Score given pairs, or lines of text with a language model: log-probability in nats, per token, and perplexity.
@@ -39,7 +41,8 @@ def score(
         source: Text that was translated, one sentence a line.
         target: Its translations, line by line; for a language model, the text to score.
         pairs: Both in one .tsv, .csv or .jsonl file instead.
-        output: Where to write; - is standard output.
+        output: Where to write; - is standard output. Where patterns name several files, a folder.
+        ray: Score each file on a cluster of Ray: its address, auto (default), or local to start one.
     """
     from transduce.bundle import find_bundle
     from transduce.bundle_config import read_config

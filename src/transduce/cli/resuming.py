@@ -22,7 +22,7 @@ from transduce.inference.shortlist.shortlist import FILE as SHORTLIST
 from transduce.ranges import NonNegativeInt
 from transduce.verification import read_json
 
-CHANGES_NOTHING = ("output", "resume", "quiet", "threads")
+CHANGES_NOTHING = ("output", "resume", "quiet", "threads", "ray")
 FILES = ("input", "prefix_file", "glossary", "shortlist_file")
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from transduce.cluster.workers import Workers
 
 RUNNING = "auto"
+Ray = Annotated[str | None, "[ADDRESS]"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class ShardOptions:
     ending: str | None = None
     """Ending of the files to write: .tsv, .jsonl (and .gz, .xz, .zst) or .parquet (default: those of the input)."""
     processes: Annotated[int | None, ranged(ranges.Processes, "Processes (default: one for each core)")] = None
-    ray: Annotated[str | None, "[ADDRESS]"] = None
+    ray: Ray = None
     """Run on a cluster of Ray: its address, auto (default) for the one of this machine, or local to start one here. All
     machines need Transduce and the same folders."""
 
@@ -43,18 +44,25 @@ class ShardOptions:
             columns = [int(name) if name.isdecimal() else name for name in (self.source_column, self.target_column)]
         return {"columns": columns, "ending": self.ending}
 
-    @contextmanager
-    def workers(self) -> "Iterator[Workers]":
-        """Starts what runs the tasks."""
-        if self.ray is None:
-            from transduce.cluster.workers import LocalWorkers
+    def workers(self) -> "AbstractContextManager[Workers]":
+        """Starts what runs the tasks; raises InputError for a number of processes on a cluster."""
+        if self.ray is not None and self.processes is not None:
+            raise InputError("--processes is for this machine; leave it out with --ray")
+        return started_workers(self.ray, self.processes or os.cpu_count() or 1)
 
-            yield LocalWorkers(self.processes or (os.cpu_count() or 1))
-            return
-        from transduce.cluster.on_ray import RayWorkers
 
-        with RayWorkers(self.ray, self.processes) as workers:
-            yield workers
+@contextmanager
+def started_workers(ray: str | None, processes: int) -> "Iterator[Workers]":
+    """Starts processes of this machine, or opens the cluster with this address."""
+    if ray is None:
+        from transduce.cluster.workers import LocalWorkers
+
+        yield LocalWorkers(processes)
+        return
+    from transduce.cluster.on_ray import RayWorkers
+
+    with RayWorkers(ray) as workers:
+        yield workers
 
 
 class MayNameCluster(TyperCommand):

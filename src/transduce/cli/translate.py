@@ -21,6 +21,7 @@ from transduce.cli.options import (
     ShortlistOptions,
 )
 from transduce.cli.search_options import TranslationOptions
+from transduce.cli.shard_options import Ray
 from transduce.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def translate(
     shortlist: ShortlistOptions,
     format: Format | None = None,
     document: DocumentOptions,
+    ray: Ray = None,
     quiet: Quiet = False,
 ) -> None:
     """Translate text line by line, or a document: Markdown, HTML, TMX, XLIFF, PO, SRT, WebVTT, JSON, YAML,
@@ -59,11 +61,12 @@ def translate(
     Example: `transduce translate runs/multi30k input.de -o output.en`
 
     Args:
-        input: A text file, .gz, .xz and .zst too, or a document; - is standard input.
-        output: A new file, .gz, .xz and .zst compressed; - is standard output.
+        input: A text file, .gz, .xz and .zst too, or a document; - is standard input. A pattern names several.
+        output: A new file, .gz, .xz and .zst compressed; - is standard output. For several files a folder.
         glossary: A file of lines: source term, tab, required target phrase; a third column 'ban' forbids the phrase. Or
             a .csv, or a term base (.tbx).
         with_: Another model for an ensemble (mean of probabilities); repeatable.
+        ray: Translate each file on a cluster of Ray: its address, auto (default), or local to start one.
         format: What the input is (default: by its ending, else lines); text is plain text in paragraphs.
     """
     from transduce.bundle import find_bundle

@@ -175,7 +175,8 @@ def _shards(
         outputs = tuple(out / _named(file, ending) for file in together)
         if len(outputs) == 1:
             check_written(outputs[0])
-        shards.append(Shard(tuple(file.absolute() for file in files), outputs, columns, languages))
+        inputs_of = tuple(file.absolute() for file in files)
+        shards.append(Shard(inputs_of, outputs, None if columns is None else tuple(columns), languages))
     names = [path.name for shard in shards for path in shard.outputs]
     if repeated := next((name for name in names if names.count(name) > 1), None):
         raise DataError(f"two of the files would be written to {out / repeated}; rename one, or choose another ending")
@@ -196,9 +197,8 @@ def _named(file: Path, ending: str | None) -> str:
 def _job(out: Path, described: Mapping[str, Any]) -> Iterator[Path]:
     """Opens the folder of a job, for one process at a time, and one in it for intermediate files, which go at the
     end."""
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file; expected a folder for the shards")
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(described))
+    _check_job(out, plain)
     with made_parents(out):
         out.mkdir(exist_ok=True)
     with ExitStack() as stack:
@@ -207,14 +207,9 @@ def _job(out: Path, described: Mapping[str, Any]) -> Iterator[Path]:
         except BlockingIOError:
             raise InputError(f"another process is writing to {out}; wait for it, or choose another folder") from None
         work = out / ".work"
-        if all(path.name.startswith(".") for path in out.iterdir()):  # nothing was finished
+        if not _check_job(out, plain):
             remove(work)
             write_text(out / JOB, msgspec.json.encode(plain).decode())
-        elif not (out / JOB).exists():
-            raise InputError(f"{out} holds other files; choose another folder")
-        before = read_json(out / JOB, dict[str, Any], "choose another folder")
-        if changed := [name for name in plain if before.get(name) != plain[name]]:
-            raise InputError(f"{out} was made with other {changed[0]}; use the same to go on, or choose another folder")
         work.mkdir(exist_ok=True)
         try:
             yield work.absolute()
@@ -223,3 +218,17 @@ def _job(out: Path, described: Mapping[str, Any]) -> Iterator[Path]:
                 remove(out)
             raise
         remove(work)
+
+
+def _check_job(out: Path, described: Mapping[str, Any]) -> bool:
+    """Returns True if a folder has output of this job; raises InputError for that of another, or other files."""
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file; expected a folder for the shards")
+    if not out.exists() or all(path.name.startswith(".") for path in out.iterdir()):  # nothing was finished
+        return False
+    if not (out / JOB).exists():
+        raise InputError(f"{out} holds other files; choose another folder")
+    before = read_json(out / JOB, dict[str, Any], "choose another folder")
+    if changed := [name for name in described if before.get(name) != described[name]]:
+        raise InputError(f"{out} was made with other {changed[0]}; use the same to go on, or choose another folder")
+    return True

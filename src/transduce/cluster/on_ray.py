@@ -17,9 +17,9 @@ TRIES = 3
 class RayWorkers:
     """A running cluster, or with the address "local" one that is started on this machine; see Workers."""
 
-    def __init__(self, address: str, count: int | None = None) -> None:
+    def __init__(self, address: str) -> None:
         self._ray = _ray()
-        options: dict[str, Any] = {"num_cpus": count, "include_dashboard": False} if address == LOCAL else {}
+        options: dict[str, Any] = {"include_dashboard": False} if address == LOCAL else {}
         try:
             self._ray.init(address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=True, **options)
         except (ConnectionError, ValueError, RuntimeError) as error:

@@ -43,10 +43,15 @@ def files_of(path: str | Path) -> list[Path]:
     """Returns the files that match a pattern such as `part-*.tsv.gz`, by name; an existing file, or a path without `*`,
     `?` and `[`, by itself."""
     path = Path(path)
-    if path.exists() or not set("*?[").intersection(str(path)):
+    if not is_pattern(path):
         return [path]
     folder = next(parent for parent in path.parents if parent.is_dir())
     matching = sorted(file for file in folder.glob(str(path.relative_to(folder))) if file.is_file())
     if not matching:
         raise DataError(f"{path}: no file matches this pattern")
     return matching
+
+
+def is_pattern(path: str | Path) -> bool:
+    """Returns True for a path with `*`, `?` or `[` that is no file itself."""
+    return not Path(path).exists() and bool(set("*?[").intersection(str(path)))

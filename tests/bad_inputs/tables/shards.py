@@ -27,14 +27,7 @@ ROWS = [
         write_gz("part-1.tsv.gz", "a\tb\n"),
         cut("part-1.tsv.gz"),
     ),
-    row(
-        "a shard with a tab too many",
-        PARTS,
-        2,
-        "part-2.tsv: line 1",
-        write("part-1.tsv", "a\tb\n"),
-        write("part-2.tsv", "a\tb\tc\n"),
-    ),
+    row("a shard with a tab too many", PARTS, 2, "part-1.tsv: line 2 has 3", write("part-1.tsv", "a\tb\na\tb\tc\n")),
     row("an output folder with other files", CLEAN, 2, "new holds other files", folder("new"), write("new/x", "")),
     row("an output folder that is a file", CLEAN, 2, "new is a file; expected a folder", write("new", "")),
     row(
@@ -61,4 +54,19 @@ ROWS = [
     row("a column that is not there", f"{CLEAN} --source-column x --target-column y", 2, "no column 'x'"),
     row("two files of one name", "data clean train.tsv ./train.tsv -o new --step length", 2, "two of the files"),
     row("a model to tokenize with that is not there", TOKENIZE.replace("run", "no"), 2, "no"),
+    row(
+        "processes on a cluster", f"{CLEAN} --ray local", 2, "--processes is for this machine; leave it out with --ray"
+    ),
+    row("several files to standard output", "translate run test.*n", 2, "written to a folder, but the output is -"),
+    row("several files to a file", "translate run test.?? -o test.en", 2, "but the output is test.en"),
+    row("no files to translate", "translate run no.* -o new", 2, "no.*: no file matches this pattern"),
+    row("no files to score", "score run --pairs no.* -o new", 2, "no.*: no file matches this pattern"),
+    row("sources without targets", "score run --source t*.en --target test.de -o new", 2, "2 and 1 files"),
+    row(
+        "a damaged one of several files",
+        "translate run part-* -o new -q",
+        2,
+        "part-2: line 1 is not UTF-8",
+        write("part-2", b"\xff\n"),
+    ),
 ]
