@@ -18,7 +18,7 @@ from transduce.cli.shard_options import MayNameCluster, ShardOptions
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from transduce.cluster.jobs import Report
+    from transduce.cluster.jobs import JobReport
     from transduce.corpora.catalogue.download import Progress
     from transduce.corpora.catalogue.registry import Dataset
 
@@ -154,7 +154,7 @@ def tokenize(
     _tell_job(report, output, json, quiet)
 
 
-def _tell_job(report: "Report", output: str, json: bool, quiet: bool) -> None:
+def _tell_job(report: "JobReport", output: str, json: bool, quiet: bool) -> None:
     if json:
         print_json({"output": output} | msgspec.to_builtins(report))
         return

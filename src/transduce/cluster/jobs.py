@@ -1,7 +1,7 @@
 """Jobs on the shards of a corpus: one task for each, and those whose output is there are left as they are."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,7 +39,7 @@ FINGERPRINTS_AT_ONCE = 2**24
 
 
 @dataclass
-class Report:
+class JobReport:
     """The outcome of a job."""
 
     shards: int = 0
@@ -59,7 +59,7 @@ def clean_shards(
     columns: Columns | None = None,
     languages: tuple[str, str] = ("", ""),
     ending: str | None = None,
-) -> Report:
+) -> JobReport:
     """Cleans the shards of a corpus, as if they were one file, into a folder of files with the same names.
 
     Args:
@@ -95,7 +95,7 @@ def tokenize_shards(
     columns: Columns | None = None,
     languages: tuple[str, str] = ("", ""),
     ending: str | None = None,
-) -> Report:
+) -> JobReport:
     """Writes the texts of shards as a model's tokens, with a space between two, or as their numbers; see
     `clean_shards`."""
     read_config(find_bundle(model))
@@ -107,9 +107,9 @@ def tokenize_shards(
         )
 
 
-def _finish(shards: Sequence[Shard], run: Any) -> Report:
+def _finish(shards: Sequence[Shard], run: Callable[[Sequence[Shard]], Iterable[Counts]]) -> JobReport:
     todo = [shard for shard in shards if not shard.is_finished]
-    report = Report(len(todo), len(shards) - len(todo))
+    report = JobReport(len(todo), len(shards) - len(todo))
     for counts in run(todo) if todo else ():
         report.counts.add(counts)
     return report

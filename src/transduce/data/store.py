@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,14 +96,19 @@ Watch = Callable[[ParallelCorpus, Iterable[SentencePair]], Iterator[SentencePair
 
 
 def open_store(
-    corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, cache: Path, watch: Watch | None = None
+    corpus: ParallelCorpus,
+    tokenizers: Tokenizers,
+    max_tokens: int | None,
+    cache: Path,
+    watch: Watch | None = None,
+    may_be_empty: bool = False,
 ) -> TokenStore:
     """Returns the store of a corpus, built if the cache has none of these contents, tokenizers and limit.
 
     A pass that builds it is also given to `watch`, so that what else is to be known of the pairs needs no further pass.
 
     Pairs with a blank side or, if max_tokens is given, with more tokens on a side are left out whole. Raises DataError
-    for a corpus that has nothing else, or whose tokens are mostly unknown.
+    for a corpus that has nothing else, unless it may be empty, or whose tokens are mostly unknown.
     """
     folder = _folder_of(corpus, tokenizers, max_tokens, cache)
     store = _read(folder)
@@ -110,6 +116,9 @@ def open_store(
         shutil.rmtree(folder, ignore_errors=True)
         _build(corpus, tokenizers, max_tokens, folder, watch)
         store = _read(folder)
+    if store is not None and not len(store) and not may_be_empty:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise nothing_left(corpus.name, {reason: dropped.count for reason, dropped in store.dropped.items()})
     if store is None:
         raise DataError(f"{folder}: reading back what was just written failed; check the disk")
     return store
@@ -122,15 +131,15 @@ def open_stores(
     cache: Path,
     watch: Watch | None = None,
 ) -> list[TokenStore]:
-    """Returns the store of each corpus; all cores build those that the cache has not, one process for each."""
+    """Returns the store of each corpus, which may be empty; all cores build those that the cache has not, each one."""
 
-    def build(corpus: ParallelCorpus) -> None:
-        open_store(corpus, tokenizers, max_tokens, cache, watch)
+    def build(corpus: ParallelCorpus) -> TokenStore:
+        return open_store(corpus, tokenizers, max_tokens, cache, watch, may_be_empty=True)
 
     folders = [_folder_of(corpus, tokenizers, max_tokens, cache) for corpus in corpora]
     missing = [corpus for corpus, folder in zip(corpora, folders, strict=True) if not (folder / "store.json").exists()]
     for_each(build, missing)
-    return [open_store(corpus, tokenizers, max_tokens, cache, watch) for corpus in corpora]
+    return list(map(build, corpora))
 
 
 def _folder_of(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, cache: Path) -> Path:
@@ -146,9 +155,9 @@ def _read(folder: Path) -> TokenStore | None:
             return None
         source, target = (
             Side(
-                np.memmap(folder / f"{side}.ids", dtype=facts["dtype"], mode="r"),
-                np.memmap(folder / f"{side}.offsets", dtype=np.int64, mode="r"),
-                np.memmap(folder / f"{side}.lengths", dtype=np.int32, mode="r"),
+                _mapped(folder / f"{side}.ids", np.dtype(facts["dtype"])),
+                _mapped(folder / f"{side}.offsets", np.dtype(np.int64)),
+                _mapped(folder / f"{side}.lengths", np.dtype(np.int32)),
             )
             for side in SIDES
         )
@@ -156,6 +165,11 @@ def _read(folder: Path) -> TokenStore | None:
     except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
     return TokenStore(source, target, dropped, folder.name)
+
+
+def _mapped(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Maps the numbers in a file; an empty one cannot be mapped."""
+    return np.memmap(path, dtype=dtype, mode="r") if path.stat().st_size else np.empty(0, dtype)
 
 
 def _checksum(path: Path) -> int:
@@ -182,8 +196,6 @@ def _build(
             sifted = corpus.sift(writer.drop) if watch is None else watch(corpus, corpus.sift(writer.drop))
             while pairs := list(itertools.islice(sifted, PAIRS_AT_ONCE)):
                 _write_chunk(pairs, tokenizers, max_tokens, writer)
-        if not writer.kept:
-            raise nothing_left(corpus.name, {reason: dropped.count for reason, dropped in writer.dropped.items()})
         _check_unknown(corpus.name, writer.unknown, writer.tokens)
         facts = {
             "dtype": writer.dtype.name,

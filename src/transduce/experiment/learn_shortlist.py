@@ -154,7 +154,7 @@ def _stores_of_run(
     data = recipe.config.data
     splits = open_splits(data, recipe.folder, announce(tell))
     parts = [part for each in splits.train for part in each.corpus.parts]
-    stores = open_stores(parts, tokenizers, data.max_tokens, cache_folder())
+    stores = [store for store in open_stores(parts, tokenizers, data.max_tokens, cache_folder()) if len(store)]
     return stores, open_store(splits.validation, tokenizers, None, cache_folder())
 
 

@@ -62,6 +62,26 @@ def test_training_files_are_read_at_most_three_times_before_the_first_update(
     assert read["many"] == before, "a validation with metrics reads only what is held out"
 
 
+def test_each_file_has_a_store_and_one_without_pairs_is_left_out(recipe_file, tmp_path, monkeypatch, read):
+    monkeypatch.setenv("TRANSDUCE_CACHE", str(tmp_path / "cache"))
+    pairs = small_corpus(PAIRS)
+    for language, side in (("en", "source"), ("de", "target")):
+        lines = [f"{getattr(pair, side)}\n" for pair in pairs]
+        for name, part in (("part-1", lines[:150]), ("part-2", [" \n"]), ("part-3", lines[150:])):
+            (tmp_path / f"{name}.{language}").write_text("".join(part), encoding="utf-8")
+    files = [str(tmp_path / f"part-?.{language}") for language in ("en", "de")]
+    experiment, made = prepared(recipe_file, tmp_path, {"data.train": files})
+    assert len(experiment.splits.train[0].corpus.parts) == 3
+    assert made.size == f"{PAIRS} sentence pairs"
+    assert sum(map(len, made.data.epoch(0).batches)) == PAIRS
+
+    before = read.copy()
+    (tmp_path / "part-1.en").write_text("".join(reversed(lines[:150])), encoding="utf-8")
+    prepared(recipe_file, tmp_path, {"data.train": files})
+    again = read - before
+    assert again["part-3"] == PAIRS - 150, "for the vocabulary alone"
+
+
 def test_another_run_on_the_same_files_only_learns_its_vocabulary(recipe_file, tmp_path, monkeypatch, read):
     monkeypatch.setenv("TRANSDUCE_CACHE", str(tmp_path / "cache"))
     for changes in (DRAWN, DRAWN | {"seed": 2}):

@@ -11,7 +11,7 @@ from torch import nn
 from transduce.bundle import ModelBundle
 from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.corpora.catalogue.files import cache_folder
-from transduce.corpora.corpus import ParallelCorpus, check_not_empty
+from transduce.corpora.corpus import ParallelCorpus, check_not_empty, nothing_left
 from transduce.corpora.directions import MANY, Direction, LanguageTokens
 from transduce.corpora.languages import UNKNOWN
 from transduce.corpora.overlap import OverlapSearch
@@ -87,6 +87,7 @@ def prepare(
     overlaps = OverlapSearch(splits.held_out, cache) if checkpoint is None and processes.is_first else None
     watch = None if overlaps is None else overlaps.watched
     with processes.first_process_first():
+        corpora = [entry for entry in splits.train for _ in entry.corpus.parts]
         parts = [part for entry in splits.train for part in entry.corpus.parts]
         stores = open_stores(parts, tokenizers, config.data.max_tokens, cache, watch)
         validation = {
@@ -94,9 +95,10 @@ def prepare(
             for direction, corpus in validation_corpora(splits).items()
         }
         general = open_store(splits.general_validation, tokenizers, None, cache) if splits.general_validation else None
-    corpora = [entry for entry in splits.train for _ in entry.corpus.parts]
     for entry in splits.train:
         of_entry = [store for corpus, store in zip(corpora, stores, strict=True) if corpus is entry]
+        if not any(map(len, of_entry)):
+            raise nothing_left(entry.corpus.name, {name: each.count for name, each in all_dropped(of_entry).items()})
         towards = "" if entry.direction is None else f" {entry.direction}"
         tell(f"training data{towards}: {sum(map(len, of_entry)):,} pairs from {entry.corpus.name}")
         for reason, dropped in all_dropped(of_entry).items():
@@ -111,6 +113,8 @@ def prepare(
         _tell_overlaps(splits, overlaps, tell)
     model = origin.model or build_model(config.model, len(tokenizers.source), len(tokenizers.target))
     marked = 0 if languages is None else 1
+    corpora = [corpus for corpus, store in zip(corpora, stores, strict=True) if len(store)]
+    stores = [store for store in stores if len(store)]
     for entry, store in zip(corpora, stores, strict=True):
         _check_lengths(entry.corpus.name, store, model, marked)
     for store in validation.values():
