@@ -14,9 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.cluster import jobs, shard_tasks
+from transduce.cluster import commands, jobs, shard_tasks
+from transduce.cluster.commands import Command, run_commands
 from transduce.cluster.jobs import clean_shards, mark_firsts, tokenize_shards
-from transduce.cluster.workers import LocalWorkers
+from transduce.cluster.workers import LocalWorkers, TaskEndedError
 from transduce.corpora.cleaning import Duplicates, Length, Overlap, Ratio, read_steps
 from transduce.corpora.shards import open_corpus
 from transduce.errors import ConfigError, DataError, InputError
@@ -211,3 +212,17 @@ def test_a_cluster_of_ray_writes_the_same_bytes_though_a_worker_is_killed(tmp_pa
     assert report.shards == 4
     assert checksums(tmp_path / "ray") == checksums(tmp_path / "here")
     assert not ray.is_initialized()
+
+
+def test_a_command_whose_process_is_killed_is_told_apart_from_one_that_fails(tmp_path, monkeypatch):
+    def command(code):
+        monkeypatch.setattr(commands, "PROGRAM", ("-c", code))
+        return list(run_commands([Command((), tmp_path / "a", tmp_path)], HERE))
+
+    with pytest.raises(TaskEndedError, match="a: its process was ended by signal 9; what is finished stays"):
+        command("import os; os.kill(os.getpid(), 9)")
+    with pytest.raises(InputError, match="a: no such model"):
+        command("import sys; sys.exit('transduce: no such model')")
+    assert command("import sys; print('3 lines', file=sys.stderr)") == ["3 lines\n"]
+    (tmp_path / "a").write_text("")
+    assert command("1 / 0") == []

@@ -9,6 +9,7 @@ import pytest
 from test_sentence_pairs import plain, training_data
 
 from transduce.data import sentence_pairs
+from transduce.data.planned import PackedPlan
 from transduce.data.shared_arrays import SharedArrays
 
 
@@ -52,10 +53,19 @@ def test_a_damaged_file_is_made_anew(tmp_path):
     make, made = counting(range(1000))
     shared = SharedArrays(tmp_path / "a")
     shared.get("first", make)
-    (file,) = tmp_path.glob("a/first/*.npy")
+    (file,) = tmp_path.glob("a/first/arrays/*.npy")
     os.truncate(file, 200)
     assert len(shared.get("first", make)["numbers"]) == 1000
     assert len(made) == 2
+
+
+def test_a_plan_in_one_array_is_a_sequence():
+    plan = PackedPlan(np.array([5, 3, 7, 2], np.int32), np.array([0, 1, 3, 4]))
+    assert [rows.tolist() for rows in plan] == [[5], [3, 7], [2]]
+    assert [rows.tolist() for rows in plan[1:]] == [[3, 7], [2]]
+    assert plan[-1].dtype == np.int64
+    with pytest.raises(IndexError):
+        plan[3]
 
 
 def with_contents(pairs):
@@ -70,7 +80,7 @@ def test_shared_plans_are_those_made_in_memory_and_made_once(tmp_path, monkeypat
     assert shared.shared is not None
     assert [plain(shared, epoch) for epoch in range(4)] == [plain(pairs, epoch) for epoch in range(4)]
     (folder,) = (tmp_path / "plans").iterdir()
-    assert {path.name for path in folder.iterdir()} == {".lock", "lengths", "epoch-2", "epoch-3"}
+    assert {path.name for path in folder.iterdir()} == {"lengths", "epoch-2", "epoch-3"}
     monkeypatch.setattr(sentence_pairs, "buckets", None)  # another process plans nothing
     other = pairs.sharing(tmp_path)
     assert plain(other, 3) == plain(shared, 3)

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from transduce.cluster.workers import GO_ON
+from transduce.cluster.workers import GO_ON, TaskEndedError
 from transduce.errors import InputError
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class RayWorkers:
 
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
         """See Workers; a task whose worker ends is begun again elsewhere."""
-        remote = self._ray.remote(num_cpus=1, max_retries=TRIES)(function)
+        remote = self._ray.remote(num_cpus=1, max_retries=TRIES, retry_exceptions=[TaskEndedError])(function)
         results = [remote.remote(task) for task in tasks]
         try:
             for result in results:

@@ -15,6 +15,10 @@ R = TypeVar("R")
 GO_ON = "what is finished stays: run the same command again to go on"
 
 
+class TaskEndedError(InputError):
+    """The process of a task was ended from outside; the task may be begun again."""
+
+
 class Workers(Protocol):
     """Runs a function of a module on tasks, each by itself; both travel to other processes, and so do errors."""
 

@@ -28,6 +28,8 @@ class PackedPlan(Sequence[Rows]):
 
     def __getitem__(self, index: Any) -> Any:
         number = range(len(self))[index]
+        if isinstance(number, range):
+            return [self[each] for each in number]
         return self.rows[self.bounds[number] : self.bounds[number + 1]].astype(np.int64)
 
 

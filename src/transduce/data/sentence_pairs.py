@@ -23,7 +23,7 @@ from transduce.errors import DataError
 from transduce.ranges import PositiveInt
 
 FORMAT = 1
-SHARED_FROM = 1_000_000
+SHARED_FROM = 500_000
 """Pairs from which plans are shared: fewer are planned in less time than it takes to write a file safely."""
 
 SMALLER_PARTS = "raise training.accumulate, or lower batching.target_tokens (or sentences)"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from transduce.files import locked, new_folder, remove
 
 Arrays = Mapping[str, NDArray[np.integer]]
+ARRAYS = "arrays"
 UNUSED = 7 * 24 * 3600.0  # seconds after which arrays of another run are removed
 
 
@@ -25,19 +26,20 @@ class SharedArrays:
 
         Those of the name `in_place_of` are then removed; processes that map them still can read them.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with locked(self.folder):
-            arrays = _read(self.folder / name)
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder):  # of this name alone: what is made may need others
+            arrays = _read(folder / ARRAYS)
             if arrays is not None:
                 return arrays
             _remove_unused(self.folder)
             made = make()
-            with new_folder(self.folder / name) as new:
+            with new_folder(folder / ARRAYS) as new:
                 for key, array in made.items():
                     np.save(new / f"{key}.npy", array)
             if in_place_of is not None:
                 remove(self.folder / in_place_of)
-            return _read(self.folder / name) or made
+            return _read(folder / ARRAYS) or made
 
 
 def _read(folder: Path) -> Arrays | None:
