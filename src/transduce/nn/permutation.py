@@ -6,6 +6,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from transduce.devices import to_device
+
 CONTEXT = -1
 
 
@@ -50,7 +52,7 @@ def draw_orders(rows: int, time: int, share: float, max_span: int, device: torch
         chosen = _spans(time, count, max_span) if max_span > 1 else torch.randperm(time)[:count]
         rank[chosen] = torch.randperm(count)
     targets = (ranks != CONTEXT).nonzero()[:, 1].view(rows, count)
-    return FactorizationOrder(ranks.to(device), targets.to(device))
+    return FactorizationOrder(*to_device([ranks, targets], device))
 
 
 def _spans(time: int, count: int, max_span: int) -> Tensor:

@@ -186,7 +186,8 @@ def inner_matrices(model: nn.Module) -> list[nn.Parameter]:
 def normalize_gradients(parameters: Iterable[nn.Parameter], tokens: Tensor, clip_norm: float) -> Tensor:
     """Divides summed gradients by the real tokens once, clips their joint norm, and returns it unclipped."""
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    norm = torch.nn.utils.get_total_norm(gradients) / tokens
+    norms = torch._foreach_norm(gradients) if gradients else [tokens.new_zeros((), dtype=torch.float32)]
+    norm = torch.linalg.vector_norm(torch.stack(norms)) / tokens
     scale = 1 / tokens
     if clip_norm:
         scale = scale * (clip_norm / (norm + 1e-6)).clamp(max=1.0)
