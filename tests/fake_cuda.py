@@ -9,11 +9,8 @@ cuDNN, no NCCL, no memory and no time: counts say where a GPU would be kept wait
 counts as one launch. Name the device `cuda:0`: without a number PyTorch would ask a driver.
 """
 
-import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 from unittest import mock
@@ -26,48 +23,14 @@ from torch.utils import _foreach_utils
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
-CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
-VIEWS = """view _unsafe_view t transpose permute expand unsqueeze squeeze select slice split split_with_sizes unbind
-detach alias as_strided unfold _reshape_alias lift_fresh view_as_real view_as_complex _conj _neg_view is_same_size"""
-COMPOSITE = "flatten unflatten to contiguous tensor_split view_as is_nonzero item"
-EMPTY = "empty empty_like new_empty empty_strided new_empty_strided resize_ set_ _local_scalar_dense sym_size"
-NO_KERNEL = frozenset([*VIEWS.split(), *EMPTY.split(), *COMPOSITE.split()])
-"""Operators that compute nothing: they make views or take memory."""
-SIZE_UNKNOWN = frozenset(
-    ["nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "equal", "is_nonzero", "item"]
-)
-"""Operators whose result the host must see before it can go on."""
-INDEXING = frozenset(["index", "index_put", "index_put_", "_index_put_impl_"])
+from transduce.training.gpu_work import GPU, INDEXING, NO_KERNEL, Work
+
+CPU = torch.device("cpu")
 FLASH_TYPES = (torch.bfloat16, torch.float16)
 WITHOUT_MARK = {"_conj": torch.ops.aten._conj_physical, "_neg_view": torch.ops.aten.neg}
 """Operators that compute what a view would only be marked for, since marks are read before tensors get here."""
 TAKES_BOTH = frozenset(["copy_", "_to_copy", "_foreach_copy_", "_pack_padded_sequence"]) | INDEXING
 """Operators that take tensors of both devices."""
-
-
-@dataclass
-class Work:
-    """Counts of what a GPU would do."""
-
-    launches: Counter[str] = field(default_factory=Counter)
-    """Kernels started, by operator."""
-    waits: Counter[str] = field(default_factory=Counter)
-    """Times that the host waits for the GPU, by operator and line of transduce."""
-    attentions: Counter[str] = field(default_factory=Counter)
-    """Calls of fused attention, by kernel: flash, efficient, or masked."""
-
-    def clear(self) -> None:
-        """Forgets all counts."""
-        for counts in (self.launches, self.waits, self.attentions):
-            counts.clear()
-
-    def wait(self, why: str) -> None:
-        """Counts a wait at the innermost line of the package."""
-        frame = sys._getframe(1)
-        while frame.f_back is not None and "/transduce/" not in frame.f_code.co_filename:
-            frame = frame.f_back
-        file = frame.f_code.co_filename.rpartition("/transduce/")[2]
-        self.waits[f"{why} at {file}:{frame.f_lineno}"] += 1
 
 
 class OnGpu(Tensor):
@@ -177,7 +140,7 @@ def _run(work: Work, operator: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         )
     if on_gpu and not in_backward and name not in TAKES_BOTH and any(tensor.dim() for tensor in on_cpu):
         raise RuntimeError(f"{name}: expected all tensors to be on the same device, but found cuda:0 and cpu")
-    _count(work, name, args, kwargs, on_cpu)
+    work.count(name, args, kwargs, on_cpu)
     real = [
         leaf.numbers if isinstance(leaf, OnGpu) else CPU if isinstance(leaf, torch.device) else leaf for leaf in leaves
     ]
@@ -204,32 +167,6 @@ def _run(work: Work, operator: Any, args: Any, kwargs: dict[str, Any]) -> Any:
             return OnGpu(result, work)
 
     return tree_map(on_gpu_again, result)
-
-
-def _count(work: Work, name: str, args: Any, kwargs: dict[str, Any], on_cpu: list[Tensor]) -> None:
-    if name not in NO_KERNEL:
-        work.launches[name] += 1
-    if (
-        name == "_local_scalar_dense"
-        or name in SIZE_UNKNOWN
-        or (name == "repeat_interleave" and kwargs.get("output_size") is None and len(args) == 1)
-    ):
-        work.wait(name)
-    elif name in INDEXING:
-        indices = [index for index in args[1] if index is not None]
-        if any(index.dtype in (torch.bool, torch.uint8) for index in indices) and not _fills(name, args):
-            work.wait(f"{name} by a mask")
-        if any(not isinstance(index, OnGpu) for index in indices):
-            work.wait(f"{name} by an index of the host")
-    elif name in ("_to_copy", "copy_") and on_cpu:
-        is_asynchronous = kwargs.get("non_blocking", False) or (name == "copy_" and len(args) > 2 and args[2])
-        if not is_asynchronous or not getattr(on_cpu[-1], "is_pinned_by_us", False):
-            work.wait("copy from the host")
-
-
-def _fills(name: str, args: Any) -> bool:
-    """True if one number is written wherever a mask says, for which nobody has to know how often that is."""
-    return name != "index" and args[2].numel() == 1
 
 
 class _Kernel(torch.autograd.Function):
@@ -286,11 +223,23 @@ def _attention(real: Callable[..., Tensor], work: Work) -> Callable[..., Tensor]
         mask = None if attn_mask is None else attn_mask.numbers  # type: ignore[attr-defined]
 
         def compute(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            return real(q, k, v, mask, dropout_p, is_causal, **more)
+            context = real(q, k, v, mask, dropout_p, is_causal, **more)
+            if kernel == "flash" and q.is_contiguous():
+                return context.contiguous()
+            return context.transpose(1, 2).contiguous().transpose(1, 2)  # laid out as by the kernels of a GPU
 
         return _Kernel.apply(f"{kernel} attention", compute, query, key, value)  # type: ignore[no-any-return, no-untyped-call]
 
     return attention
+
+
+def _dropout(real: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        if isinstance(x, OnGpu) and training and p:
+            return torch.native_dropout(x, p, True)[0]  # as on a GPU, where it is one kernel
+        return real(x, p, training, inplace)
+
+    return dropout
 
 
 def _ragged_attention(
@@ -299,6 +248,7 @@ def _ragged_attention(
     """Flash attention of rows side by side, row by row; [tokens, heads, head_dim] each."""
     assert query.dtype in FLASH_TYPES, "flash attention takes half precision alone"
     query.work.attentions["flash"] += 1
+    query.work.launches["zeros"] += 2  # gradients that PyTorch makes of the outputs that nothing uses
     ends = [offsets.numbers.tolist() for offsets in (of_query, of_key)]
 
     def compute(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -309,7 +259,7 @@ def _ragged_attention(
             )
             for (a, b), (c, d) in zip(*(pairwise(end) for end in ends), strict=True)
         ]  # fmt: skip
-        return torch.cat(rows, 1).transpose(0, 1)
+        return torch.cat(rows, 1).transpose(0, 1).contiguous()
 
     return _Kernel.apply("flash attention", compute, query, key, value)  # type: ignore[no-untyped-call]
 
@@ -431,6 +381,7 @@ def fake_cuda() -> Iterator[Work]:
         for name, function in of_cuda.items():
             enter(mock.patch.object(torch.cuda, name, function))
         enter(mock.patch.object(functional, "scaled_dot_product_attention", _attention(real_attention, work)))
+        enter(mock.patch.object(functional, "dropout", _dropout(functional.dropout)))
         for module in (torch.nn.modules.rnn, torch.nn.utils.rnn):
             enter(mock.patch.object(module, "_VF", _RecurrentLayers(torch._VF)))
         enter(mock.patch.object(nn.Module, "_apply", _apply))

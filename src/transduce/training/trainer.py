@@ -192,7 +192,7 @@ class Trainer:
         announce_phase(self.observers, "training")
         with catch_signals() as stop_asked:
             while not self.stop_reason:
-                norm = self._update(self._batch())
+                norm = self.update(self._batch())
                 self._advance(time.monotonic() - began)
                 for observer in watching:
                     observer.updated(self.position.update)
@@ -225,7 +225,7 @@ class Trainer:
         self._epoch = self.data.epoch(self.position.epoch)
         return self._epoch.batches[self.position.batch]
 
-    def _update(self, rows: Rows) -> Tensor:
+    def update(self, rows: Rows) -> Tensor:
         """Takes one optimiser step on a batch, of which this process computes a share; returns the gradient's norm."""
         self.working.model.train()
         tokens = torch.zeros((), dtype=torch.int64, device=self.device)
