@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from transduce.errors import TransduceError as TransduceError
     from transduce.evaluation.compare import compare as compare
     from transduce.evaluation.evaluate import evaluate as evaluate
+    from transduce.experiment.plan import plan as plan
     from transduce.experiment.recipe import load_recipe as load_recipe
     from transduce.experiment.run import train as train
     from transduce.inference.answerer import Answerer as Answerer
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "load": "inference.loading",
     "train": "experiment.run",
+    "plan": "experiment.plan",
     "evaluate": "evaluation.evaluate",
     "compare": "evaluation.compare",
     "Translator": "inference.translator",
@@ -63,6 +65,7 @@ _MODULES = {
 __all__ = [
     "load",
     "train",
+    "plan",
     "evaluate",
     "compare",
     "Translator",

@@ -30,6 +30,8 @@ ShareWithin = Annotated[float, Meta(gt=0, lt=1)]
 
 Workers = Annotated[int, Meta(ge=1, le=1024)]
 MemoryInMiB = Annotated[int, Meta(ge=64, le=1_048_576)]
+MemoryInGiB = Annotated[float, Meta(ge=1, le=1024)]
+SentenceLength = Annotated[int, Meta(ge=2, le=100_000)]
 Processes = Annotated[int, Meta(ge=1, le=1024)]
 Threads = Annotated[int, Meta(ge=1, le=1024)]
 Iterations = Annotated[int, Meta(ge=1, le=1000)]

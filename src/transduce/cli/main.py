@@ -21,7 +21,7 @@ from transduce.cli.serve import keys
 from transduce.cli.stopping import stoppable
 
 VERBS = (
-    "quickstart recipes train sweep runs average merge translate generate classify tag answer fill embed score "
+    "quickstart recipes plan train sweep runs average merge translate generate classify tag answer fill embed score "
     "evaluate compare look align info shortlist export push serve import"
 )
 """The verbs in the order of --help; each is a function, in a file of its name or the one of `FILES`."""

@@ -4,6 +4,7 @@ from transduce.experiment.adapting import merge
 from transduce.experiment.automatic import Files, from_words
 from transduce.experiment.average import Average, average
 from transduce.experiment.learn_shortlist import LearnedShortlist, ShortlistSettings, learn_shortlist
+from transduce.experiment.plan import TrainingPlan, plan
 from transduce.experiment.recipe import Recipe, describe_recipe, load_recipe, recipes
 from transduce.experiment.run import RunResult, train
 from transduce.experiment.sweep import Sweep, sweep
@@ -19,6 +20,7 @@ __all__ = [
     "RunResult",
     "ShortlistSettings",
     "Sweep",
+    "TrainingPlan",
     "TranslationConfig",
     "average",
     "describe_recipe",
@@ -26,6 +28,7 @@ __all__ = [
     "learn_shortlist",
     "load_recipe",
     "merge",
+    "plan",
     "recipes",
     "sweep",
     "train",

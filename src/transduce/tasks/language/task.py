@@ -174,7 +174,7 @@ class LanguageExperiment:
         read: Windows | Streams
         objective: Objective
         if isinstance(model, SegmentRecurrence):
-            read, objective = Streams(train, config.batching), _of_segments(config)
+            read, objective = Streams(train, config.batching), objective_of_segments(config)
         else:
             read = Windows(train, config.batching, config.seed)
             objective = next_token_objective(config.training, teacher_forcing)
@@ -237,7 +237,7 @@ def _beginnings(text: TextCorpus) -> list[str]:
     return [line[:PROBE_CHARACTERS] for line in islice(filter(str.strip, text), PROBES)]
 
 
-def _of_segments(config: LanguageConfig) -> Objective:
+def objective_of_segments(config: LanguageConfig) -> Objective:
     """Returns the training objective of a model that carries memory between segments."""
     smoothing = config.training.label_smoothing
     if isinstance(config.model, XLNetConfig):

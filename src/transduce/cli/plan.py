@@ -1,0 +1,44 @@
+"""`transduce plan`: what a recipe will need of GPUs."""
+
+from typing import Annotated
+
+from transduce import ranges
+from transduce.cli.listing import print_facts
+from transduce.cli.messages import print_json
+from transduce.cli.options import Json
+from transduce.errors import InputError
+from transduce.training.hardware import GpuName
+
+
+def plan(
+    recipe: Annotated[list[str], "RECIPE [KEY=VALUE]..."],
+    *,
+    gpus: ranges.Processes = 1,
+    gpu: GpuName = "h100",
+    memory: ranges.MemoryInGiB | None = None,
+    length: ranges.SentenceLength = 32,
+    json: Json = False,
+) -> None:
+    """Count what a recipe will need of GPUs, before anything is trained: parameters, memory, launches, time.
+
+    Needs no GPU and reads no data: what it assumes in their place is printed too.
+
+    Example: `transduce plan multi30k --gpu l4`
+
+    Args:
+        recipe: A recipe's name, a .toml file, or a run's folder. Then settings to change, as KEY=VALUE.
+        gpus: Processes that share each batch, each with a GPU.
+        gpu: The GPU whose published figures give the time.
+        memory: Memory of a GPU, in GiB (default: that of the GPU).
+        length: Tokens of a sentence, for translation models.
+    """
+    from transduce import experiment
+
+    known = experiment.from_words(recipe)
+    if isinstance(known, experiment.Files):
+        raise InputError(
+            f"{known.paths[0]}: plan takes a recipe, not files; `transduce train` chooses settings for files, "
+            "and writes them to a run's folder, which plan takes"
+        )
+    result = experiment.plan(known, gpus=gpus, gpu=gpu, memory=memory, length=length)
+    print_json(result.to_dict()) if json else print_facts(result.describe())
