@@ -136,6 +136,7 @@ def test_operations_are_six_for_each_weight_and_token_and_a_little_for_attention
     assert of_weights < planned.operations < 1.05 * of_weights
 
 
+@pytest.mark.slow
 def test_the_largest_part_that_fits_does_fit_and_little_more_would() -> None:
     changes = NARROW | {"model.dim": 512, "model.encoder_layers": 1, "model.decoder_layers": 1}
     changes |= {"training.accumulate": 1, "batching.target_tokens": 20_000, "model.feed_forward_dim": 512}

@@ -87,6 +87,7 @@ def loss_of(model: nn.Module, time: int, padding: int) -> Tensor:
     return model.decoder.read(tokens[:, :-1], model.start(memory))[0].square().sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", [TransformerConfig, CausalTransformerConfig], ids=lambda family: family.__name__)
 def test_compiled_layers_are_not_compiled_again_for_other_sizes(family: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="eager"))  # graphs count, not their code
