@@ -83,7 +83,8 @@ bench-translate: setup
 	$(BIN)/python benchmarks/translate_speed.py --report
 
 bench-decoding: setup
-	$(BIN)/python benchmarks/decoding_speed.py runs/bench/multi30k-de-en --precisions float32 bfloat16 int8
+	$(BIN)/python benchmarks/decoding_speed.py runs/bench/multi30k-de-en --precisions float32 bfloat16 int8 \
+	    --engines auto pytorch own
 
 # Peaks of memory; no trained model is needed.
 bench-memory: setup
