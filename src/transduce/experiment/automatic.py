@@ -21,11 +21,11 @@ from transduce.corpora.formats import (
     is_bilingual,
     is_file_of_pairs,
     languages_in_file,
-    parallel_files,
 )
 from transduce.corpora.given import pairs_setting
 from transduce.corpora.languages import UNKNOWN, languages_of, name_of
 from transduce.corpora.settings import DataConfig
+from transduce.corpora.shards import open_corpus
 from transduce.errors import ConfigError, DataError
 from transduce.experiment.automatic_settings import choose, choose_adaptation, choose_cleaning, choose_width
 from transduce.experiment.completion import complete
@@ -146,7 +146,7 @@ def recipe_for(
         tell("languages: not recognised from the file names; set data.source and data.target")
     else:
         tell(f"languages: from {settings.source} to {settings.target}")
-    corpus = parallel_files(files.paths, settings.columns_for(files.paths), (settings.source, settings.target))
+    corpus = open_corpus(files.paths, settings.columns_for(files.paths), (settings.source, settings.target))
     asked = settings.cleaning if "cleaning" in wanted.get("data", {}) else None
     cleaning, kept, most_subwords = _look_at(corpus, (settings.source, settings.target), asked, tell)
     if start is None:
