@@ -16,6 +16,7 @@ from transduce.bundle_config import read_config
 from transduce.cluster.shard_tasks import (
     Cleaning,
     Counts,
+    Fingerprinting,
     Marked,
     Shard,
     Tokenizing,
@@ -128,7 +129,7 @@ def _clean(
             continue
         files = [work / f"{number}-{shard.outputs[0].name}" for shard in shards]
         tasks = [
-            (Cleaning(shard, tuple(of_shard), file), step.of)
+            Fingerprinting(shard, tuple(of_shard), step.of, file)
             for shard, of_shard, file in zip(shards, filters, files, strict=True)
         ]
         list(workers.map(take_fingerprints, tasks))
@@ -136,8 +137,8 @@ def _clean(
         mark_firsts(files, marks)
         for of_shard, file in zip(filters, marks, strict=True):
             of_shard.append(Marked(file, step.reason))
-    tasks_of = dict(zip(shards, filters, strict=True))
-    yield from workers.map(clean, [Cleaning(shard, tuple(tasks_of[shard]), work) for shard in todo])
+    filters_of = dict(zip(shards, filters, strict=True))
+    yield from workers.map(clean, [Cleaning(shard, tuple(filters_of[shard])) for shard in todo])
 
 
 def mark_firsts(files: Sequence[Path], marks: Sequence[Path]) -> None:

@@ -69,8 +69,18 @@ class Cleaning:
 
     shard: Shard
     filters: tuple[Filter, ...]
-    fingerprints: Path
-    """The file for the fingerprints of the pairs that the filters keep."""
+
+
+@dataclass(frozen=True)
+class Fingerprinting:
+    """A shard of which the pairs that the filters keep are to be compared with others."""
+
+    shard: Shard
+    filters: tuple[Filter, ...]
+    scope: Scope
+    """The part of a pair that is compared."""
+    file: Path
+    """The file for the fingerprints."""
 
 
 @dataclass
@@ -94,13 +104,13 @@ def clean(task: Cleaning) -> Counts:
     return Counts(write_pairs(task.shard.outputs, pairs), dict(dropped))
 
 
-def take_fingerprints(task: tuple[Cleaning, Scope]) -> None:
-    """Writes the fingerprint of each pair, or of one of its sides."""
-    cleaning, scope = task
-    if cleaning.fingerprints.exists():
+def take_fingerprints(task: Fingerprinting) -> None:
+    """Writes the fingerprint of each pair, unless they are there already."""
+    if task.file.exists():
         return
-    values = np.fromiter((scope_fingerprint(pair, scope) for pair in cleaning.shard.open(cleaning.filters)), np.uint64)
-    with new_file(cleaning.fingerprints) as new, new.open("wb") as file:
+    pairs = task.shard.open(task.filters)
+    values = np.fromiter((scope_fingerprint(pair, task.scope) for pair in pairs), np.uint64)
+    with new_file(task.file) as new, new.open("wb") as file:
         values.tofile(file)
 
 

@@ -51,7 +51,7 @@ ROWS = [
     row("an ending that cannot be written", f"{CLEAN} --ending .csv", 2, "pairs are written as .tsv, .jsonl"),
     row("an ending that is no file of pairs", f"{CLEAN} --ending .txt", 2, "pairs are written as .tsv, .jsonl"),
     row("only one column", f"{CLEAN} --source-column de", 2, "--source-column and --target-column go together"),
-    row("a column that is not there", f"{CLEAN} --source-column x --target-column y", 2, "no column 'x'"),
+    row("a column that a shard lacks", f"{CLEAN} --source-column x --target-column y", 2, "no column 'x'"),
     row("two files of one name", "data clean train.tsv ./train.tsv -o new --step length", 2, "two of the files"),
     row("a model to tokenize with that is not there", TOKENIZE.replace("run", "no"), 2, "no"),
     row(
