@@ -68,7 +68,6 @@ def main() -> None:
 
     from supported.workplace import light, train
     from transduce.training.distributed import Processes
-    from transduce.training.gradient_sums import GradientSums
 
     distributed.init_process_group("gloo")
     waiting = distributed.new_group(backend="gloo")
@@ -76,7 +75,7 @@ def main() -> None:
 
     @contextlib.contextmanager
     def join_processes(device: torch.device) -> Iterator[Processes]:
-        yield Processes(rank, 2, GradientSums(rank, 2, True), weakref.ref(waiting))
+        yield Processes(rank, 2, weakref.ref(waiting))
         distributed.barrier(group=waiting)
 
     answers = sys.stdout

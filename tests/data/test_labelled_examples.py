@@ -41,6 +41,17 @@ def test_no_part_is_larger_than_the_largest() -> None:
     assert epochs[0].tokens(largest) >= max(map(epochs[0].tokens, parts))
 
 
+@pytest.mark.parametrize("processes", [2, 3])
+def test_parts_of_several_processes_have_about_equally_many_tokens(processes: int) -> None:
+    found = data(TextBatchingConfig(examples=29)).epoch(0)
+    for batch in found.batches:
+        parts = found.split(batch, 2, processes)
+        assert len(parts) % processes == 0
+        assert sorted(np.concatenate(parts).tolist()) == sorted(batch.tolist())
+        tokens = [found.tokens(part) for part in parts]
+        assert max(tokens) - min(tokens) <= 2 * LENGTHS.max()
+
+
 def test_a_row_is_one_text_or_two_between_special_tokens() -> None:
     batch = make_text_batch([([5, 6], None), ([7], [8, 9])], SPECIAL)
     assert batch.tokens.tolist() == [[2, 5, 6, 3, 0, 0], [2, 7, 3, 8, 9, 3]]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transduce.data.parts import cut, halve, least_padding, needs, runs_that_fit, within
+from transduce.data.parts import cut, cut_evenly, halve, least_padding, needs, runs_that_fit, within
 
 short = st.tuples(st.integers(1, 5), st.integers(1, 7))
 odd = st.tuples(st.sampled_from([1, 2, 3, 40]), st.sampled_from([1, 2, 30]))
@@ -50,6 +50,18 @@ def test_parts_of_a_batch_need_the_least_padding_of_all_that_keep_a_target_lengt
     every = [list(pairwise([0, *cut, len(target)])) for cut in cuts]
     assert runs in every
     assert padded(source, target, runs) == min(padded(source, target, other) for other in every)
+
+
+@settings(max_examples=50)
+@given(few_pairs, st.integers(1, 4))
+def test_of_even_parts_the_largest_is_as_small_as_can_be(pairs, parts):
+    source, target = sorted_lengths(pairs)
+    parts = min(parts, len(pairs))
+    runs = cut_evenly(source, target, parts)
+    assert is_whole(runs, len(pairs)) and len(runs) == parts
+    every = [pairwise([0, *cut, len(target)]) for cut in combinations(range(1, len(target)), parts - 1)]
+    least = min(max(tokens(source, target, run) for run in other) for other in every)
+    assert max(tokens(source, target, run) for run in runs) <= least / 0.99
 
 
 @settings(max_examples=50)

@@ -182,6 +182,28 @@ def test_a_batch_of_several_groups_keeps_every_pair_once(config):
             assert 1 <= len(parts) <= 3 or number > 0  # which may be cut further, so as to need no more than the first
 
 
+@pytest.mark.parametrize("config", [{"target_tokens": 120, "groups": 3}, {"sentences": 13, "groups": 5}])
+@pytest.mark.parametrize(("parts", "processes"), [(1, 3), (4, 2), (5, 3)])
+def test_several_processes_get_every_pair_once_in_as_many_parts_each(config, parts, processes):
+    data = training_data(**config).planned()
+    for batch in data.epoch(0).batches:
+        split = data.epoch(0).split(batch, parts, processes)
+        assert np.concatenate(split).tolist() == batch.tolist()
+        whole = -(-parts // processes) * processes
+        assert len(split) == (
+            min(whole, len(batch) // processes * processes) if len(batch) >= processes else len(batch)
+        )
+
+
+def test_parts_of_several_processes_take_about_equally_long():
+    random = np.random.default_rng(3)
+    lengths = [(int(length), int(length + random.integers(0, 4))) for length in random.integers(3, 60, 2000)]
+    data = of_lengths(lengths, target_tokens=9000, groups=6).planned()
+    for batch in data.epoch(0).batches[:-1]:
+        tokens = [data.epoch(0).tokens(part) for part in data.epoch(0).split(batch, 4, 4)]
+        assert max(tokens) < 1.2 * np.mean(tokens)
+
+
 def test_accumulate_divides_what_a_batch_needs_though_its_targets_are_of_one_length():
     data = of_lengths([(9, 9)] * 400, target_tokens=400).planned().epoch(0)
     for batch in data.batches:

@@ -7,7 +7,9 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -77,18 +79,30 @@ def test_two_processes_give_the_losses_of_one_and_go_on_as_one(recipe_file: Path
     assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
 
 
+@pytest.mark.parametrize(("parts", "count"), [(1, 1), (12, 1), (12, 4), (16, 8), (5, 2), (1, 3)])
+def test_whole_parts_are_dealt_out_each_once_and_all_processes_work_through_as_many(parts: int, count: int) -> None:
+    plan = [np.array([number]) for number in range(parts)]
+    of_each = [Processes(rank, count).deal(plan) for rank in range(count)]
+    assert {len(own) for own in of_each} == {-(-parts // count)}
+    counted = [int(part.rows[0]) for own in of_each for part in own if part.counts]
+    assert sorted(counted) == list(range(parts))
+
+
+@dataclass(frozen=True)
+class OneOf(Processes):
+    """A process that knows what all send."""
+
+    of_each: tuple[list[int], ...] = ()
+
+    def all_gather(self, value: object) -> list[Any]:
+        return list(self.of_each)
+
+
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_each_pair_is_one_processs_and_all_have_about_as_much(count: int) -> None:
-    lengths = np.sort(np.random.default_rng(1).integers(1, 30, 20))
-    parts = [np.arange(start, start + size) for start, size in ((0, 7), (7, 1), (8, 12))]
-    of_each = [
-        np.concatenate([Processes(rank, count).share(part, turn) for turn, part in enumerate(parts)])
-        for rank in range(count)
-    ]
-    assert sorted(np.concatenate(of_each)) == list(range(20))
-    assert max(map(len, of_each)) - min(map(len, of_each)) <= len(parts)
-    tokens = [lengths[share].sum() for share in of_each]
-    assert max(tokens) - min(tokens) <= lengths.max() + len(parts) * count
+def test_what_is_shared_out_comes_back_in_order(count: int) -> None:
+    values = list(range(7))
+    shares = tuple(list(Processes(rank, count).share(values)) for rank in range(count))
+    assert OneOf(0, count, of_each=shares).gather_shares(shares[0]) == values
 
 
 @pytest.mark.skipif("TRANSDUCE_DATA" not in os.environ, reason="needs Multi30k in TRANSDUCE_DATA")

@@ -12,9 +12,10 @@ from transduce.data.batch import Batch
 from transduce.data.planned import Epoch, Plan, Rows
 from transduce.experiment import load_recipe
 from transduce.objectives.objective import Loss
+from transduce.training.distributed import Part, Processes
 from transduce.training.estimate import Estimate, describe_duration, seconds_per_update
+from transduce.training.gradients import OneProcess
 from transduce.training.observers import Report
-from transduce.training.precision import WorkingCopy
 
 
 def epoch_of(batches: Plan) -> Epoch[Batch]:
@@ -23,11 +24,6 @@ def epoch_of(batches: Plan) -> Epoch[Batch]:
         return Batch(ids, real, ids, ids, real)
 
     return Epoch(batches, tokens=lambda rows: int(rows.sum()), make=make, too_large=lambda rows: ("", ""))
-
-
-def objective(model: nn.Module, batch: Batch, carried: object) -> Loss:
-    total = torch.dropout(model(torch.ones(2)), 0.5, True).sum()
-    return Loss(total, total, torch.tensor(1))
 
 
 @pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
@@ -40,16 +36,12 @@ def test_no_weight_gradient_or_random_state_is_left_changed(precision: torch.dty
 
     weight, random = model.weight.detach().clone(), torch.get_rng_state()
     epoch = epoch_of([np.array([n, n + 1]) for n in range(30)])
-    seconds = seconds_per_update(WorkingCopy(model, precision), objective, epoch, lambda rows: [rows])
+    gradients = OneProcess(model, objective, precision)
+    seconds = seconds_per_update(gradients, epoch, lambda rows: [Part(rows)], Processes())
     assert seconds > 0
     assert torch.equal(model.weight, weight)
     assert model.weight.grad is None
     assert torch.equal(torch.get_rng_state(), random)
-
-
-def test_a_process_without_a_share_of_the_batches_estimates_nothing() -> None:
-    working = WorkingCopy(nn.Linear(2, 3), torch.float32)
-    assert seconds_per_update(working, objective, epoch_of([np.array([1])]), lambda rows: []) == 0
 
 
 class Listener:

@@ -5,7 +5,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,9 @@ from transduce.data.planned import Epoch, Largest, Plan, PlannedData, Rows
 from transduce.errors import ConfigError
 from transduce.objectives.objective import Loss
 from transduce.training.distributed import Processes
+from transduce.training.gradients import OneProcess
 from transduce.training.memory_check import MemoryCheck, MemoryTrial
 from transduce.training.muon import Muon
-from transduce.training.precision import WorkingCopy
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def data_of(parts: Plan, has_several: bool = False) -> PlannedData[Batch]:
         tokens=lambda rows: int(rows.sum()),
         make=make,
         too_large=lambda rows: (f"a part of {len(rows)}", "make it smaller"),
-        find_largest=lambda epoch, count: Largest(parts, has_several),
+        find_largest=lambda *_: Largest(parts, has_several),
     )
     return PlannedData(lambda number: epoch)
 
@@ -82,12 +82,12 @@ def check_memory(
     data: PlannedData[Batch],
     optimizers: Sequence[torch.optim.Optimizer] = (),
     processes: Processes | None = None,
-    of_first: Sequence[MemoryTrial] = (),
+    others: Sequence[MemoryTrial] = (),
     accumulate: int = 1,
 ) -> None:
     objective.optimizers = optimizers
-    working = WorkingCopy(model, torch.float32)
-    MemoryCheck(working, objective, optimizers, processes or Processes()).run(data, accumulate, of_first)
+    gradients = OneProcess(model, objective, torch.float32)
+    MemoryCheck(gradients, optimizers, processes or Processes()).run(data, accumulate, others)
 
 
 PARTS = [np.array([3, 5]), np.array([11])]
@@ -186,9 +186,7 @@ def test_what_follows_is_tried_with_what_optimisers_keep_but_without_gradients()
         raise MemoryError
 
     with pytest.raises(ConfigError, match="validating does not fit into the memory of cpu; do less"):
-        check_memory(
-            model, objective, data_of(PARTS), optimizers, of_first=[MemoryTrial("validating", "do less", take)]
-        )
+        check_memory(model, objective, data_of(PARTS), optimizers, others=[MemoryTrial("validating", "do less", take)])
     assert seen == [(None, 2)]
     assert not any(optimizer.state for optimizer in optimizers)
 
@@ -210,21 +208,17 @@ class Second(Processes):
     def all_gather(self, value: Any) -> list[Any]:
         return [self.other_tells, value]
 
-    def all_reduce_gradients(self, parameters: object) -> None: ...
-
 
 def test_all_processes_end_alike_where_one_lacks_memory() -> None:
     with pytest.raises(ConfigError, match="too much for the other"):
         check_memory(nn.Linear(2, 3), Watch(), data_of(PARTS), processes=Second(other_tells="too much for the other"))
 
 
-def test_a_process_tries_the_largest_share_that_it_may_get_and_leaves_validation_to_the_first() -> None:
+def test_each_process_tries_the_largest_parts_that_it_may_get_and_validation() -> None:
     objective, tried = Watch(), []
     trial = MemoryTrial("", "", lambda: tried.append(True))
-    check_memory(nn.Linear(2, 3), objective, data_of([np.array([1, 2, 3])]), processes=Second(), of_first=[trial])
-    assert objective.seen == [[1, 3]] * 3
-    assert not tried
-    check_memory(nn.Linear(2, 3), objective, data_of(PARTS), processes=replace(Second(), rank=0), of_first=[trial])
+    check_memory(nn.Linear(2, 3), objective, data_of([np.array([1, 2, 3])]), processes=Second(), others=[trial])
+    assert objective.seen == [[1, 2, 3]] * 3
     assert tried
 
 

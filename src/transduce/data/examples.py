@@ -9,7 +9,17 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from transduce.config import Settings
-from transduce.data.planned import Epoch, Largest, Plan, PlannedData, Rows, in_order, largest_part
+from transduce.data.planned import (
+    Epoch,
+    Largest,
+    Plan,
+    PlannedData,
+    Rows,
+    count_parts,
+    in_order,
+    largest_part,
+    split_evenly,
+)
 from transduce.data.text_batch import Ids, row_length, shorten
 from transduce.ranges import PositiveInt
 from transduce.text.tokenizer import Tokenizer
@@ -85,18 +95,18 @@ class ExampleData(Generic[B]):
             batches = [batch for chunk in chunks for batch in self._that_fit(chunk, self.config.tokens)]
             batches = [batches[i] for i in random.permutation(len(batches))]
         batches = [self._by_length(batch) for batch in batches]
-        return Epoch(batches, self._tokens, self.make, self._too_large, find_largest=self._find_largest)
+        return Epoch(batches, self._tokens, self.make, self._too_large, _split, self._find_largest)
 
     @property
     def size(self) -> int:
         """The number of examples in a batch that is not measured in tokens."""
         return self.config.examples or EXAMPLES
 
-    def _find_largest(self, epoch: Epoch[B], parts: int) -> Largest:
+    def _find_largest(self, epoch: Epoch[B], parts: int, processes: int) -> Largest:
         """Returns the largest part that any epoch may have: the longest examples, if batches are drawn at random."""
         if self.config.tokens is None:
             epoch = replace(epoch, batches=[self._by_length(np.arange(len(self.lengths)))[-self.size :]])
-        return largest_part(epoch, parts)
+        return largest_part(epoch, parts, processes)
 
     def _tokens(self, examples: Rows) -> int:
         """Returns the tokens of some examples; padding is not computed."""
@@ -113,3 +123,12 @@ class ExampleData(Generic[B]):
         """Splits examples into consecutive batches of about `tokens` tokens."""
         number = (np.cumsum(self.lengths[examples]) - 1) // tokens
         return np.split(examples, np.flatnonzero(np.diff(number)) + 1)
+
+
+def _split(rows: Rows, parts: int, processes: int = 1) -> Plan:
+    """Splits a batch, sorted by length, into runs of equally many examples; for several processes, into parts of about
+    equally many tokens, since padding is not computed. See Split."""
+    if processes == 1:
+        return split_evenly(rows, parts)
+    count = count_parts(len(rows), parts, processes)
+    return [rows[::-1][number::count][::-1] for number in range(count)]  # the longest example is in the first part

@@ -51,6 +51,33 @@ def cut(source: Lengths, target: Lengths, parts: int, most: float = np.inf) -> R
     return least_padding(source, target, parts, min(share, most))
 
 
+def cut_evenly(source: Lengths, target: Lengths, parts: int, most: float = np.inf) -> Runs:
+    """Cuts pairs sorted by target length into `parts` runs, the largest of which, in padded tokens, is within 1 % as
+    small as can be.
+
+    No run needs more than `most` padded tokens, if need be with more runs, unless it is a single pair. There must be a
+    pair for each run.
+    """
+
+    def runs_within(limit: float) -> Runs:
+        return runs_that_fit(source, target, lambda rows, of_source, of_target: rows * (of_source + of_target) <= limit)
+
+    low = int(source.sum() + target.sum()) // parts  # padded tokens that suffice for no fewer runs
+    high = -(-len(target) // parts) * int(source.max() + target.max())  # that surely suffice
+    while low < 0.99 * high:
+        middle = (low + high) // 2
+        if len(runs_within(middle)) <= parts:
+            high = middle
+        else:
+            low = middle + 1
+    runs = runs_within(min(high, most))
+    while len(runs) < parts:
+        index = max(range(len(runs)), key=lambda number: runs[number][1] - runs[number][0])
+        start, stop = runs[index]
+        runs[index : index + 1] = [(start, (start + stop) // 2), ((start + stop) // 2, stop)]
+    return runs
+
+
 def least_padding(source: Lengths, target: Lengths, parts: int, most: float = np.inf) -> Runs:
     """Returns the runs of pairs sorted by target length, at most `parts`, that need the fewest padded tokens.
 

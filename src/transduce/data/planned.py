@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +38,27 @@ def in_order(rows: Rows, size: int) -> Plan:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-def split_evenly(rows: Rows, parts: int) -> Plan:
-    """Splits a batch into at most `parts`, as even as possible and none empty."""
-    return [part for part in np.array_split(rows, min(parts, len(rows))) if len(part)]
+class Split(Protocol):
+    """Splits the rows of a batch into parts."""
+
+    def __call__(self, rows: Rows, parts: int, processes: int = 1) -> Plan:
+        """Returns at most `parts` of them, or more if memory requires it.
+
+        Several processes, to which whole parts are dealt, wait for each other: for them the parts are about equal, and
+        their number is a multiple of that of the processes, if there are rows enough.
+        """
+
+
+def count_parts(rows: int, parts: int, processes: int = 1) -> int:
+    """Returns the number of parts that so many rows are split into; see Split."""
+    if rows < processes:
+        return rows
+    return min(-(-parts // processes), rows // processes) * processes
+
+
+def split_evenly(rows: Rows, parts: int, processes: int = 1) -> Plan:
+    """Splits a batch into runs of rows, as even as possible and none empty; see Split."""
+    return [part for part in np.array_split(rows, count_parts(len(rows), parts, processes)) if len(part)]
 
 
 @dataclass(frozen=True)
@@ -55,10 +73,11 @@ class Largest:
     """The most that any part needs, by each measure of `needs` in data/parts.py; empty if parts are not measured."""
 
 
-def largest_part(epoch: "Epoch[Any]", parts: int) -> Largest:
+def largest_part(epoch: "Epoch[Any]", parts: int, processes: int = 1) -> Largest:
     """Returns the part of most tokens, of the batch of most tokens."""
     batch = max(epoch.batches, key=epoch.tokens)
-    return Largest([max(epoch.split(batch, parts), key=epoch.tokens)], has_several=parts > 1)
+    largest = max(epoch.split(batch, parts, processes), key=epoch.tokens)
+    return Largest([largest], has_several=parts > processes)
 
 
 @dataclass(frozen=True)
@@ -72,10 +91,9 @@ class Epoch(Generic[B]):
     """Makes a batch of some rows."""
     too_large: Callable[[Rows], tuple[str, str]]
     """Describes a batch of some rows that does not fit into memory, and a remedy."""
-    split: Callable[[Rows, int], Plan] = split_evenly
-    """Splits the rows of a batch into at most this many parts, or more if memory requires it."""
-    find_largest: Callable[["Epoch[B]", int], Largest] = largest_part
-    """Finds the largest parts of the epoch's batches, split into at most this many."""
+    split: Split = split_evenly
+    find_largest: Callable[["Epoch[B]", int, int], Largest] = largest_part
+    """Finds the largest parts of the epoch's batches, given their number and that of the processes."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +103,7 @@ class PlannedData(Generic[B]):
     plan: Callable[[int], Epoch[B]]
     """Plans an epoch; the same plan for the same number, in any order of calls."""
     _kept: dict[int, Epoch[B]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _largest: dict[int, Largest] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _largest: dict[tuple[int, int], Largest] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def epoch(self, number: int) -> Epoch[B]:
         """Returns an epoch's plan; the last one is kept."""
@@ -94,9 +112,9 @@ class PlannedData(Generic[B]):
             self._kept[number] = self.plan(number)
         return self._kept[number]
 
-    def largest(self, parts: int) -> Largest:
-        """Returns the parts that need most memory when batches are split into at most `parts`; computed once."""
-        if parts not in self._largest:
+    def largest(self, parts: int, processes: int = 1) -> Largest:
+        """Returns the parts that need most memory when batches are split so; computed once. See Split."""
+        if (parts, processes) not in self._largest:
             first = self.epoch(0)
-            self._largest[parts] = first.find_largest(first, parts)
-        return self._largest[parts]
+            self._largest[parts, processes] = first.find_largest(first, parts, processes)
+        return self._largest[parts, processes]

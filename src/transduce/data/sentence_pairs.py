@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from transduce.config import Settings
 from transduce.data.batch import Batch, SpecialIds, make_batch, with_marks
-from transduce.data.parts import buckets, cut, halve, needs, within
-from transduce.data.planned import Epoch, Largest, PackedPlan, Plan, PlannedData, Rows
+from transduce.data.parts import buckets, cut, cut_evenly, halve, needs, within
+from transduce.data.planned import Epoch, Largest, PackedPlan, Plan, PlannedData, Rows, count_parts
 from transduce.data.shared_arrays import SharedArrays
 from transduce.data.store import TokenStore
 from transduce.errors import DataError
@@ -103,21 +103,21 @@ class SentencePairs:
     def planned(self) -> PlannedData[Batch]:
         """Returns the pairs in batches of similar length, in random order.
 
-        Batches are split by `cut`, within limits from `target_tokens`, and no part of any epoch needs more memory
-        than the largest of the first epoch.
+        Batches are split by `cut`, or for several processes by `cut_evenly`, within limits from `target_tokens`, and no
+        part of any epoch needs more memory than the largest of the first epoch.
         """
 
         def plan(number: int) -> Epoch[Batch]:
             seed = [self.seed, number]
             pairs = self if self.segment is None else replace(self, stores=self.segment(self.stores, seed))
 
-            def split(rows: Rows, parts: int) -> Plan:
-                fits = within(data.largest(parts).needs)
-                cut_parts = pairs._cut(rows, parts)
+            def split(rows: Rows, parts: int, processes: int = 1) -> Plan:
+                fits = within(data.largest(parts, processes).needs)
+                cut_parts = pairs._cut(rows, parts, processes)
                 return [part[i:j] for part in cut_parts for i, j in halve(*pairs._lengths(part), fits)]
 
-            def find_largest(epoch: Epoch[Batch], parts: int) -> Largest:
-                return pairs._find_largest(epoch.batches, parts)
+            def find_largest(epoch: Epoch[Batch], parts: int, processes: int) -> Largest:
+                return pairs._find_largest(epoch.batches, parts, processes)
 
             batches = pairs._batches(seed, f"epoch-{number}", f"epoch-{number - 2}")
             return Epoch(batches, pairs._padded_tokens, pairs._make, pairs._too_large, split, find_largest)
@@ -125,16 +125,17 @@ class SentencePairs:
         data = PlannedData(plan)
         return data
 
-    def _find_largest(self, batches: Plan, parts: int) -> Largest:
+    def _find_largest(self, batches: Plan, parts: int, processes: int) -> Largest:
         """Returns the largest parts of the first epoch's batches and, if these lack some pairs, of a plan with all."""
         plans, is_alike = [batches], self.config.groups == 1 and self.segment is None
         if any(weight % 1 for weight in self.weights):
             is_alike = False
             whole = replace(self, weights=[math.ceil(weight) for weight in self.weights])
             plans.append(whole._batches([self.seed], "whole"))
-        met = [self._cut(batch, parts) for plan in plans for batch in plan]
+        met = [self._cut(batch, parts, processes) for plan in plans for batch in plan]
         together = [part for of_batch in met for part in of_batch]
-        has_several = not is_alike or len(together) > len(met)  # lengths meet others in each epoch, or never
+        # lengths meet others in each epoch, or never
+        has_several = not is_alike or any(len(of_batch) > processes for of_batch in met)
         return largest_of(together, [self._needs(part) for part in together], has_several)
 
     def _padded_tokens(self, rows: Rows) -> int:
@@ -210,10 +211,17 @@ class SentencePairs:
             tokens, target_tokens = tokens + of_both, target_tokens + of_target
         yield together
 
-    def _cut(self, pairs: Rows, parts: int) -> Plan:
+    def _cut(self, pairs: Rows, parts: int, processes: int) -> Plan:
         by_sentences = self.config.sentences is not None
-        most = np.inf if by_sentences else WITH_MIXED_LENGTHS * self.config.budget // parts
-        return [pairs[start:stop] for start, stop in cut(*self._lengths(pairs), parts, most)]
+        lengths = self._lengths(pairs)
+        if processes == 1:
+            most = np.inf if by_sentences else WITH_MIXED_LENGTHS * self.config.budget // parts
+            runs = cut(*lengths, parts, most)
+        else:
+            count = count_parts(len(pairs), parts, processes)
+            most = np.inf if by_sentences else WITH_MIXED_LENGTHS * self.config.budget // count
+            runs = cut_evenly(*lengths, count, most)
+        return [pairs[start:stop] for start, stop in runs]
 
     def _needs(self, pairs: Rows) -> tuple[int, ...]:
         source, target = self._lengths(pairs)

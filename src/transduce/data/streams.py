@@ -76,6 +76,7 @@ class Streams:
         return min(self.config.windows // self._directions, len(self.store) - 1)
 
 
-def _first_parts(epoch: Epoch[Batch], parts: int) -> Largest:
+def _first_parts(epoch: Epoch[Batch], parts: int, processes: int) -> Largest:
     """Returns the first parts of the first batch and of the next, which continues it: no others are larger."""
-    return Largest([epoch.split(batch, parts)[0] for batch in epoch.batches[:2]], has_several=parts > 1)
+    first = [epoch.split(batch, parts, processes)[0] for batch in epoch.batches[:2]]
+    return Largest(first, has_several=parts > processes)

@@ -10,19 +10,28 @@ from transduce.data.batch import Batch
 from transduce.models.interface import EncoderDecoder
 from transduce.models.scoring import score_tokens
 
+BatchLoss = tuple[float, int]
+"""The sum of a batch's losses, in nats, and the number of its tokens."""
+
 
 def measure_loss(model: nn.Module, batches: Iterable[Batch]) -> dict[str, float]:
     """Returns the unsmoothed loss in nats per real target token, end tokens included, and its exponential,
     perplexity."""
-    return mean_loss(log_probabilities_of(model, batches))
+    return mean_loss(sum_losses(log_probabilities_of(model, batches)))
 
 
-def mean_loss(log_probabilities: Iterable[Tensor]) -> dict[str, float]:
-    """Returns the loss of tokens with these log-probabilities, and its exponential, perplexity."""
-    total, tokens = 0.0, 0
+def sum_losses(log_probabilities: Iterable[Tensor]) -> Iterator[BatchLoss]:
+    """Yields the loss of each batch of tokens with these log-probabilities."""
     for of_batch in log_probabilities:
-        total -= float(of_batch.double().sum())
-        tokens += len(of_batch)
+        yield -float(of_batch.double().sum()), len(of_batch)
+
+
+def mean_loss(losses: Iterable[BatchLoss]) -> dict[str, float]:
+    """Returns the mean loss of the tokens of all batches, and its exponential, perplexity."""
+    total, tokens = 0.0, 0
+    for of_batch, count in losses:
+        total += of_batch
+        tokens += count
     loss = total / tokens
     return {"loss": loss, "perplexity": math.exp(min(loss, 700))}
 

@@ -7,6 +7,7 @@ character are comparable across tokenizers; a line's end, which its last token p
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,15 +25,18 @@ from transduce.nn.losses import log_probabilities
 from transduce.text.tokenizer import Tokenizer
 
 
-def read_in_order(model: nn.Module, store: TextStore, config: WindowsConfig) -> Iterator[Tensor]:
+def read_in_order(
+    model: nn.Module, store: TextStore, config: WindowsConfig, rank: int = 0, count: int = 1
+) -> Iterator[Tensor]:
     """Yields log-probabilities of all tokens of a text but the first, as float32 vectors on the CPU.
 
     Each token is predicted from the part of its window before it; by a model that remembers earlier segments, from all
-    that its memory reaches.
+    that its memory reaches. One of `count` processes reads every `count`-th batch of windows; if each segment follows
+    the one before, the first process reads all.
     """
     if isinstance(model, SegmentRecurrence):
-        return _read_segments(model, store, config)
-    return log_probabilities_of(model, windows_in_order(store, config))
+        return _read_segments(model, store, config) if rank == 0 else iter(())
+    return log_probabilities_of(model, islice(windows_in_order(store, config), rank, None, count))
 
 
 @torch.inference_mode()

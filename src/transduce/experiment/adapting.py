@@ -18,6 +18,7 @@ from transduce.models.larger_vocabulary import rows_before
 from transduce.probe import read_probe
 from transduce.tasks.origin import NEW_WORDS
 from transduce.tasks.task import Prepared, Validator
+from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation
 from transduce.unzipping import is_zipped
@@ -46,9 +47,9 @@ class _MergedValidator:
 
     validator: Validator
 
-    def __call__(self, model: nn.Module) -> Validation:
+    def __call__(self, model: nn.Module, processes: Processes = ALONE) -> Validation:
         """See Validator."""
-        return self.validator(without_adapters(model))
+        return self.validator(without_adapters(model), processes)
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
         """See Validator."""

@@ -253,20 +253,20 @@ def count_update(config: ExperimentConfig, run: AssumedRun) -> tuple[Trainer, Co
     return trainer, counts
 
 
-def _never(_: object) -> Any:
+def _never(*_: object) -> Any:
     raise AssertionError("nothing is validated or saved")
 
 
 def _memory(trainer: Trainer, update: Counts, gradients: int) -> Memory:
     """Divides the memory of an update at its peak, at which there are some bytes of gradients."""
-    kept, working = trainer.model, trainer.working
+    kept, at_work = trainer.model, trainer.gradients.at_work
     averaged = _bytes(trainer.average.model.parameters()) if trainer.average else 0
     optimizer: dict[str, int] = {}
     for state in (state for each in trainer.optimizers for state in each.state.values()):
         for name, value in state.items():
             optimizer[name] = optimizer.get(name, 0) + (value.nbytes if isinstance(value, Tensor) else 0)
     weights = _bytes(chain(kept.parameters(), kept.buffers())) + averaged
-    copied = 0 if working.is_same else _bytes(chain(working.model.parameters(), working.model.buffers()))
+    copied = 0 if at_work is kept else _bytes(chain(at_work.parameters(), at_work.buffers()))
     rest = update.peak - weights - copied - sum(optimizer.values()) - gradients - update.logits
     return Memory(weights, copied, optimizer, gradients, update.logits, rest)
 

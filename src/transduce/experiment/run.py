@@ -237,6 +237,7 @@ def _train(
         announce_phase(trainer.observers, FINAL_TEST)
         return processes.broadcast(lambda: _finish(run, trainer, experiment, apart))
     finally:
+        trainer.gradients.close()
         for observer in trainer.observers:
             observer.close()
 

@@ -39,7 +39,7 @@ from transduce.tasks.encoder_settings import EncoderExperimentConfig, check_enco
 from transduce.tasks.task import Input, Prepared, Rate, Tell, TestData, Wanted, tokenizer_inputs
 from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
-from transduce.training.distributed import Processes
+from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation
 
@@ -195,26 +195,28 @@ class EncoderValidator:
         return accuracies
 
     @torch.inference_mode()
-    def __call__(self, model: nn.Module) -> Validation:
+    def __call__(self, model: nn.Module, processes: Processes = ALONE) -> Validation:
         """See Validator."""
         device = next(model.parameters()).device
-        sums: dict[str, float] = {}
-        counts = {"masked": 0, "next": 0}
 
-        def add(name: str, logits: torch.Tensor, truth: torch.Tensor) -> None:
+        def count(logits: torch.Tensor, truth: torch.Tensor) -> tuple[float, float, int]:
+            """Returns the sum of losses, the number of right predictions, and that of all."""
             loss = functional.cross_entropy(logits.float(), truth, reduction="sum")
-            right = (logits.argmax(-1) == truth).sum()
-            sums[f"{name}_loss"] = sums.get(f"{name}_loss", 0.0) + float(loss)
-            sums[f"{name}_accuracy"] = sums.get(f"{name}_accuracy", 0.0) + float(right)
-            counts[name] += len(truth)
+            return float(loss), float((logits.argmax(-1) == truth).sum()), len(truth)
 
-        for rows in self.data.batches:
+        own: list[dict[str, tuple[float, float, int]]] = []
+        for rows in processes.share(self.data.batches):
             batch = self.data.make(rows).to(device)
             logits = masked_logits(model, batch)
-            add("masked", logits.words, batch.words)
+            counts = {"masked": count(logits.words, batch.words)}
             if logits.follows is not None and batch.follows is not None:
-                add("next", logits.follows, batch.follows)
-        scores = {name: total / max(counts[name.split("_")[0]], 1) for name, total in sums.items()}
+                counts["next"] = count(logits.follows, batch.follows)
+            own.append(counts)
+        of_batches = processes.gather_shares(own)
+        scores: dict[str, float] = {}
+        for name in of_batches[0]:
+            loss, right, total = (sum(numbers) for numbers in zip(*(each[name] for each in of_batches), strict=True))
+            scores |= {f"{name}_loss": loss / max(total, 1), f"{name}_accuracy": right / max(total, 1)}
         loss = sum(score for name, score in scores.items() if name.endswith("_loss"))
         scores = {"loss": loss} | scores
         if self.best_by not in scores:

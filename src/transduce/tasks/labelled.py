@@ -33,7 +33,7 @@ from transduce.tasks.encoder_settings import EncoderExperimentConfig, check_enco
 from transduce.tasks.task import Input, Prepared, Rate, Tell, TestData, Wanted, tokenizer_inputs
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
-from transduce.training.distributed import Processes
+from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation, ValidationConfig
 
@@ -194,8 +194,10 @@ class LabelledValidator(Generic[Example, Encoded, Predicted]):
     encoded: Encoded
     config: ValidationConfig
 
-    def __call__(self, model: nn.Module) -> Validation:
-        """See Validator."""
+    def __call__(self, model: nn.Module, processes: Processes = ALONE) -> Validation:
+        """See Validator; the first process validates, since a text's outputs are few operations."""
+        if not processes.is_first:
+            return Validation({}, 0.0)
         predicted = self.labelling.tell(model, self.encoded, self.head, self.special)
         outcome = self.labelling.outcome(self.encoded, predicted, self.head)
         metrics = metrics_of(self.config, self.labelling.measured(self.head))

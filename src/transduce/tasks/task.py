@@ -21,7 +21,7 @@ from transduce.objectives.objective import Objective
 from transduce.objectives.r_drop import RDrop
 from transduce.tasks.settings import ExperimentConfig
 from transduce.text.tokenizer import TokenizerConfig
-from transduce.training.distributed import Processes
+from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.settings import TrainingConfig
 from transduce.training.validation import Validation
@@ -48,8 +48,9 @@ def next_token_objective(training: TrainingConfig, teacher_forcing: Rate) -> Obj
 class Validator(Protocol):
     """Validates a run's model."""
 
-    def __call__(self, model: nn.Module) -> Validation:
-        """Returns the model's scores on the validation data."""
+    def __call__(self, model: nn.Module, processes: Processes = ALONE) -> Validation:
+        """Returns the model's scores on the validation data, which processes that each have the model share out; what
+        the first of them returns counts."""
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:
         """Returns the validation steps that need most memory."""

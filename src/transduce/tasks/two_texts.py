@@ -8,6 +8,7 @@ from torch import nn
 from transduce.errors import ConfigError
 from transduce.evaluation.metrics import metric_key
 from transduce.tasks.task import Validator
+from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation, ValidationConfig
 
@@ -27,9 +28,9 @@ class TwoTextsValidator:
     best_by: str
     """The name of the score that is weighted."""
 
-    def __call__(self, model: nn.Module) -> Validation:
+    def __call__(self, model: nn.Module, processes: Processes = ALONE) -> Validation:
         """See Validator."""
-        new, general = self.new(model), self.general(model)
+        new, general = self.new(model, processes), self.general(model, processes)
         both = {f"{GENERAL}{name}": score for name, score in general.scores.items()}
         scores = {**new.scores, **both}
         if self.best_by in new.scores and self.best_by in general.scores:  # unless a loss is not finite

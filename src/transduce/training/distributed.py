@@ -1,22 +1,20 @@
-"""One run on several processes, started by torchrun: each works through a part of every update's batch."""
+"""One run on several processes, started by torchrun: each works through some parts of every update's batch."""
 
 import importlib
 import os
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, distributed, nn
+from torch import Tensor, distributed
 
+from transduce.data.planned import Plan, Rows
 from transduce.devices import find_device
 from transduce.errors import ConfigError
-from transduce.training.gradient_sums import GradientSums
 from transduce.training.launch import ENDED
 from transduce.training.memory import naming_shortage
 
@@ -29,13 +27,21 @@ BEYOND_MEMORY = (
 
 
 @dataclass(frozen=True)
+class Part:
+    """A part of a batch that a process works through."""
+
+    rows: Rows
+    counts: bool = True
+    """False if another process has this part: this one only works through it because others have a part more."""
+
+
+@dataclass(frozen=True)
 class Processes:
     """The processes of a run, and the rank of this one; a single process exchanges nothing."""
 
     rank: int = 0
     """Number of this process, from 0."""
     count: int = 1
-    gradient_sums: GradientSums | None = None
     waiting: Callable[[], distributed.ProcessGroup | None] = lambda: None
     """Returns the gloo group in which processes wait for each other for any time; gloo reports at once when one has
     ended."""
@@ -45,12 +51,10 @@ class Processes:
         """True if this process is the first, which writes, validates and prints."""
         return self.rank == 0
 
-    def share(self, pairs: NDArray[np.int64], turn: int) -> NDArray[np.int64]:
-        """Returns this process's share of pairs sorted by length: about as many, and as long, as every other's.
-
-        If they do not divide evenly, the process that gets one more changes with the turn.
-        """
-        return pairs[(self.rank + turn) % self.count :: self.count]
+    def deal(self, parts: Plan) -> list[Part]:
+        """Returns the parts of a batch that this process works through, every `count`-th, as many as every other."""
+        own = [Part(rows) for rows in self.share(parts)]
+        return own if len(own) * self.count >= len(parts) else [*own, Part(parts[0], counts=False)]
 
     def all_reduce(self, numbers: Tensor) -> None:
         """Replaces numbers by their sums over all processes."""
@@ -58,22 +62,32 @@ class Processes:
             with _naming_failure():
                 distributed.all_reduce(numbers)
 
-    @torch.no_grad()
-    def all_reduce_gradients(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Replaces the gradients, where None is zero, by their sums over all processes.
+    def share(self, values: Sequence[T]) -> Sequence[T]:
+        """Returns the values that this process works through, every `count`-th."""
+        return values[self.rank :: self.count]
 
-        They are sums over tokens, not means, and are complete once an update, after its last part; so this is one
-        exchange of float32 masters' gradients, where DistributedDataParallel would average those of each part.
-        """
+    def gather_shares(self, own: Sequence[T]) -> list[T]:
+        """Returns what all processes made of their shares, in the order of the values that were shared out."""
+        of_each = self.all_gather(list(own))
+        return [each[number] for number in range(len(of_each[0])) for each in of_each if number < len(each)]
+
+    def agree(self, *claims: bool) -> list[bool]:
+        """Returns for each claim whether any process makes it; GPUs are not waited for."""
         if self.count == 1:
-            return
-        assert self.gradient_sums is not None
-        parameters = list(parameters)
-        for parameter in parameters:
-            if parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
+            return list(claims)
+        numbers = torch.tensor(claims, dtype=torch.int64)
         with _naming_failure():
-            self.gradient_sums.all_reduce([parameter.grad for parameter in parameters if parameter.grad is not None])
+            distributed.all_reduce(numbers, group=self.waiting())
+        return [bool(number) for number in numbers.tolist()]
+
+    @contextmanager
+    def exchanging(self) -> Iterator[None]:
+        """Names the failure of an exchange that the block makes by itself."""
+        if self.count == 1:
+            yield
+            return
+        with _naming_failure():
+            yield
 
     def broadcast(self, make: Callable[[], T]) -> T:
         """Returns in all processes what `make` returns in the first."""
@@ -105,23 +119,25 @@ class Processes:
                 distributed.barrier(group=self.waiting())
 
 
+ALONE = Processes()
+"""The only process of a run."""
+
+
 @contextmanager
 def join_processes(device: torch.device) -> Iterator[Processes]:
     """Joins the processes that torchrun started, over nccl between GPUs, else gloo; without torchrun, a single
     process."""
     count = _from_torchrun("WORLD_SIZE")
     if count == 1:
-        yield Processes()
+        yield ALONE
         return
     # PyTorch imports it at some time anyway, and its functions keep the group of that moment as their default; but the
     # threads of a group that is kept are never joined, and abort the process if the interpreter ends before them.
     importlib.import_module("torch.distributed.nn.functional")
     distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=EXCHANGE)
     try:
-        rank = distributed.get_rank()
-        can_share = device.type == "cpu" and os.environ.get("LOCAL_WORLD_SIZE") == str(count)
         waiting = distributed.new_group(backend="gloo", timeout=PATIENCE)
-        yield Processes(rank, count, GradientSums(rank, count, can_share), weakref.ref(waiting))  # weakly: see above
+        yield Processes(distributed.get_rank(), count, weakref.ref(waiting))  # weakly: see above
         with _naming_failure():
             distributed.barrier(group=waiting)  # none leaves while another still listens to it
     finally:

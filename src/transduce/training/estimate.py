@@ -1,7 +1,7 @@
 """Estimate of a run's duration before its first update."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from statistics import fmean, median
@@ -9,12 +9,12 @@ from statistics import fmean, median
 import numpy as np
 import torch
 
-from transduce.data.planned import Epoch, Plan, Rows
+from transduce.data.planned import Epoch, Rows
 from transduce.devices import OnDevice
-from transduce.objectives.objective import Objective, most_carried
-from transduce.training.precision import WorkingCopy
+from transduce.training.distributed import Part, Processes
+from transduce.training.gradients import Gradients
 
-Parts = Callable[[Rows], Plan]
+Parts = Callable[[Rows], Sequence[Part]]
 """Returns the parts of a batch that one process works through, one after another."""
 
 SAMPLE = 20  # batches that are measured
@@ -81,40 +81,36 @@ def describe_duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds"
 
 
-def seconds_per_update(working: WorkingCopy, objective: Objective, epoch: Epoch[OnDevice], parts: Parts) -> float:
+def seconds_per_update(gradients: Gradients, epoch: Epoch[OnDevice], parts: Parts, processes: Processes) -> float:
     """Returns the seconds of an update, from typical parts of an epoch's batches, taken forward and backward and
     discarded.
 
     Weights and random generators stay as they are, so the optimiser's step is not timed: it takes about a hundredth of
-    an update, Muon's a tenth to a fifth.
+    an update, Muon's a tenth to a fifth. All processes measure equally many parts.
     """
     last = len(epoch.batches) - 1
     sample = [parts(epoch.batches[i]) for i in np.linspace(0, last, min(SAMPLE, last + 1), dtype=int)]
-    tokens_of_an_update = fmean(sum(epoch.tokens(part) for part in of_batch) for of_batch in sample)
-    device = next(working.masters.parameters()).device
+    tokens_of_an_update = fmean(sum(epoch.tokens(part.rows) for part in of_batch) for of_batch in sample)
+    device = next(gradients.model.parameters()).device
     measured = []
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         batches = [*sample[:1], *sample[:0:-1]]  # the first, the last, and those between
         for part in islice(chain.from_iterable(batches), MAX_PARTS):
-            seconds = _time(working, objective, epoch.make(part).to(device))
-            measured.append((seconds, epoch.tokens(part)))
-            if sum(seconds for seconds, _ in measured[1:]) > ENOUGH:
+            seconds = _time(gradients, epoch.make(part.rows).to(device))
+            measured.append((seconds, epoch.tokens(part.rows)))
+            (is_enough,) = processes.agree(sum(seconds for seconds, _ in measured[1:]) > ENOUGH)
+            if is_enough:
                 break
     timed = measured[1:] or measured  # the first part includes setup
-    if not timed:  # batches smaller than the number of processes
-        return 0.0
     return tokens_of_an_update * median(seconds / tokens for seconds, tokens in timed)  # a single part may be disturbed
 
 
-def _time(working: WorkingCopy, objective: Objective, batch: OnDevice) -> float:
+def _time(gradients: Gradients, batch: OnDevice) -> float:
     began = time.perf_counter()
-    loss = objective(working.model.train(), batch, most_carried(objective, working.model, batch))
-    loss.total.backward()
-    working.collect_gradients()
+    loss = gradients.add(batch, gradients.most_carried(batch))
     float(loss.plain.detach())  # a GPU is waited for
     if loss.plain.device.type == "cuda":
         torch.cuda.synchronize(loss.plain.device)
     seconds = time.perf_counter() - began
-    working.model.zero_grad()
-    working.masters.zero_grad()
+    gradients.forget()
     return seconds

@@ -1,19 +1,18 @@
 """Check before the first update that memory suffices, so that a run fails now and not after hours."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import torch
 
-from transduce.data.planned import Epoch, Plan, PlannedData, Rows
+from transduce.data.planned import Epoch, PlannedData, Rows
 from transduce.devices import OnDevice
 from transduce.errors import ConfigError
-from transduce.objectives.objective import Objective, most_carried
 from transduce.training.distributed import Processes
+from transduce.training.gradients import Gradients
 from transduce.training.memory import is_shortage
 from transduce.training.optimizer import learned_parameters
-from transduce.training.precision import WorkingCopy
 
 SMALLER_MODEL = "choose a smaller model in [model], or a smaller vocabulary in [tokenizer]"
 ROUNDS, MOST_TURNS = 3, 8
@@ -37,48 +36,38 @@ class MemoryTrial:
 class MemoryCheck:
     """Tries what updates and validations do, without changing weights, random generators or optimisers."""
 
-    working: WorkingCopy
-    objective: Objective
+    gradients: Gradients
     optimizers: Sequence[torch.optim.Optimizer]
     processes: Processes
 
-    def run(self, data: PlannedData[OnDevice], accumulate: int, of_first: Sequence[MemoryTrial] = ()) -> None:
-        """Works through the parts of batches that need most, exchanges gradients, and tries what only the first process
-        does between updates.
+    def run(self, data: PlannedData[OnDevice], accumulate: int, others: Sequence[MemoryTrial] = ()) -> None:
+        """Works through the parts of batches that need most, takes memory for the exchange of gradients, and tries what
+        is done between updates.
 
         Raises ConfigError, in all processes, if memory does not suffice in one of them.
         """
-        device = next(self.working.masters.parameters()).device
-        largest, first = data.largest(accumulate), data.epoch(0)
-        shares = self._shares(largest.parts, first.tokens)
-        update = [self._part(first, share, device, accumulate, largest.has_several) for share in shares]
-        if self.processes.count > 1:
-            update.append(self._exchange())
+        device = next(self.gradients.model.parameters()).device
+        largest, first = data.largest(accumulate, self.processes.count), data.epoch(0)
+        update = [self._part(first, part, device, accumulate, largest.has_several) for part in largest.parts]
         begun = [optimizer for optimizer in self.optimizers if optimizer.state]
         try:
             with torch.random.fork_rng([device] if device.type == "cuda" else []):
                 turns = min(max(accumulate, 2), MOST_TURNS) if largest.has_several else 1
                 step = self._step([optimizer for optimizer in self.optimizers if optimizer not in begun])
-                self._try([step], device)
+                exchange = [self._exchange()] if self.processes.count > 1 else []
+                self._try([step, *exchange], device)
                 for _ in range(ROUNDS):
-                    self._forget_gradients()  # as an update does: the next update's memory is fragmented
+                    self.gradients.forget()  # as an update does: the next update's memory is fragmented
                     self._try([*update * turns, step], device)
-                self._forget_gradients()
-                is_first = self.processes.is_first
-                self._try([trial if is_first else replace(trial, take=_wait) for trial in of_first], device)
+                self.gradients.forget()
+                self._try(others, device)
         finally:
-            self._forget_gradients()
+            self.gradients.forget()
             for optimizer in self.optimizers:
                 if optimizer not in begun:
                     optimizer.state.clear()
             if device.type == "cuda":
                 torch.cuda.empty_cache()
-
-    def _shares(self, parts: Plan, size: Callable[[Rows], int]) -> Plan:
-        """Returns for each part the largest share of any process; which process gets it changes."""
-        turns = range(self.processes.count)
-        shares = [[self.processes.share(part, turn) for turn in turns] for part in parts]
-        return [max(filter(len, of_part), key=size) for of_part in shares if any(map(len, of_part))]
 
     def _try(self, trials: Sequence[MemoryTrial], device: torch.device) -> None:
         for trial in trials:
@@ -88,10 +77,10 @@ class MemoryCheck:
 
     def _step(self, optimizers: Sequence[torch.optim.Optimizer]) -> MemoryTrial:
         """Returns a trial step of optimisers that have no state yet, with zero gradients and a rate of zero."""
-        parameters = sum(parameter.numel() for parameter in self.working.masters.parameters())
+        parameters = sum(parameter.numel() for parameter in self.gradients.model.parameters())
 
         def take() -> None:
-            for parameter in learned_parameters(self.working.masters):
+            for parameter in learned_parameters(self.gradients.model):
                 parameter.grad = torch.zeros_like(parameter) if parameter.grad is None else parameter.grad.zero_()
             for optimizer in optimizers:
                 rates = [group["lr"] for group in optimizer.param_groups]
@@ -108,43 +97,39 @@ class MemoryCheck:
         )
 
     def _part(
-        self, epoch: Epoch[OnDevice], share: Rows, device: torch.device, accumulate: int, has_several: bool
+        self, epoch: Epoch[OnDevice], part: Rows, device: torch.device, accumulate: int, has_several: bool
     ) -> MemoryTrial:
-        batch = epoch.make(share).to(device)
+        batch = epoch.make(part).to(device)
 
         def take() -> None:
             if not has_several:  # there are no gradients yet when a batch's only part is worked through
-                self._forget_gradients()
+                self.gradients.forget()
             self._learn(batch)
+
+        parts = -(-accumulate // self.processes.count) * self.processes.count
 
         def remedy() -> str:
             """Returns advice with a number of parts that fits beside the gradients of other parts, if there is one."""
-            for divisor in (2**power for power in range(1, (len(share) - 1).bit_length() + 1)):
-                smaller = epoch.make(share[: -(-len(share) // divisor)]).to(device)
-                self._forget_gradients()
+            for divisor in (2**power for power in range(1, (len(part) - 1).bit_length() + 1)):
+                smaller = epoch.make(part[: -(-len(part) // divisor)]).to(device)
+                self.gradients.forget()
                 if _attempt(MemoryTrial("", "", partial(self._learn, smaller, 2)), device) is None:
-                    return f"{usual}: training.accumulate={accumulate * divisor} fits"
+                    return f"{usual}: training.accumulate={parts * divisor} fits"
             return f"{usual}, or {SMALLER_MODEL}"
 
-        step, usual = epoch.too_large(share)
+        step, usual = epoch.too_large(part)
         return MemoryTrial(step, remedy, take)
 
     def _learn(self, batch: OnDevice, times: int = 1) -> None:
         for _ in range(times):
-            model = self.working.model.train()
-            self.objective(model, batch, most_carried(self.objective, model, batch)).total.backward()
-            self.working.collect_gradients()
+            self.gradients.add(batch, self.gradients.most_carried(batch))
 
     def _exchange(self) -> MemoryTrial:
         return MemoryTrial(
             "the gradient exchange between processes",
             "use fewer processes on a machine, or a smaller model",
-            lambda: self.processes.all_reduce_gradients(learned_parameters(self.working.masters)),
+            self.gradients.prepare,
         )
-
-    def _forget_gradients(self) -> None:
-        for model in (self.working.masters, self.working.model):
-            model.zero_grad()
 
 
 def _attempt(trial: MemoryTrial, device: torch.device) -> str | None:
@@ -158,7 +143,3 @@ def _attempt(trial: MemoryTrial, device: torch.device) -> str | None:
         return None
     remedy = trial.remedy if isinstance(trial.remedy, str) else trial.remedy()
     return f"{trial.what} does not fit into the memory of {device}; {remedy}"
-
-
-def _wait() -> None:
-    pass

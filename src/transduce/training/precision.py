@@ -57,6 +57,11 @@ class WorkingCopy:
                 parts = wide
             torch._foreach_add_(sums, parts)
 
+    def forget_gradients(self) -> None:
+        """Removes all gradients."""
+        for model in (self.masters, self.model):
+            model.zero_grad()
+
     @torch.no_grad()
     def refresh(self) -> None:
         """Copy the masters' weights."""

@@ -14,12 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from transduce.bundle import load_weights, unshared_weights
-from transduce.data.planned import Plan, PlannedData, Rows
+from transduce.data.planned import PlannedData, Rows
 from transduce.objectives.objective import Objective
 from transduce.training.averaging import MovingAverage
 from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizers, optimizer_tensors
-from transduce.training.distributed import Processes
+from transduce.training.distributed import Part, Processes
 from transduce.training.estimate import Estimate, seconds_per_update
+from transduce.training.gradients import Gradients, OneProcess, Replicas
 from transduce.training.layers import compile_layers, recompute_layers
 from transduce.training.memory import naming_shortage
 from transduce.training.memory_check import MemoryCheck, MemoryTrial
@@ -34,11 +35,10 @@ from transduce.training.observers import (
 from transduce.training.optimizer import (
     OptimizerConfig,
     build_optimizers,
-    learned_parameters,
     normalize_gradients,
     set_rate,
 )
-from transduce.training.precision import WorkingCopy, choose_precision
+from transduce.training.precision import choose_precision
 from transduce.training.schedules import Plateau
 from transduce.training.settings import TrainingConfig
 from transduce.training.signals import Interrupted, catch_signals
@@ -99,14 +99,14 @@ class Trainer:
         self.precision = choose_precision(training.precision, self.device)
         self._fixed_rows = [(model.get_parameter(name), rows) for name, rows in (fixed_rows or {}).items()]
         self.optimizers = build_optimizers(optimizer, model, self.precision, [one for one, _ in self._fixed_rows])
-        self.working = WorkingCopy(model, self.precision)
+        self.gradients: Gradients = (OneProcess if processes.count == 1 else Replicas)(model, objective, self.precision)
         self.average = None
         if training.moving_average is not None:
             self.average = MovingAverage(model, copy.deepcopy(model), training.moving_average)
         if training.compile:
-            compile_layers(self.working.model)
+            compile_layers(self.gradients.at_work)
         if training.activation_checkpointing:
-            recompute_layers(self.working.model)
+            recompute_layers(self.gradients.at_work)
         self.position = Position(processes=processes.count)
         self._epoch = data.epoch(0)
         self.updates = training.updates or (training.epochs or 0) * len(self._epoch.batches)
@@ -137,7 +137,7 @@ class Trainer:
                 self._load_process_state(tensors)
         except (RuntimeError, ValueError, KeyError) as error:
             raise damaged(checkpoint, error) from None
-        self.working.refresh()
+        self.gradients.refresh()
         if self.processes.is_first:
             self.checkpoints.tidy(self.position)
         return is_same
@@ -174,7 +174,7 @@ class Trainer:
         ends = position.update, self.updates - 1
         update = min(ends, key=lambda update: forcing.rate(update + 1, self.updates))
         self.position = _with(position, update=update)
-        learning = MemoryCheck(self.working, self.objective, self.optimizers, self.processes)
+        learning = MemoryCheck(self.gradients, self.optimizers, self.processes)
         learning.run(self.data, self.config.accumulate, self.trials(self.kept))
         self.position = position
 
@@ -203,7 +203,7 @@ class Trainer:
                 cost = self._validate(norm) if self._validation_is_due(is_last) else None
                 is_best = cost is not None and cost == self.position.best_cost
                 is_due = self.checkpoints.config.is_due(self.position.update, time.monotonic() - saved_at)
-                stop, save = self._agree(stop_asked(), is_due)
+                stop, save = self.processes.agree(stop_asked(), is_due)
                 if save or stop or is_best or self.stop_reason:
                     self._check_finite(norm)
                     self.position = _with(self.position, seconds=time.monotonic() - began)
@@ -214,7 +214,7 @@ class Trainer:
                     raise Interrupted
 
     def _tell_length(self) -> None:
-        seconds = seconds_per_update(self.working, self.objective, self._epoch, self._own_parts)
+        seconds = seconds_per_update(self.gradients, self._epoch, self._own_parts, self.processes)
         estimate = Estimate(self.position.update, self.updates, seconds, self.device.type)
         for observer in self.observers:
             if isinstance(observer, StartObserver):
@@ -226,19 +226,19 @@ class Trainer:
         return self._epoch.batches[self.position.batch]
 
     def update(self, rows: Rows) -> Tensor:
-        """Takes one optimiser step on a batch, of which this process computes a share; returns the gradient's norm."""
-        self.working.model.train()
+        """Takes one optimiser step on a batch, of which this process has some parts; returns the gradient's norm."""
         tokens = torch.zeros((), dtype=torch.int64, device=self.device)
-        for part in self._own_parts(rows):
-            loss = self.objective(self.working.model, self._epoch.make(part).to(self.device), self._carried)
-            loss.total.backward()
-            self.working.collect_gradients()
+        parts = self._own_parts(rows)
+        for number, part in enumerate(parts, 1):
+            batch, is_last = self._epoch.make(part.rows).to(self.device), number == len(parts)
+            with self.processes.exchanging():
+                loss = self.gradients.add(batch, self._carried, counts=part.counts, is_last=is_last)
             self._carried = loss.carried
-            tokens += loss.tokens
-            self._tally.plain += loss.plain.detach()
+            if part.counts:
+                tokens += loss.tokens
+                self._tally.plain += loss.plain.detach()
         self._tally.tokens += tokens
         self.processes.all_reduce(tokens)
-        self.processes.all_reduce_gradients(learned_parameters(self.model))
         for parameter, fixed in self._fixed_rows:
             if parameter.grad is not None:
                 parameter.grad[:fixed] = 0
@@ -247,16 +247,14 @@ class Trainer:
             set_rate(optimizer, self._rate(self.position.update + 1))
             optimizer.step()
             optimizer.zero_grad()
-        self.working.refresh()
+        self.gradients.refresh()
         if self.average:
             self.average.follow(self.position.update + 1)
         return norm
 
-    def _own_parts(self, rows: Rows) -> Plan:
-        """Returns this process's share of each part of a batch, so that all processes have as much to do."""
-        parts = self._epoch.split(rows, self.config.accumulate)
-        shares = [self.processes.share(part, number) for number, part in enumerate(parts)]
-        return [share for share in shares if len(share)]
+    def _own_parts(self, rows: Rows) -> list[Part]:
+        """Returns the parts of a batch that this process works through."""
+        return self.processes.deal(self._epoch.split(rows, self.config.accumulate, self.processes.count))
 
     def _rate(self, update: int) -> float:
         return self.rates.rate(update, self.updates, self.position.reductions)
@@ -271,14 +269,6 @@ class Trainer:
             batch=0 if done else batch,
             seconds=seconds,
         )
-
-    def _agree(self, *claims: bool) -> list[bool]:
-        """Returns for each claim whether any process makes it; all must stop and save after the same update."""
-        if self.processes.count == 1:
-            return list(claims)
-        numbers = torch.tensor(claims, dtype=torch.int64, device=self.device)
-        self.processes.all_reduce(numbers)
-        return [bool(number) for number in numbers.tolist()]
 
     def _report(self, norm: Tensor) -> None:
         tally = self._tally
@@ -310,7 +300,8 @@ class Trainer:
     def _validate(self, norm: Tensor) -> float:
         self._check_finite(norm)
         announce_phase(self.observers, "validating")
-        validation = self.processes.broadcast(lambda: self.validate(self.kept.eval()))
+        own = self.validate(self.kept.eval(), self.processes)
+        validation = self.processes.broadcast(lambda: own)
         scores, cost = dict(validation.scores), validation.cost
         self._check_finite(*scores.values())
         is_best = self.position.best_cost is None or cost < self.position.best_cost

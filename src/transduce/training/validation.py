@@ -9,6 +9,7 @@ from torch import nn
 from transduce.config import Settings
 from transduce.plugins import name_of, names_of
 from transduce.ranges import NonNegativeInt, PositiveInt, Share
+from transduce.training.distributed import Processes
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ class Validation:
         return Validation(scores, -scores[name] if rises else scores[name], samples)
 
 
-Validate = Callable[[nn.Module], Validation]
-"""Validates a model."""
+Validate = Callable[[nn.Module, Processes], Validation]
+"""Validates a model, of which all processes have a copy; the result of the first process counts."""
 
 
 class ValidationConfig(Settings, frozen=True):

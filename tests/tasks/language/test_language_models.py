@@ -387,12 +387,11 @@ def test_neither_validation_nor_test_reads_more_windows_at_once_than_a_part_of_a
     monkeypatch.setattr(running_text, "windows_in_order", remember)
     several = Unconnected(count=processes)
     prepared = experiment.prepare(None, several, lambda: 1.0, lambda line: None)
-    (part,) = prepared.data.largest(accumulate).parts
-    at_once = max(len(several.share(part, turn)) for turn in range(processes))
+    (part,) = prepared.data.largest(accumulate, processes).parts
     for measure in (lambda: prepared.validator(bundle.model), lambda: experiment.test(bundle, several)):
         read.clear()
         measure()
-        assert max(read) == at_once
+        assert max(read) == len(part)
     assert experiment.validator(bundle)(bundle.model).scores["loss"] > 0
 
 

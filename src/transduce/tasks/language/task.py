@@ -15,6 +15,7 @@ from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import TextCorpus
 from transduce.corpora.formats import text_file
 from transduce.corpora.splits import open_text
+from transduce.data.planned import count_parts
 from transduce.data.streams import Streams
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import Windows
@@ -225,8 +226,9 @@ class LanguageExperiment:
     def _tokens_at_once(self, processes: Processes) -> int:
         """Returns the tokens of the largest part of a training batch, so that measuring needs no more memory than
         training."""
-        of_a_part = -(-self.config.batching.windows // self.config.training.accumulate)
-        return -(-of_a_part // processes.count) * self.config.batching.window
+        windows = self.config.batching.windows
+        parts = count_parts(windows, self.config.training.accumulate, processes.count)
+        return -(-windows // parts) * self.config.batching.window
 
     def _make_tokenizers(self, tell: Tell) -> Tokenizers:
         return train_tokenizers(self.config.tokenizer, self.texts.train, (), self.folder, keep_spaces=True, tell=tell)

@@ -1,7 +1,7 @@
 """Measuring how well a language model predicts a text, and samples of its continuations."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,13 +15,14 @@ from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowsConfig
 from transduce.errors import InputError
 from transduce.evaluation.dynamic import DynamicEvaluation, read_dynamically
-from transduce.evaluation.loss import mean_loss
+from transduce.evaluation.loss import BatchLoss, mean_loss, sum_losses
 from transduce.evaluation.running_text import LineCounts, count_text, read_in_order
 from transduce.inference.generator import Generator
 from transduce.inference.writing import text_of
 from transduce.models.transformer_xl import SegmentDecoder
 from transduce.models.xlnet import XLNetDecoder
 from transduce.search.beam import Beam
+from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Sample, Validation
 
@@ -51,7 +52,11 @@ def measure_text(
     per character are comparable across tokenizers.
     """
     read = read_dynamically(model, store, config, dynamic) if dynamic else read_in_order(model, store, config)
-    scores = mean_loss(read)
+    return _scores_of(sum_losses(read), store)
+
+
+def _scores_of(losses: Iterable[BatchLoss], store: TextStore) -> dict[str, float]:
+    scores = mean_loss(losses)
     nats = scores["loss"] * (len(store) - 1)
     of_a_word = math.exp(min(nats / max(store.words, 1), 700))
     return scores | {"word_perplexity": of_a_word, "bits_per_character": nats / math.log(2) / max(store.characters, 1)}
@@ -110,9 +115,12 @@ class LanguageValidator:
     windows: WindowsConfig
     samples: int
 
-    def __call__(self, model: nn.Module) -> Validation:
+    def __call__(self, model: nn.Module, processes: Processes = ALONE) -> Validation:
         """See Validator."""
-        scores = measure_text(model, self.store, self.windows)
+        own = read_in_order(model, self.store, self.windows, processes.rank, processes.count)
+        scores = _scores_of(processes.gather_shares(list(sum_losses(own))), self.store)
+        if not processes.is_first:
+            return Validation(scores, scores["loss"])
         return Validation(scores, scores["loss"], self._samples(model))
 
     def trials(self, model: nn.Module) -> Sequence[MemoryTrial]:

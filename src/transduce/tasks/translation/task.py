@@ -120,8 +120,8 @@ class TranslationExperiment:
         config = self.config
         numbers = prepare(config, self.folder, self.splits, checkpoint, processes, tell)
         data = training_data(config, self.splits, numbers)
-        needs = [need // processes.count for need in data.largest(config.training.accumulate).needs]
-        validator = self._validator(numbers.bundle, numbers.validation, numbers.general, needs)
+        largest = data.largest(config.training.accumulate, processes.count)
+        validator = self._validator(numbers.bundle, numbers.validation, numbers.general, largest.needs)
         objective = next_token_objective(config.training, teacher_forcing)
         size = f"{sum(map(len, numbers.stores)):,} sentence pairs"
         return Prepared(numbers.bundle, data, objective, validator, size, is_adapted=numbers.is_adapted)

@@ -22,7 +22,7 @@ from transduce.data.planned import Plan
 from transduce.data.sentence_pairs import SMALLER_PARTS, BatchingConfig, largest_of
 from transduce.data.store import TokenStore
 from transduce.errors import ConfigError, InputError
-from transduce.evaluation.loss import measure_loss
+from transduce.evaluation.loss import log_probabilities_of, mean_loss, measure_loss, sum_losses
 from transduce.evaluation.metric import Metric, Scoring, Texts
 from transduce.evaluation.metrics import find_metric, metric_key
 from transduce.inference.engines.choice import pytorch_of
@@ -30,6 +30,7 @@ from transduce.inference.translator import TOKENS_AT_ONCE, Translator
 from transduce.probe import PROBES
 from transduce.search.beam import Beam
 from transduce.tasks.translation.settings import TranslationConfig
+from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Sample, Validation
 
@@ -111,16 +112,20 @@ class TranslationValidator:
     folds_case: bool
     """True if metrics score case-insensitively."""
 
-    def __call__(self, model: nn.Module) -> Validation:
-        """See Validate."""
-        scores = measure_loss(model, map(self._batch, self._plan))
+    def __call__(self, model: nn.Module, processes: Processes = ALONE) -> Validation:
+        """See Validator."""
+        losses = sum_losses(log_probabilities_of(model, map(self._batch, processes.share(self._plan))))
+        scores = mean_loss(processes.gather_shares(list(losses)))
         if not math.isfinite(scores["loss"]):  # nothing can be translated, and the run will end
             return Validation(scores, scores["loss"])
         translator = self._translator(model)
         if self.metrics:
             sources, references = zip(*((pair.source, pair.target) for pair in self.pairs), strict=True)
-            outputs = [translation.text for translation in translator.translate(sources, GREEDY)]
-            texts = Texts(outputs, references, sources)
+            own = [translation.text for translation in translator.translate(processes.share(sources), GREEDY)]
+            texts = Texts(processes.gather_shares(own), references, sources)
+        if not processes.is_first:
+            return Validation(scores, scores["loss"])
+        if self.metrics:
             how = Scoring(lowercase=self.folds_case)
             scores |= {name: metric.score(texts, how) for name, metric in self.metrics.items()}
         rises = self.best_by != "loss" and self.metrics[self.best_by].higher_is_better
@@ -193,14 +198,14 @@ class DirectionsValidator:
     each: Mapping[Direction, TranslationValidator]
     best_by: str
 
-    def __call__(self, model: nn.Module) -> Validation:
-        """See Validate."""
-        validations = {direction: validator(model) for direction, validator in self.each.items()}
+    def __call__(self, model: nn.Module, processes: Processes = ALONE) -> Validation:
+        """See Validator."""
+        validations = {direction: validator(model, processes) for direction, validator in self.each.items()}
         tokens = [int((validator.store.target.lengths + 1).sum()) for validator in self.each.values()]
         each = {direction: validation.scores for direction, validation in validations.items()}
         loss = float(np.average([scores["loss"] for scores in each.values()], weights=tokens))
         scores = {"loss": loss, "perplexity": math.exp(min(loss, 700))}
-        if not math.isfinite(loss):
+        if not (math.isfinite(loss) and processes.is_first):
             return Validation(scores, loss)
         metrics = next(iter(self.each.values())).metrics
         scores |= {name: fmean(values[name] for values in each.values()) for name in metrics}
