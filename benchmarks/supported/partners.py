@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -19,10 +19,11 @@ from supported.cells import Outcome
 PATIENCE = 120  # seconds in which both have trained a tiny model, on a busy machine
 
 
-def train_together(out: str, is_exact: bool) -> Outcome:
+def train_together(changes: Sequence[str], out: str, is_exact: bool) -> Outcome:
     """What comes of training the working folder's recipe by both."""
     partners = _start(os.getpid())
-    order = {"folder": str(Path.cwd()), "out": out, "is_exact": is_exact, "cache": os.environ["TRANSDUCE_CACHE"]}
+    order = {"folder": str(Path.cwd()), "changes": list(changes), "out": out, "is_exact": is_exact}
+    order["cache"] = os.environ["TRANSDUCE_CACHE"]
     for one in partners:
         assert one.stdin
         one.stdin.write(f"{json.dumps(order)}\n")
@@ -84,7 +85,7 @@ def main() -> None:
         os.environ["TRANSDUCE_CACHE"] = order["cache"]
         together = mock.patch("transduce.experiment.run.join_processes", join_processes)
         with contextlib.chdir(order["folder"]), light(order["is_exact"]), together:
-            outcome = train((), order["out"])
+            outcome = train(order["changes"], order["out"])
         answers.write(f"{json.dumps({'line': outcome.line, 'is_broken': outcome.is_broken})}\n")
         answers.flush()
     os._exit(0)  # no goodbye between threads of two processes, of which one may be gone

@@ -21,7 +21,7 @@ from supported.partners import train_together
 from supported.rows import Row, base_of
 
 EQUAL = 1e-6  # of weights, after updates of about 1e-2
-DATA, TWO = "data", "two"
+DATA = "data"
 
 
 def prepare() -> Path:
@@ -82,8 +82,9 @@ def _try(row: Row, cell: Cell, name: str) -> Outcome:
             outcome = train(cell.arguments, name)
             return outcome if outcome.line or not row.is_exact else _equal(Path("run"), Path(name), EQUAL)
         case "processes":
-            outcome = train_together(TWO, row.is_exact)
-            return outcome if outcome.line or not row.is_exact else _equal(Path("run"), Path(TWO), EQUAL)
+            out = name.replace(" ", "-")
+            outcome = train_together(cell.arguments, out, row.is_exact)
+            return outcome if outcome.line or not row.is_exact else _equal(Path("run"), Path(out), EQUAL)
         case "use":
             verb, arguments = USE[row.task]
             more = ["--to", "de"] if "directions" in row.changes else []

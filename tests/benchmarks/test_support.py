@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from supported.cells import CELLS
+from supported.cells import CELLS, Cell
 from supported.page import cells_of, name_of
 from supported.rows import Row, every_row
 from supported.workplace import prepare, try_row
@@ -57,3 +57,13 @@ def test_a_sample_is_as_the_page_says_and_parts_and_processes_give_one_model(
     found = try_row(row, folder, ("train", "parts", "processes", *other))
     told = told_of(row)
     assert {name: outcome.line for name, outcome in found.items()} == {name: told[name] for name in found}
+
+
+@pytest.mark.parametrize("row", SAMPLE, ids=[row.name for row in SAMPLE])
+def test_processes_with_shards_of_the_weights_give_one_model(
+    row: Row, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = told_of(row)  # of the columns that the page has
+    monkeypatch.setitem(CELLS, "sharded", Cell("sharded", "processes", ("training.sharding=full",)))
+    found = try_row(row, folder, ("train", "sharded"))
+    assert {name: outcome.line for name, outcome in found.items()} == dict.fromkeys(found, told["train"])

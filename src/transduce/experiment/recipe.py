@@ -41,6 +41,7 @@ MAY_CHANGE = (
     "training.epochs",
     "training.clip_norm",
     "training.accumulate",
+    "training.sharding",
     "training.report_every",
     "training.observers",
     "optimizer.learning_rate",

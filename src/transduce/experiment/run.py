@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 import torch
+from torch import nn
 
 from transduce.analysis.plots import plot_training_curves
 from transduce.bundle import ModelBundle, best_bundle
@@ -222,7 +223,9 @@ def _train(
         tell(f"nothing is left to train: {trainer.stop_reason}")
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     shared = f", {processes.count} processes" if processes.count > 1 else ""
-    fixed = sum(rows * trainer.model.get_parameter(name)[0].numel() for name, rows in prepared.fixed_rows.items())
+    fixed = sum(
+        rows * trainer.model.get_parameter(name).shape[1:].numel() for name, rows in prepared.fixed_rows.items()
+    )
     learned = sum(parameter.numel() for parameter in learned_parameters(trainer.model)) - fixed
     learning = f", of which {learned:,} learn" if learned < parameters else ""
     tell(f"model: {parameters:,} parameters{learning}, {trainer.precision}, on {device}{shared}")
@@ -263,11 +266,11 @@ def _build_trainer(
     if code:
         facts["code"] = msgspec.to_builtins(code)
 
-    def write_bundle(folder: Path) -> None:
+    def write_bundle(folder: Path, model: nn.Module) -> None:
         position = trainer.position
         history = {"updates": position.update, "epochs": position.epoch, "seconds": round(position.seconds, 1)}
         scores = {"validation": position.scores} | ({"before": position.start} if position.start else {})
-        kept = replace(bundle, model=trainer.kept)
+        kept = replace(bundle, model=model)
         kept.with_history(**facts, **history, **scores).save(folder, experiment.examples)
 
     trainer = Trainer(

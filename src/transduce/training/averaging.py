@@ -5,6 +5,8 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor, nn
 
+from transduce.training.sharded_tensors import local
+
 
 def average_weights(models: Iterable[dict[str, Tensor]]) -> dict[str, Tensor]:
     """Averages several weights of one model, tensor by tensor, in float64; the result is float32.
@@ -30,8 +32,8 @@ class MovingAverage:
     def __init__(self, model: nn.Module, averaged: nn.Module, decay: float) -> None:
         self.model = averaged
         self._decay = decay
-        self._weights = [parameter.data for parameter in model.parameters()]
-        self._averaged = [parameter.data for parameter in averaged.parameters()]
+        self._weights = [local(parameter.data) for parameter in model.parameters()]
+        self._averaged = [local(parameter.data) for parameter in averaged.parameters()]
 
     @torch.no_grad()
     def follow(self, update: int) -> None:

@@ -13,13 +13,14 @@ import msgspec
 import safetensors
 import torch
 from safetensors.torch import load_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from transduce.config import Settings
 from transduce.errors import CheckpointError
 from transduce.files import new_folder, remove, save_tensors, sha256, write_text
 from transduce.probe import read_probe
 from transduce.ranges import NonNegativeInt, PositiveFloat, PositiveInt
+from transduce.training.sharded_tensors import shard_like, whole
 from transduce.verification import check_unchanged, read_json
 
 BUNDLE = "bundle"
@@ -96,16 +97,16 @@ class _Sealed(Settings, frozen=True):
 class Checkpoints:
     """The folders `checkpoints/000500` and the file `best.json` of a run."""
 
-    def __init__(self, run: Path, config: CheckpointConfig, write_bundle: Callable[[Path], None]) -> None:
+    def __init__(self, run: Path, config: CheckpointConfig, write_bundle: Callable[[Path, nn.Module], None]) -> None:
         self.config = config
         self._run = run
         self._folder = run / "checkpoints"
         self._write_bundle = write_bundle
 
-    def save(self, position: Position, tensors: dict[str, Tensor], cost: float | None) -> None:
+    def save(self, position: Position, model: nn.Module, tensors: dict[str, Tensor], cost: float | None) -> None:
         """Writes a checkpoint, names it best if its validation's cost is least, and removes those not to be kept."""
         with new_folder(self._folder / _name(position.update)) as new:
-            self._write_bundle(new / BUNDLE)
+            self._write_bundle(new / BUNDLE, model)
             save_tensors(tensors, new / OPTIMIZER)
             progress = Progress(
                 position=position,
@@ -221,15 +222,23 @@ def load_optimizers(optimizers: Sequence[torch.optim.Optimizer], tensors: dict[s
             states[int(number)][name] = value
     for optimizer, first in _first_numbers(optimizers):
         saved = optimizer.state_dict()
-        count = sum(len(group["params"]) for group in saved["param_groups"])
-        state = {number - first: values for number, values in states.items() if first <= number < first + count}
+        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        state = {
+            number: {
+                name: shard_like(value, parameter) if value.shape == parameter.shape else value
+                for name, value in states[first + number].items()
+            }
+            for number, parameter in enumerate(parameters)
+            if first + number in states
+        }
         optimizer.load_state_dict(saved | {"state": state})
 
 
 def optimizer_tensors(optimizers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
-    """Returns the state of optimisers by parameter number, counted across all optimisers."""
+    """Returns the state of optimisers by parameter number, counted across all optimisers; that of shards as a whole,
+    for which all processes call this together."""
     return {
-        f"{first + index}.{name}": value.cpu().contiguous()
+        f"{first + index}.{name}": whole(value).cpu().contiguous()
         for optimizer, first in _first_numbers(optimizers)
         for index, values in optimizer.state_dict()["state"].items()
         for name, value in values.items()

@@ -1,5 +1,6 @@
 """The gradients of an update: summed over its parts, and over the processes that have copies of the model."""
 
+import copy
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -45,15 +46,18 @@ class Gradients(Protocol):
     def refresh(self) -> None:
         """Lets the next part see the weights that the optimisers have moved."""
 
+    def copy(self) -> nn.Module:
+        """Returns a model with a copy of the weights of `model`."""
+
+    def whole(self, model: nn.Module) -> nn.Module:
+        """Returns `model`, or a copy of it, with all of its weights in every process; all do this together."""
+
     def close(self) -> None:
         """Lets go of the group of processes, whose threads end with it."""
 
 
 class PartLoss(nn.Module):
-    """The loss of a part as one module: hooks on its forward pass see all that an objective does with a model.
-
-    The loss depends on all parameters, though a part may use no head or adapter: engines wait for a gradient of each.
-    """
+    """The loss of a part as one module: hooks on its forward pass see all that an objective does with a model."""
 
     def __init__(self, model: nn.Module, objective: Objective) -> None:
         super().__init__()
@@ -65,12 +69,12 @@ class PartLoss(nn.Module):
     ) -> tuple[Tensor, Tensor, Tensor, dict[str, Tensor] | None]:
         """Returns the fields of a Loss, in a form in which DDP and FSDP find the tensors."""
         loss = self.objective(self.model, batch, carried)
-        total = _DependsOnAll.apply(loss.total, *self.model.parameters())  # type: ignore[no-untyped-call]
-        return total, loss.plain.detach(), loss.tokens, loss.carried
+        return loss.total, loss.plain.detach(), loss.tokens, loss.carried
 
 
 class _DependsOnAll(torch.autograd.Function):
-    """A number that also depends on other tensors, with no gradient for these."""
+    """A number that also depends on other tensors, with no gradient for these: DDP waits for a hook on each parameter,
+    and a part may use no head or adapter."""
 
     @staticmethod
     def forward(context: Any, number: Tensor, *others: Tensor) -> Tensor:
@@ -121,6 +125,14 @@ class OneProcess:
         """See Gradients."""
         self._working.refresh()
 
+    def copy(self) -> nn.Module:
+        """See Gradients."""
+        return copy.deepcopy(self._working.masters)
+
+    def whole(self, model: nn.Module) -> nn.Module:
+        """See Gradients."""
+        return model
+
     def close(self) -> None:
         """See Gradients."""
 
@@ -167,7 +179,8 @@ class Replicas:
         self._replica.train()
         with nullcontext() if is_last else self._replica.no_sync():
             loss = Loss(*self._replica(batch, carried))
-            (loss.total if counts else loss.total * 0).backward()
+            total = _DependsOnAll.apply(loss.total, *self._working.model.parameters())  # type: ignore[no-untyped-call]
+            (total if counts else total * 0).backward()
         if not is_last:
             self._working.collect_gradients()
         elif not self._working.is_same:
@@ -185,6 +198,14 @@ class Replicas:
     def refresh(self) -> None:
         """See Gradients."""
         self._working.refresh()
+
+    def copy(self) -> nn.Module:
+        """See Gradients."""
+        return copy.deepcopy(self._working.masters)
+
+    def whole(self, model: nn.Module) -> nn.Module:
+        """See Gradients."""
+        return model
 
     def close(self) -> None:
         """See Gradients."""

@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from transduce.training.sharded_tensors import local, map_matrices
+
 MOMENTUM = 0.95
 STEPS = 5
 COEFFICIENTS = 3.4445, -4.7750, 2.0315
@@ -17,7 +19,8 @@ class Muon(torch.optim.Optimizer):
     """Moves matrices equally in all directions, however small the gradient is in some (Jordan et al. 2024).
 
     Changes have a root mean square of 0.2 times the rate, about as Adam's, so that the same rates suit both (Liu et al.
-    2025, "Muon is Scalable for LLM Training"). Matrices of equal size are computed together.
+    2025, "Muon is Scalable for LLM Training"). Matrices of equal size are computed together; of those that are sharded,
+    each process computes some.
 
     Args:
         matrices: parameters with two axes; neither tables looked up by row (embeddings, positions) nor output layers,
@@ -42,19 +45,23 @@ class Muon(torch.optim.Optimizer):
                 if matrix.grad is not None:
                     of_size[matrix.shape].append(matrix)
             for size, matrices in of_size.items():
-                directions = orthogonalize(torch.stack([self._momentum(matrix) for matrix in matrices]).to(self.dtype))
-                torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
-                torch._foreach_add_(matrices, list(directions.float()), alpha=-0.2 * max(size) ** 0.5 * group["lr"])
+                momenta = [self._momentum(matrix) for matrix in matrices]
+                directions = map_matrices(orthogonalize, momenta, matrices[0], self.dtype)
+                own = list(map(local, matrices))
+                torch._foreach_mul_(own, 1 - group["lr"] * group["weight_decay"])
+                rate = 0.2 * max(size) ** 0.5 * group["lr"]
+                torch._foreach_add_(own, [direction.float() for direction in directions], alpha=-rate)
 
     def _momentum(self, matrix: Tensor) -> Tensor:
-        """Returns Nesterov's momentum: the running mean of gradients as it will be if the next is like this one."""
+        """Returns Nesterov's momentum: the running mean of gradients as it will be if the next is like this one; this
+        process's rows of it."""
         assert matrix.grad is not None
         state = self.state[matrix]
         if not state:
             state["momentum"] = torch.zeros_like(matrix)
-        state["momentum"].lerp_(matrix.grad, 1 - MOMENTUM)
-        momentum: Tensor = matrix.grad.lerp(state["momentum"], MOMENTUM)
-        return momentum
+        gradient, mean = local(matrix.grad), local(state["momentum"])
+        mean.lerp_(gradient, 1 - MOMENTUM)
+        return gradient.lerp(mean, MOMENTUM)
 
 
 def orthogonalize(matrices: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "matrices rows columns"]:

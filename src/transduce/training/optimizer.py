@@ -15,6 +15,7 @@ from transduce.plugins import name_of
 from transduce.ranges import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveShare, ShareBelowOne
 from transduce.training.muon import Muon
 from transduce.training.schedules import BY_NAME, SCHEDULES, InverseSquareRoot, Noam, Plateau, Schedule
+from transduce.training.sharded_tensors import local, total_norm
 
 
 def schedule_setting(given: Any) -> Any:
@@ -86,8 +87,7 @@ def build_optimizers(
     Frozen parameters get no gradients from now on. Raises ConfigError for settings of parts that the model does not
     have.
     """
-    for parameter in _frozen(config, model):
-        parameter.requires_grad_(False)
+    freeze(config, model)
     shares = _shares(config, model)
     matrices = [matrix for matrix in inner_matrices(model) if matrix.requires_grad] if config.kind == "muon" else []
     chosen = {id(matrix) for matrix in matrices}
@@ -114,6 +114,12 @@ def build_optimizers(
         fused=True if next(model.parameters()).device.type in ("cpu", "cuda") else None,
     )
     return [adam, *muon]
+
+
+def freeze(config: OptimizerConfig, model: nn.Module) -> None:
+    """Lets frozen parameters get no gradients from now on; raises ConfigError for parts that the model lacks."""
+    for parameter in _frozen(config, model):
+        parameter.requires_grad_(False)
 
 
 def learned_parameters(model: nn.Module) -> list[nn.Parameter]:
@@ -186,11 +192,10 @@ def inner_matrices(model: nn.Module) -> list[nn.Parameter]:
 def normalize_gradients(parameters: Iterable[nn.Parameter], tokens: Tensor, clip_norm: float) -> Tensor:
     """Divides summed gradients by the real tokens once, clips their joint norm, and returns it unclipped."""
     gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    norms = torch._foreach_norm(gradients) if gradients else [tokens.new_zeros((), dtype=torch.float32)]
-    norm = torch.linalg.vector_norm(torch.stack(norms)) / tokens
+    norm = (total_norm(gradients) if gradients else tokens.new_zeros((), dtype=torch.float32)) / tokens
     scale = 1 / tokens
     if clip_norm:
         scale = scale * (clip_norm / (norm + 1e-6)).clamp(max=1.0)
     if gradients:
-        torch._foreach_mul_(gradients, scale)
+        torch._foreach_mul_(list(map(local, gradients)), scale)
     return norm

@@ -1,6 +1,6 @@
 """Settings of training."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from transduce.config import Settings
 from transduce.models.adapters import AdaptersConfig
@@ -8,6 +8,8 @@ from transduce.plugins import name_of, names_of
 from transduce.ranges import NonNegativeFloat, NonNegativeInt, PositiveInt, Share, ShareBelowOne, ShareWithin
 from transduce.text.new_words import NewWordsConfig
 from transduce.training.precision import Precision
+
+Sharding = Literal["none", "optimizer", "full"]
 
 
 class TeacherForcing(Settings, frozen=True):
@@ -65,6 +67,10 @@ class TrainingConfig(Settings, frozen=True):
     activation_checkpointing: bool = False
     """Keep only the inputs of each layer until the backward pass, which computes the rest again (Chen et al. 2016):
     less memory, for a third more work."""
+    sharding: Sharding = "none"
+    """What several processes share out among themselves to save memory, instead of each having all: nothing (none), the
+    optimiser's state, the float32 weights and their gradients (optimizer), or also the weights of layers that are not
+    at work (full)."""
     moving_average: ShareWithin | None = None
     """Decay of an exponential moving average of the weights, such as 0.999; the average is then validated and saved."""
     report_every: PositiveInt = 50

@@ -1,6 +1,5 @@
 """The training loop: forward, backward, normalise, clip, step; observers, validation and checkpoints do the rest."""
 
-import copy
 import math
 import re
 import time
@@ -19,8 +18,8 @@ from transduce.objectives.objective import Objective
 from transduce.training.averaging import MovingAverage
 from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizers, optimizer_tensors
 from transduce.training.distributed import Part, Processes
+from transduce.training.engines import build_gradients
 from transduce.training.estimate import Estimate, seconds_per_update
-from transduce.training.gradients import Gradients, OneProcess, Replicas
 from transduce.training.layers import compile_layers, recompute_layers
 from transduce.training.memory import naming_shortage
 from transduce.training.memory_check import MemoryCheck, MemoryTrial
@@ -35,12 +34,14 @@ from transduce.training.observers import (
 from transduce.training.optimizer import (
     OptimizerConfig,
     build_optimizers,
+    freeze,
     normalize_gradients,
     set_rate,
 )
 from transduce.training.precision import choose_precision
 from transduce.training.schedules import Plateau
 from transduce.training.settings import TrainingConfig
+from transduce.training.sharded_tensors import clear_first_rows, shard_all_like
 from transduce.training.signals import Interrupted, catch_signals
 from transduce.training.validation import Validate, ValidationConfig
 
@@ -97,12 +98,13 @@ class Trainer:
         self.is_adapted = is_adapted
         self.device = next(model.parameters()).device
         self.precision = choose_precision(training.precision, self.device)
+        freeze(optimizer, model)
+        self.gradients = build_gradients(model, objective, self.precision, training.sharding, processes)
         self._fixed_rows = [(model.get_parameter(name), rows) for name, rows in (fixed_rows or {}).items()]
         self.optimizers = build_optimizers(optimizer, model, self.precision, [one for one, _ in self._fixed_rows])
-        self.gradients: Gradients = (OneProcess if processes.count == 1 else Replicas)(model, objective, self.precision)
         self.average = None
         if training.moving_average is not None:
-            self.average = MovingAverage(model, copy.deepcopy(model), training.moving_average)
+            self.average = MovingAverage(model, self.gradients.copy(), training.moving_average)
         if training.compile:
             compile_layers(self.gradients.at_work)
         if training.activation_checkpointing:
@@ -113,9 +115,13 @@ class Trainer:
         self._tally = self._new_tally()
         self._carried: dict[str, Tensor] | None = None
 
-    @property
     def kept(self) -> nn.Module:
-        """The model that is validated and saved: the moving average if there is one."""
+        """Returns the model that is validated and saved, the moving average if there is one; whole in every process,
+        all of which call this together."""
+        return self.gradients.whole(self._learned)
+
+    @property
+    def _learned(self) -> nn.Module:
         return self.average.model if self.average else self.model
 
     def resume(self, checkpoint: Path) -> bool:
@@ -127,11 +133,11 @@ class Trainer:
         is_same = self.position.processes == self.processes.count
         self.position = _with(self.position, processes=self.processes.count)
         try:
-            load_weights(self.kept, weights)
+            load_weights(self._learned, shard_all_like(weights, self._learned))
             if self.average:
                 prefix = "masters."
                 masters = {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
-                load_weights(self.model, masters)
+                load_weights(self.model, shard_all_like(masters, self.model))
             load_optimizers(self.optimizers, tensors)
             if is_same:
                 self._load_process_state(tensors)
@@ -175,7 +181,7 @@ class Trainer:
         update = min(ends, key=lambda update: forcing.rate(update + 1, self.updates))
         self.position = _with(position, update=update)
         learning = MemoryCheck(self.gradients, self.optimizers, self.processes)
-        learning.run(self.data, self.config.accumulate, self.trials(self.kept))
+        learning.run(self.data, self.config.accumulate, self.trials(self.kept()))
         self.position = position
 
     def _validate_start(self) -> None:
@@ -241,7 +247,7 @@ class Trainer:
         self.processes.all_reduce(tokens)
         for parameter, fixed in self._fixed_rows:
             if parameter.grad is not None:
-                parameter.grad[:fixed] = 0
+                clear_first_rows(parameter.grad, fixed)
         norm = normalize_gradients(self.model.parameters(), tokens, self.config.clip_norm)
         for optimizer in self.optimizers:
             set_rate(optimizer, self._rate(self.position.update + 1))
@@ -300,7 +306,7 @@ class Trainer:
     def _validate(self, norm: Tensor) -> float:
         self._check_finite(norm)
         announce_phase(self.observers, "validating")
-        own = self.validate(self.kept.eval(), self.processes)
+        own = self.validate(self.kept().eval(), self.processes)
         validation = self.processes.broadcast(lambda: own)
         scores, cost = dict(validation.scores), validation.cost
         self._check_finite(*scores.values())
@@ -321,11 +327,14 @@ class Trainer:
 
     def _save(self, cost: float | None) -> None:
         of_each = self.processes.all_gather(self._process_state())
+        tensors = {f"{name}.{rank}": value for rank, own in enumerate(of_each) for name, value in own.items()}
+        if self.average:
+            masters = unshared_weights(self.gradients.whole(self.model))
+            tensors |= {f"masters.{name}": value for name, value in masters.items()}
+        tensors |= optimizer_tensors(self.optimizers)
+        kept = self.kept()
         if self.processes.is_first:
-            tensors = {f"{name}.{rank}": value for rank, own in enumerate(of_each) for name, value in own.items()}
-            if self.average:
-                tensors |= {f"masters.{name}": value for name, value in unshared_weights(self.model).items()}
-            self.checkpoints.save(self.position, tensors | optimizer_tensors(self.optimizers), cost)
+            self.checkpoints.save(self.position, kept, tensors, cost)
 
     def _process_state(self) -> dict[str, Tensor]:
         """Returns the state that differs between processes: random generators, counts since the last report, and what
