@@ -15,7 +15,9 @@ from torch import Tensor, distributed
 from transduce.data.planned import Plan, Rows
 from transduce.devices import find_device
 from transduce.errors import ConfigError
+from transduce.training.heartbeat import heartbeat
 from transduce.training.launch import ENDED
+from transduce.training.meeting import meet
 from transduce.training.memory import naming_shortage
 
 T = TypeVar("T")
@@ -134,14 +136,20 @@ def join_processes(device: torch.device) -> Iterator[Processes]:
     # PyTorch imports it at some time anyway, and its functions keep the group of that moment as their default; but the
     # threads of a group that is kept are never joined, and abort the process if the interpreter ends before them.
     importlib.import_module("torch.distributed.nn.functional")
-    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=EXCHANGE)
-    try:
-        waiting = distributed.new_group(backend="gloo", timeout=PATIENCE)
-        yield Processes(distributed.get_rank(), count, weakref.ref(waiting))  # weakly: see above
+    rank = int(os.environ["RANK"])
+    with _naming_failure():
+        store = meet(rank, count, EXCHANGE)
+    with heartbeat(store, rank, count):
+        backend = "nccl" if device.type == "cuda" else "gloo"
         with _naming_failure():
-            distributed.barrier(group=waiting)  # none leaves while another still listens to it
-    finally:
-        distributed.destroy_process_group()
+            distributed.init_process_group(backend, timeout=EXCHANGE, store=store, rank=rank, world_size=count)
+        try:
+            waiting = distributed.new_group(backend="gloo", timeout=PATIENCE)
+            yield Processes(rank, count, weakref.ref(waiting))  # weakly: see above
+            with _naming_failure():
+                distributed.barrier(group=waiting)  # none leaves while another still listens to it
+        finally:
+            distributed.destroy_process_group()
 
 
 def is_first_process() -> bool:

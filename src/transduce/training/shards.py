@@ -1,6 +1,7 @@
 """Gradients of processes that each have a shard of the weights, by PyTorch's FSDP2."""
 
 import copy
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -68,7 +69,10 @@ class Shards:
         """See Gradients."""
         self._has_begun = True
         self._root.train()
-        loss = Loss(*self._root(batch, carried))
+        with warnings.catch_warnings():
+            # of operations in place on what a unit returns, of which models have none
+            warnings.filterwarnings("ignore", ".*returned a view tensor", UserWarning)
+            loss = Loss(*self._root(batch, carried))
         (loss.total if counts else loss.total * 0).backward()
         return loss
 
