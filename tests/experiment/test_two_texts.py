@@ -13,6 +13,7 @@ from transduce.config import read_toml
 from transduce.errors import ConfigError, DataError
 from transduce.experiment import RunResult, average, load_recipe
 from transduce.tasks.two_texts import validate_both
+from transduce.training.distributed import ALONE, Processes
 from transduce.training.validation import Validation, ValidationConfig
 
 
@@ -22,7 +23,7 @@ class Fixed:
     def __init__(self, **scores: float) -> None:
         self.scores = scores
 
-    def __call__(self, model: nn.Module) -> Validation:
+    def __call__(self, model: nn.Module, processes: Processes = ALONE) -> Validation:
         return Validation(self.scores, -self.scores["bleu"])
 
     def trials(self, model: nn.Module) -> list[Any]:

@@ -27,12 +27,12 @@ pytestmark = pytest.mark.slow
 STILL = ["model.dropout=0.0", "optimizer.learning_rate=1e-3", "training.precision=float32"]
 
 
-def launch(processes: int, arguments: list[str]) -> subprocess.Popen[str]:
+def launch(processes: int, arguments: list[str], *options: str) -> subprocess.Popen[str]:
     """Start `transduce train` under torchrun, with a port of its own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    starter = ["-m", "torch.distributed.run", f"--nproc-per-node={processes}", f"--master-port={port}"]
+    starter = ["-m", "torch.distributed.run", f"--nproc-per-node={processes}", f"--master-port={port}", *options]
     return subprocess.Popen(
         [sys.executable, *starter, "-m", "transduce", "train", *arguments],
         stdout=subprocess.PIPE,
@@ -139,6 +139,23 @@ def test_when_one_process_dies_the_run_ends_in_one_line_and_what_was_saved_stays
     assert "transduce/" not in ours.replace("-m transduce", "")
 
 
+def test_torchrun_brings_a_run_back_when_one_of_its_processes_was_killed(recipe_file: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    changes = ["training.updates=100000", "checkpoint={every_updates=5, keep_last=1}"]
+    process = launch(2, [str(recipe_file), *changes, "--out", str(run), "--resume"], "--max-restarts=1")
+    try:
+        wait_for_a_checkpoint(process, run)
+        workers, newest = children(process), whole_checkpoints(run)[-1]
+        os.kill(workers[-1], signal.SIGKILL)
+        while process.poll() is None and not whole_checkpoints(run)[-1:] > [newest]:
+            time.sleep(0.1)
+        assert process.poll() is None
+        assert not any(map(is_running, workers))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=120)
+
+
 def children(process: subprocess.Popen[str]) -> list[int]:
     found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True)
     return [int(pid) for pid in found.stdout.split()]
@@ -219,6 +236,13 @@ def test_memory_that_runs_out_in_an_exchange_is_not_another_process_that_has_end
     monkeypatch.setattr("torch.distributed.all_reduce", fail)
     with pytest.raises(ConfigError, match=r"out of memory during communication between processes; use fewer processes"):
         Processes(0, 2).all_reduce(torch.zeros(3))
+
+
+def test_a_mistake_in_a_model_is_not_another_process_that_has_ended() -> None:
+    with pytest.raises(RuntimeError, match=r"^mat1 and mat2"), Processes(0, 2).exchanging():
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+    with pytest.raises(ConnectionError, match=r"another process of this run has ended"), Processes(0, 2).exchanging():
+        raise RuntimeError("[third_party/gloo/transport/tcp/pair.cc] Connection closed by peer")
 
 
 def test_where_one_process_lacks_memory_all_end_with_the_line_that_says_so(recipe_file: Path, tmp_path: Path) -> None:

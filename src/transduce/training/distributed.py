@@ -23,6 +23,8 @@ from transduce.training.memory import naming_shortage
 T = TypeVar("T")
 EXCHANGE = timedelta(minutes=30)  # within which all reach an exchange of numbers, since their work is about equal
 PATIENCE = timedelta(hours=2)  # within which the others wait while the first process reads data or validates
+WORDS_OF_EXCHANGE = ("gloo", "nccl", "connection")
+"""Words in the errors of an exchange in which another process takes no part any more."""
 BEYOND_MEMORY = (
     "out of memory during communication between processes; use fewer processes per machine, or a smaller model"
 )
@@ -84,12 +86,13 @@ class Processes:
 
     @contextmanager
     def exchanging(self) -> Iterator[None]:
-        """Names the failure of an exchange that the block makes by itself."""
-        if self.count == 1:
+        """Names the failure of an exchange that is made in the block among other things, whose errors stay."""
+        try:
             yield
-            return
-        with _naming_failure():
-            yield
+        except RuntimeError as error:
+            if self.count == 1 or not any(word in str(error).lower() for word in WORDS_OF_EXCHANGE):
+                raise
+            raise _ended(error) from None
 
     def broadcast(self, make: Callable[[], T]) -> T:
         """Returns in all processes what `make` returns in the first."""
@@ -184,4 +187,8 @@ def _naming_failure() -> Iterator[None]:
         with naming_shortage(lambda: BEYOND_MEMORY):
             yield
     except RuntimeError as error:
-        raise ConnectionError(f"{ENDED} ({str(error).splitlines()[0]})") from None
+        raise _ended(error) from None
+
+
+def _ended(error: RuntimeError) -> ConnectionError:
+    return ConnectionError(f"{ENDED} ({str(error).splitlines()[0]})")
