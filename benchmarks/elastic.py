@@ -171,6 +171,7 @@ def namespace(addresses: tuple[str, str]) -> Iterator[None]:
     try:
         yield
     finally:
+        subprocess.run(["ip", "link", "del", "outside"], check=True)  # a namespace lives on while a process is in it
         subprocess.run(["ip", "netns", "del", SPACE], check=True)
 
 
