@@ -24,7 +24,7 @@ class RayWorkers:
             self._ray.init(address, log_to_driver=False, logging_level=logging.ERROR, configure_logging=True, **options)
         except (ConnectionError, ValueError, RuntimeError) as error:
             raise InputError(
-                f"--ray {address}: {str(error).splitlines()[0]}; name a cluster (auto, or HOST:PORT), or local"
+                f"Ray at {address}: {str(error).splitlines()[0]}; name a cluster (auto, or HOST:PORT), or local"
             ) from None
 
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
@@ -55,7 +55,6 @@ def _ray() -> Any:
         import ray.exceptions
     except ImportError:
         raise InputError(
-            "--ray needs Ray, which is not installed; install it with: pip install ray, or pip install '.[ray]' in "
-            "the folder of Transduce"
+            "Ray is not installed; install it with: pip install ray, or pip install '.[ray]' in the folder of Transduce"
         ) from None
     return ray
