@@ -4,7 +4,7 @@ BIN := .venv/bin
 
 .PHONY: setup demo test test-slow test-all quick check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
 	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack \
-	bench-busy bench-support bench-languages bench-corpora
+	bench-busy bench-support bench-languages bench-corpora bench-gpu
 
 setup: .venv/installed
 
@@ -85,6 +85,10 @@ bench-translate: setup
 bench-decoding: setup
 	$(BIN)/python benchmarks/decoding_speed.py runs/bench/multi30k-de-en --precisions float32 bfloat16 int8 \
 	    --engines auto pytorch own
+
+# Updates and beam search on one NVIDIA GPU beside transformers and CTranslate2, and a minute of multi30k; ten minutes.
+bench-gpu: setup
+	$(BIN)/python benchmarks/gpu.py
 
 # Peaks of memory; no trained model is needed.
 bench-memory: setup

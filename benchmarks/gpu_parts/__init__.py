@@ -1,0 +1,1 @@
+"""The parts of the benchmark of one GPU; each measures one thing after another."""
