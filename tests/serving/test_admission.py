@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import requests
+import torch
 
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
@@ -246,7 +247,8 @@ def test_metrics_are_for_this_machine_or_administrators(
 def test_health_names_models_and_version(open_server: Running) -> None:
     told = requests.get(f"{open_server.url}/health", timeout=60).json()
     assert told["status"] == "ok" and told["version"]
-    assert told["models"] == [{"name": "tiny", "source": "en", "target": "de", "restarts": 0}]
+    engine = f"PyTorch {torch.__version__}"
+    assert told["models"] == [{"name": "tiny", "source": "en", "target": "de", "engine": engine, "restarts": 0}]
 
 
 def test_no_room_for_temporary_files_is_reported_in_one_line(tiny_run: Path, tmp_path: Path) -> None:

@@ -70,6 +70,6 @@ class MayNameCluster(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Adds the address of the running cluster where `--ray` is last, or followed by an option."""
-        following = zip(args, [*args[1:], "--"], strict=True)
+        following = zip(args, [*args, "--"][1:], strict=True)
         pairs = ([word, RUNNING] if word == "--ray" and after.startswith("-") else [word] for word, after in following)
         return super().parse_args(ctx, [word for words in pairs for word in words])

@@ -190,7 +190,7 @@ def read_steps(texts: Sequence[str]) -> list[Step]:
     """Returns steps as a command line names them: a kind, and settings, such as `length max_words=150`."""
     steps = []
     for text in texts:
-        kind, *settings = re.split(r"\s+(?=\w+\s*=)", text.strip())
+        kind, *settings = re.split(r"(?<!\s)\s++(?=\w++\s*+=)", text.strip())
         read = convert({"step": {"kind": kind, **read_changes(settings)}}, _OneStep, f"step '{text}'")
         steps.append(read.step)
     return steps

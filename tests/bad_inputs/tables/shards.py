@@ -17,6 +17,13 @@ ROWS = [
     row("a recipe that is not there", "data clean train.tsv -o new --recipe no.toml", 2, "no.toml"),
     row("a file to clean that is not there", "data clean no.tsv -o new --step length", 2, "no.tsv: cannot be opened"),
     row("a pattern that no file matches", PARTS, 2, "part-*.tsv: no file matches this pattern"),
+    row(
+        "a Parquet file that is none",
+        "data clean train.parquet -o new --step length -q",
+        2,
+        "train.parquet: cannot be read as Parquet",
+        write("train.parquet", "a"),
+    ),
     row("three files of lines", "data clean a b c -o new --step length", 2, "3 files; expected files of pairs"),
     row("lines of two files that are not aligned", "data clean train.en dev.de -o new --step length", 2, "aligned"),
     row(
