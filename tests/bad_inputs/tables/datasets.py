@@ -309,6 +309,8 @@ ROWS = [
             ("target.ids", "cut off", cut),
             ("source.offsets", "one bit changed", flip),
             ("target.offsets", "longer", lambda path: append(path, "x")),
+            ("source.lengths", "cut off", cut),
+            ("target.lengths", "one bit changed", flip),
             ("store.json", "empty", empty),
             ("store.json", "garbage", garbage),
             ("store.json", "a list", lambda path: write(path, "[]")),
