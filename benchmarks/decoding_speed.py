@@ -56,7 +56,7 @@ class Measured:
     """The measurements of a system with one beam."""
 
     figures: list[list[float]] = field(default_factory=list)
-    """Of each repeat: wall-clock and processor seconds of the file, the same of one sentence alone."""
+    """Seconds of each repeat: by the wall clock and of the processor, for the file, then for one sentence alone."""
     outputs: list[Output] = field(default_factory=list)
 
 

@@ -1,4 +1,4 @@
-"""How soon a run on two machines ends and is back when a process, torchrun or the network is gone.
+"""Measures how soon a run on two machines ends and is back when a process, torchrun or the network is gone.
 
     python benchmarks/elastic.py              # nine kills, and a table; cutting a network needs root and `ip`
     python benchmarks/elastic.py --only worker --times 1
@@ -85,7 +85,7 @@ def cut_network(both: Machines) -> None:
 
 
 KILLS: dict[str, Callable[[Machines], None]] = {"worker": kill_worker, "agent": kill_agent, "network": cut_network}
-"""What can be gone, and what brings it about."""
+"""Functions that take away a part of a run, by the name of the part."""
 
 
 @contextmanager

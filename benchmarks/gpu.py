@@ -1,4 +1,4 @@
-"""What Transduce makes of one NVIDIA GPU, beside other toolkits, within ten minutes: `python benchmarks/gpu.py`
+"""Measures Transduce on one NVIDIA GPU, beside other toolkits, within ten minutes: `python benchmarks/gpu.py`
 
 1. Updates of the Transformer base and big with 37,000 tokens in the vocabulary, on made-up sentence pairs in batches of
    25,000 target tokens: Transduce without and with `training.compile`, and transformers' MarianMTModel of these sizes.
@@ -86,7 +86,7 @@ def main() -> None:
 
 
 def run_part(part: str, measure: Part, limit: float, scale: Scale, device: torch.device) -> Iterator[Result]:
-    """Yields the results of a part, which runs in a process of its own and is ended after so many seconds."""
+    """Yields the results of a part, which runs in a process of its own and is ended after a number of seconds."""
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_send_all, args=(sender, part, measure, scale, device))

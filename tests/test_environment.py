@@ -1,4 +1,4 @@
-"""What PyTorch reads of the environment is set before it is loaded, and never over what the user has set."""
+"""Variables that PyTorch reads are set before it is loaded, and never over what the user has set."""
 
 import os
 import subprocess

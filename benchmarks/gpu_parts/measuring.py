@@ -1,4 +1,4 @@
-"""What the parts of the benchmark of a GPU have in common: sizes, settings and clock."""
+"""Sizes, settings and the clock that all parts of the benchmark of a GPU share."""
 
 import statistics
 import time
@@ -13,7 +13,7 @@ from transduce.models.transformer import TransformerConfig
 Figures = dict[str, float]
 """Numbers by the names of their columns."""
 Measurement = tuple[str, Callable[[], Figures]]
-"""What is measured, and the function that measures it."""
+"""The name of each measurement, and the function that makes it."""
 
 ROUNDS, WARM_UP = 3, 2
 LONGEST = 149  # tokens of a sentence, without its end

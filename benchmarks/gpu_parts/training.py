@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.attention import varlen  # noqa: F401  # which tells FlopCounterMode what its operators compute
+from torch.nn.attention import varlen  # noqa: F401  # so that FlopCounterMode knows its operators
 from torch.nn.functional import cross_entropy
 from torch.utils.flop_counter import FlopCounterMode
 

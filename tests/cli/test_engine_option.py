@@ -1,4 +1,4 @@
-"""The engine that runs a model is told, and can be chosen, on the command line."""
+"""The command line reports the engine that runs a model, and lets one choose it."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""What all processes of a machine need is made once, and mapped from a file."""
+"""Arrays that all processes of a machine need are made once, and mapped from a file."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""What a recipe will need of GPUs, counted before anything is trained."""
+"""A plan counts the needs of a recipe on GPUs before anything is trained."""
 
 from itertools import accumulate
 from pathlib import Path

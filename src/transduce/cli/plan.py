@@ -1,4 +1,4 @@
-"""`transduce plan`: what a recipe will need of GPUs."""
+"""The verb `transduce plan`."""
 
 from typing import Annotated
 

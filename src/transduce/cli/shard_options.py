@@ -21,7 +21,7 @@ Ray = Annotated[str | None, "[ADDRESS]"]
 
 @dataclass(frozen=True)
 class ShardOptions:
-    """How files are read and written, and by how many processes."""
+    """Options for the files that a command reads and writes, and for the number of its processes."""
 
     source_column: str | None = None
     """The source's column: its name, or its number from 1 (default: source)."""

@@ -11,7 +11,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 LOCAL = "local"
 TRIES = 3
-"""How often a task is begun again after its worker or its machine has ended."""
+"""The number of times that a task is begun again after its worker or its machine has ended."""
 
 
 class RayWorkers:

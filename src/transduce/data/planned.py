@@ -50,7 +50,7 @@ class Split(Protocol):
 
 
 def count_parts(rows: int, parts: int, processes: int = 1) -> int:
-    """Returns the number of parts that so many rows are split into; see Split."""
+    """Returns the number of parts that a batch of `rows` rows is split into; see Split."""
     if rows < processes:
         return rows
     return min(-(-parts // processes), rows // processes) * processes

@@ -57,7 +57,7 @@ USUAL_SIZES = {"words": 10_000, "whitespace": 10_000, "characters": 300, "bytes"
 
 @dataclass(frozen=True)
 class AssumedRun:
-    """What a run trains, with batches of rows that are all alike."""
+    """A run whose data are unknown: its model, its objective, and batches of rows that are all alike."""
 
     model: nn.Module
     """The model, of tensors that have shapes and no numbers."""
@@ -70,7 +70,7 @@ class AssumedRun:
     tokens: int
     """Tokens of a row from which or of which something is predicted: of a sentence pair those of the target."""
     row: str
-    """What a row is, for people."""
+    """A description of a row, such as "sentence pairs of 32 tokens a side"."""
     dataset: str | None
     """The data set whose examples are rows, by name; None for files, and for running text."""
 

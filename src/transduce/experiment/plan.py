@@ -1,4 +1,4 @@
-"""What a recipe will need of GPUs, counted before anything is trained: parameters, memory, launches, time."""
+"""Plans a run on GPUs: counts parameters, memory, launches and time before anything is trained."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
@@ -85,7 +85,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class TrainingPlan:
-    """What a recipe needs of each GPU, by count, and the time that follows from published figures of a GPU."""
+    """The needs of a recipe on each GPU, which are counted, and the time that published figures give for them."""
 
     recipe: str
     gpus: int
@@ -113,7 +113,7 @@ class TrainingPlan:
     updates: int | None
     """Updates of the run; None if it is measured in epochs of data of unknown size."""
     assumed: list[str]
-    """All that was assumed, in sentences."""
+    """The assumptions behind the figures, in sentences."""
 
     def describe(self) -> dict[str, str]:
         """Describes the plan, fact by fact."""
@@ -301,7 +301,7 @@ def _most_rows(peak: Callable[[int], int], limit: float, first: int) -> int:
     for _ in range(ATTEMPTS):
         (low, fewer), (high, more) = sorted(sorted(known, key=lambda point: abs(point[0] - limit))[:2])
         rows = max(int(fewer + (limit - low) * (more - fewer) / max(high - low, 1)), 1)
-        if rows > LARGE * first:  # so many that memory grows along this line
+        if rows > LARGE * first:  # beyond these, memory grows along this line
             return rows
         known.append((peak(rows), rows))
     return max((rows for size, rows in known if size <= limit), default=0)

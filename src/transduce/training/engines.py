@@ -1,4 +1,4 @@
-"""What makes the gradients of a run: one process, replicas of the model, or shards."""
+"""Chooses between the three ways to sum gradients: one process, replicas of the model, or shards."""
 
 import torch
 from torch import nn

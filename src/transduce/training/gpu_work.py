@@ -99,7 +99,7 @@ def _fills(name: str, args: Any) -> bool:
 
 @dataclass
 class Counts:
-    """All that is counted between entering a `CountedGpu` and leaving it."""
+    """The counts between entering a `CountedGpu` and leaving it."""
 
     work: Work = field(default_factory=Work)
     operations: int = 0
@@ -251,7 +251,7 @@ KERNELS: dict[Callable[..., Any], Callable[..., Any]] = {
     torch._VF.gru: _recurrent,
     torch._VF.lstm: _recurrent,
 }
-"""What a GPU computes in one kernel, and PyTorch in many without one."""
+"""Stand-ins for functions that a GPU computes in one kernel, and PyTorch in many without a GPU."""
 
 
 def _attends(query: Sequence[int], offsets: Sequence[int], longest: Sequence[int]) -> int:

@@ -137,7 +137,7 @@ class OneProcess:
         """See Gradients."""
 
 
-class Replicas:
+class Replicas(OneProcess):
     """Gradients of processes that each have a copy of the model, exchanged by PyTorch's DistributedDataParallel.
 
     It exchanges them in buckets, while the backward pass of the last part goes on. Losses are sums, and so are
@@ -146,19 +146,8 @@ class Replicas:
     """
 
     def __init__(self, model: nn.Module, objective: Objective, precision: torch.dtype) -> None:
-        self._working = WorkingCopy(model, precision)
-        self._objective = objective
+        super().__init__(model, objective, precision)
         self._replica: DistributedDataParallel | None = None
-
-    @property
-    def model(self) -> nn.Module:
-        """See Gradients."""
-        return self._working.masters
-
-    @property
-    def at_work(self) -> nn.Module:
-        """See Gradients."""
-        return self._working.model
 
     def prepare(self) -> None:
         """Makes the buckets."""
@@ -186,26 +175,6 @@ class Replicas:
         elif not self._working.is_same:
             self._working.model.zero_grad()  # they are among the sums
         return loss
-
-    def most_carried(self, batch: Any) -> dict[str, Tensor] | None:
-        """See Gradients."""
-        return most_carried(self._objective, self._working.model, batch)
-
-    def forget(self) -> None:
-        """See Gradients."""
-        self._working.forget_gradients()
-
-    def refresh(self) -> None:
-        """See Gradients."""
-        self._working.refresh()
-
-    def copy(self) -> nn.Module:
-        """See Gradients."""
-        return copy.deepcopy(self._working.masters)
-
-    def whole(self, model: nn.Module) -> nn.Module:
-        """See Gradients."""
-        return model
 
     def close(self) -> None:
         """See Gradients."""

@@ -61,7 +61,7 @@ class Seconds:
 
     @property
     def bound(self) -> str:
-        """What takes longest."""
+        """The bound that takes longest."""
         if self.launches > self.products + self.traffic:
             return "launches"
         return "matrix products" if self.products >= self.traffic else "memory traffic"

@@ -1,4 +1,4 @@
-"""Where the processes of a run find each other, also after torchrun has started all of them again."""
+"""Lets the processes of a run find each other, also after torchrun has started all of them again."""
 
 import os
 import time

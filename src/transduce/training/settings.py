@@ -68,7 +68,7 @@ class TrainingConfig(Settings, frozen=True):
     """Keep only the inputs of each layer until the backward pass, which computes the rest again (Chen et al. 2016):
     less memory, for a third more work."""
     sharding: Sharding = "none"
-    """What several processes share out among themselves to save memory, instead of each having all: nothing (none), the
+    """The memory that several processes share out among themselves, instead of each having all: nothing (none), the
     optimiser's state, the float32 weights and their gradients (optimizer), or also the weights of layers that are not
     at work (full)."""
     moving_average: ShareWithin | None = None

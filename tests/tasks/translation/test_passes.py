@@ -1,4 +1,4 @@
-"""How often the training files are read before the first update."""
+"""The training files are read at most three times before the first update."""
 
 from collections import Counter
 from pathlib import Path

@@ -32,7 +32,7 @@ class AutomaticEngine:
         self.pytorch = pytorch
         self.source_limit = pytorch.source_limit
         self._reasons = _why_never(pytorch)
-        """Why CTranslate2 cannot run this model here; empty if it can, as far as is known."""
+        """The reasons why CTranslate2 cannot run this model here; empty if it can, as far as is known."""
         self._kept = None if self._reasons else KeptExport(pytorch.bundle)
         self._exact: ExactCTranslate2Engine | None = None
         self._making = threading.Lock()

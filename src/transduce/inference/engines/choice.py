@@ -34,7 +34,7 @@ def engine_for(
     exported = [member for member in (model, *others) if isinstance(member, ExportedModel)]
     if engine == "ctranslate2" and bundles:
         raise InputError(
-            f"{bundles[0].folder} is not for CTranslate2; export it to ctranslate2 first, and give the folder of that"
+            f"{bundles[0].folder} is not for CTranslate2; give the folder that `transduce export` makes of it"
         )
     if engine == "pytorch" and exported:
         raise InputError(f"{exported[0].folder} is exported for CTranslate2; use the original model")
