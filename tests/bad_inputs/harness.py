@@ -29,6 +29,7 @@ NUMBER = struct.Struct("I")
 MAX_TEXT = 20_000  # characters that are kept of what a command says
 MAX_MEMORY = 6 * 2**30
 GRACE = 0.01  # seconds between looks at a running command
+AGAIN = 5.0  # seconds until a signal is repeated, as users do: one just before a call that waits is seen after it
 MODULES = "modules"
 MEMORY = Path("/dev/shm")
 ROOM = 2**30  # bytes that rows may need there
@@ -213,7 +214,7 @@ def _run(row: Row, world: Path, place: Path) -> Outcome:
     if not (process := os.fork()):
         raise BecomeCommand(row, place)
     signal.signal(signal.SIGTERM, lambda *_: _give_up(process))
-    status, timed_out, is_interrupted = None, False, row.interrupt is None
+    status, timed_out, interrupted_at = None, False, -float("inf")
     while status is None:
         time.sleep(GRACE)
         ended, code = os.waitpid(process, os.WNOHANG)
@@ -222,8 +223,8 @@ def _run(row: Row, world: Path, place: Path) -> Outcome:
         elif time.monotonic() - began > row.seconds:
             timed_out = True
             os.kill(process, signal.SIGKILL)
-        elif not is_interrupted and row.interrupt and _is_there(row.interrupt.when, place):
-            is_interrupted = True
+        elif row.interrupt and time.monotonic() - interrupted_at > AGAIN and _is_there(row.interrupt.when, place):
+            interrupted_at = time.monotonic()
             os.kill(process, row.interrupt.signal)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)

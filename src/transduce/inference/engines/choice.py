@@ -33,9 +33,8 @@ def engine_for(
     bundles = [member for member in (model, *others) if isinstance(member, ModelBundle)]
     exported = [member for member in (model, *others) if isinstance(member, ExportedModel)]
     if engine == "ctranslate2" and bundles:
-        raise InputError(
-            f"{bundles[0].folder} is not for CTranslate2; give the folder that `transduce export` makes of it"
-        )
+        folder = bundles[0].folder
+        raise InputError(f"{folder} is not for CTranslate2; first: transduce export {folder} -o FOLDER")
     if engine == "pytorch" and exported:
         raise InputError(f"{exported[0].folder} is exported for CTranslate2; use the original model")
     if not exported:
