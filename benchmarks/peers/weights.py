@@ -135,6 +135,7 @@ def layers(model: Transformer) -> Iterator[tuple[str, int, SelfAttentionLayer | 
     for number, encoder_layer in enumerate(model.encoder.layers):
         yield "encoder", number, encoder_layer
     for number, decoder_layer in enumerate(model.decoder.layers):
+        assert isinstance(decoder_layer, DecoderLayer), "peers have self-attention"
         yield "decoder", number, decoder_layer
 
 

@@ -54,6 +54,15 @@ CONFIGS: dict[str, ModelConfig] = {
     "transformer, grouped queries": transformer(heads=6, kv_heads=2, positions="rotary", key_dim=4, value_dim=5),
     "transformer, one key head": transformer(kv_heads=1, norm_kind="rms"),
     "transformer, odd sizes": transformer(dim=13, key_dim=2, value_dim=7, tie="none", encoder_layers=2),
+    "transformer, recurrence": transformer(decoder_recurrence="ssru", key_dim=5),
+    "transformer, as marian": transformer(
+        decoder_recurrence="ssru",
+        decoder_start="zeros",
+        positions="marian",
+        norm="post",
+        tie="all",
+        output_bias=True,
+    ),
     "thought at the start": recurrent(
         attention=NoAttentionConfig(), bidirectional=False, reverse_source=True, bridge="copy", encoder_dim=7, tie="all"
     ),

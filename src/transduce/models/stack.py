@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 from torch import nn
+from torch.nn import functional
 
 from transduce.config import Settings
 from transduce.nn.adaptive import AdaptiveEmbedding
@@ -26,6 +27,7 @@ from transduce.nn.positions import LearnedPositions, NoPositions, Positions, Rot
 from transduce.nn.ragged import Ragged
 from transduce.nn.relative_attention import RelativeSelfAttention
 from transduce.nn.self_attention import SelfAttention
+from transduce.nn.ssru import SSRU
 from transduce.ranges import ShareBelowOne, Width
 from transduce.shapes import Hidden, Tokens
 
@@ -84,9 +86,10 @@ class StackConfig(Settings, frozen=True):
 class PositionedStackConfig(StackConfig, frozen=True):
     """Settings of stacks whose tokens have positions."""
 
-    positions: Literal["sinusoidal", "concatenated", "fairseq", "learned", "rotary", "none"] = "sinusoidal"
-    """Position encoding; concatenated: sinusoidal with all sines before all cosines, as Marian has it; fairseq: the
-    same with its wavelengths, from position 2 on, as M2M100 and NLLB have it."""
+    positions: Literal["sinusoidal", "concatenated", "marian", "fairseq", "learned", "rotary", "none"] = "sinusoidal"
+    """Position encoding; concatenated: sinusoidal with all sines before all cosines, as transformers' MarianMT has it;
+    marian: the same with the wavelengths of Marian itself; fairseq: as marian, from position 2 on, as M2M100 and NLLB
+    have it."""
     kv_heads: Width | None = None
     """Heads of keys and values, each shared by a group of heads of queries (grouped-query attention, Ainslie et al.
     2023), which makes the states of steps smaller; heads must be a multiple (default: heads)."""
@@ -100,8 +103,8 @@ class PositionedStackConfig(StackConfig, frozen=True):
             raise ValueError(f"heads {self.heads} is not a multiple of kv_heads {self.kv_heads}")
         if self.positions == "rotary" and self.size_of_key % 2:
             raise ValueError(f"rotary positions need an even key_dim, not {self.size_of_key}")
-        if self.positions == "fairseq" and (self.dim % 2 or self.dim < 4):
-            raise ValueError(f"fairseq's positions need an even dim of 4 or more, not {self.dim}")
+        if self.positions in ("marian", "fairseq") and (self.dim % 2 or self.dim < 4):
+            raise ValueError(f"{self.positions}'s positions need an even dim of 4 or more, not {self.dim}")
 
 
 class SelfAttentionLayer(nn.Module):
@@ -140,13 +143,24 @@ class Embedding(nn.Module):
         self.scale = scale
         self.positions = positions
         self.dropout = dropout
+        self.starts_with_zeros = False
+        """True if the vector of the first token, whichever it is, is zero before its position is added."""
 
     def forward(self, tokens: Tokens, at: Span | Ragged) -> Hidden:
         """Returns [rows, time, dim] of tokens at these positions."""
         embedded = self.table(tokens)
         if self.scale != 1:
             embedded = embedded * self.scale  # keeps embeddings as large as positions (section 3.4)
+        if self.starts_with_zeros:
+            embedded = _without_first(embedded, at)
         return self.dropout(self.positions(embedded, at))
+
+
+def _without_first(embedded: Hidden, at: Span | Ragged) -> Hidden:
+    """Returns the vectors with zeros at the first position of each row."""
+    if isinstance(at, Ragged):
+        return embedded * (at.positions > 0)[:, None]
+    return functional.pad(embedded[:, 1:], (0, 0, 1, 0)) if at.start == 0 else embedded
 
 
 class TextEmbedding(nn.Module):
@@ -224,6 +238,10 @@ class Parts:
         """Returns an attention of a sequence to itself, with rotary positions."""
         return SelfAttention(self.attention(), rotary)
 
+    def ssru(self) -> SSRU:
+        """Returns a recurrence in place of a decoder's self-attention."""
+        return SSRU(self.config.dim, self.initialization)
+
     def feed_forward(self) -> FeedForward:
         """Returns the feed-forward network of a layer."""
         config = self.config
@@ -262,7 +280,7 @@ class Parts:
 def position_encoding(config: PositionedStackConfig, initialization: Initialization) -> Positions:
     """Returns the position encoding that is added to embeddings, as the settings say."""
     match config.positions:
-        case "sinusoidal" | "concatenated" | "fairseq":
+        case "sinusoidal" | "concatenated" | "marian" | "fairseq":
             return SinusoidalPositions(config.dim, config.positions)
         case "learned":
             return LearnedPositions(config.max_positions, config.dim, initialization)

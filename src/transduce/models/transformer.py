@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Literal
 
 import torch
 from torch import nn
@@ -21,9 +23,10 @@ from transduce.nn.attention import AnyMask, KeysValues, MultiHeadAttention
 from transduce.nn.cache import Cache
 from transduce.nn.layers import FeedForward, Residual, layer_list
 from transduce.nn.masks import SourceMask, padding_mask
-from transduce.nn.positions import Span
+from transduce.nn.positions import Rotary, Span
 from transduce.nn.ragged import Ragged, RaggedHidden, RaggedTokens, RowsApart
 from transduce.nn.self_attention import SelfAttention
+from transduce.nn.ssru import SSRU, Cell
 from transduce.nn.state import AttentionState
 from transduce.ranges import Layers, NonNegativeInt
 from transduce.shapes import Hidden, Mask, Tokens
@@ -42,6 +45,16 @@ class TransformerConfig(PositionedStackConfig, frozen=True, tag_field="kind", ta
     """Give an output layer that shares its matrix a bias, as Marian does; one of its own always has a bias."""
     first_token: NonNegativeInt | None = None
     """The number of a token that the decoder reads before each target, as M2M100 and NLLB do; none by default."""
+    decoder_start: Literal["token", "zeros"] = "token"
+    """The decoder's first input: the embedding of the token that begins a text, or zeros, as Marian has it."""
+    decoder_recurrence: Literal["none", "ssru"] = "none"
+    """A recurrence in place of the decoder's self-attention: ssru (Kim et al. 2019), which remembers one vector a layer
+    instead of all positions, so that translating takes fewer steps' time; for small models with few decoder layers."""
+
+    def _check_together(self) -> None:
+        PositionedStackConfig._check_together(self)
+        if self.first_token is not None and self.decoder_start == "zeros":
+            raise ValueError('first_token and decoder_start = "zeros" exclude each other; leave one of them out')
 
 
 def build_transformer(config: TransformerConfig, source_vocabulary: int, target_vocabulary: int) -> "Transformer":
@@ -63,22 +76,25 @@ def build_transformer(config: TransformerConfig, source_vocabulary: int, target_
             nn.init.zeros_(output.bias)
     rotary = rotary_positions(config)
     encoder_layers = [parts.self_attention_layer(rotary) for _ in range(config.encoder_layers)]
-    decoder_layers = [
-        DecoderLayer(
-            parts.self_attention(rotary),
-            parts.attention(),
-            parts.feed_forward(),
-            [parts.residual() for _ in range(3)],
-        )
-        for _ in range(config.decoder_layers)
-    ]
+    decoder_layers = [_decoder_layer(config, parts, rotary) for _ in range(config.decoder_layers)]
     of_source, of_target = (
         parts.embedding(table, position_encoding(config, parts.initialization))
         for table in (source_table, target_table)
     )
+    of_target.starts_with_zeros = config.decoder_start == "zeros"
     encoder = TransformerEncoder(of_source, encoder_layers, parts.final_norm())
     decoder = TransformerDecoder(of_target, decoder_layers, parts.final_norm(), output, config.first_token)
     return Transformer(encoder, decoder)
+
+
+def _decoder_layer(
+    config: TransformerConfig, parts: Parts, rotary: Rotary | None
+) -> "DecoderLayer | RecurrentDecoderLayer":
+    reads_target = parts.self_attention(rotary) if config.decoder_recurrence == "none" else parts.ssru()
+    rest = (parts.attention(), parts.feed_forward(), [parts.residual() for _ in range(3)])
+    if isinstance(reads_target, SSRU):
+        return RecurrentDecoderLayer(reads_target, *rest)
+    return DecoderLayer(reads_target, *rest)
 
 
 class Transformer(EncoderDecoder[AttentionState]):
@@ -155,13 +171,13 @@ class TransformerDecoder(Decoder[AttentionState]):
     """Layers of attention to the target so far and to the source, and the output layer."""
 
     embedding: Embedding
-    layers: Sequence["DecoderLayer"]
+    layers: Sequence["DecoderLayer | RecurrentDecoderLayer"]
     output: nn.Linear
 
     def __init__(
         self,
         embedding: Embedding,
-        layers: list["DecoderLayer"],
+        layers: Sequence["DecoderLayer | RecurrentDecoderLayer"],
         norm: nn.Module,
         output: nn.Linear,
         first_token: int | None = None,
@@ -176,7 +192,7 @@ class TransformerDecoder(Decoder[AttentionState]):
     def start(self, memory: Memory) -> AttentionState:
         """Returns a state that has read nothing, or the token that comes before each target."""
         source = tuple(layer.cross_attention.project(memory.hidden) for layer in self.layers)
-        cache = tuple(layer.attention.empty_cache(memory.hidden) for layer in self.layers)
+        cache = tuple(layer.empty_cache(memory.hidden) for layer in self.layers)
         state = AttentionState(source, padding_mask(memory.is_real), cache, position=0)
         if self.first_token is None:
             return state
@@ -203,7 +219,7 @@ class TransformerDecoder(Decoder[AttentionState]):
         hidden = self.embedding(target, of_target)  # [1, target tokens, dim]
         before, source = RowsApart(of_target, of_target, is_causal=True), RowsApart(of_target, of_source)
         for layer in self.layers:
-            cache, projected = layer.attention.empty_cache(hidden), layer.cross_attention.project(memory)
+            cache, projected = layer.empty_cache(hidden), layer.cross_attention.project(memory)
             hidden, _ = layer(hidden, of_target, before, cache, projected, source)
         return self.norm(hidden)
 
@@ -224,6 +240,10 @@ class DecoderLayer(nn.Module):
         self.feed_forward = feed_forward
         self.around_attention, self.around_cross_attention, self.around_feed_forward = residuals
 
+    def empty_cache(self, like: Hidden) -> Cache:
+        """Returns the cache before the first position."""
+        return self.attention.empty_cache(like)
+
     def forward(
         self,
         hidden: Hidden,
@@ -240,11 +260,59 @@ class DecoderLayer(nn.Module):
             x, cache = self.attention(x, at, may_attend, cache)
             return x
 
-        def attend_to_source(x: Hidden) -> Hidden:
-            folded = x.view(len(source.keys), -1, x.shape[-1])  # [sentences, rows_per_sentence * time, dim]
-            queries = self.cross_attention.queries(folded)
-            return self.cross_attention(queries, source, source_may_attend).view_as(x)
-
         hidden = self.around_attention(hidden, attend_to_target)
-        hidden = self.around_cross_attention(hidden, attend_to_source)
+        to_source = partial(_attend_to_source, self.cross_attention, source, source_may_attend)
+        hidden = self.around_cross_attention(hidden, to_source)
         return self.around_feed_forward(hidden, self.feed_forward), cache
+
+
+class RecurrentDecoderLayer(nn.Module):
+    """A recurrence over earlier positions, attention to the source, then a feed-forward network."""
+
+    def __init__(
+        self,
+        recurrence: SSRU,
+        cross_attention: MultiHeadAttention,
+        feed_forward: FeedForward,
+        residuals: list[Residual],
+    ) -> None:
+        super().__init__()
+        self.recurrence = recurrence
+        self.cross_attention = cross_attention
+        self.feed_forward = feed_forward
+        self.around_recurrence, self.around_cross_attention, self.around_feed_forward = residuals
+
+    def empty_cache(self, like: Hidden) -> Cell:
+        """Returns the memory before the first position."""
+        return self.recurrence.empty_cell(like)
+
+    def forward(
+        self,
+        hidden: Hidden,
+        at: Span | Ragged,
+        may_attend: AnyMask | None,
+        cell: Cell,
+        source: KeysValues,
+        source_may_attend: SourceMask | RowsApart,
+    ) -> tuple[Hidden, Cell]:
+        """Maps [rows, time, dim] to the same shape; returns also the memory after these positions.
+
+        A recurrence needs no mask: a row is one hypothesis, and its memory holds none of its future.
+        """
+
+        def remember(x: Hidden) -> Hidden:
+            nonlocal cell
+            x, cell = self.recurrence(x, at, cell)
+            return x
+
+        hidden = self.around_recurrence(hidden, remember)
+        to_source = partial(_attend_to_source, self.cross_attention, source, source_may_attend)
+        hidden = self.around_cross_attention(hidden, to_source)
+        return self.around_feed_forward(hidden, self.feed_forward), cell
+
+
+def _attend_to_source(
+    attention: MultiHeadAttention, source: KeysValues, may_attend: SourceMask | RowsApart, hidden: Hidden
+) -> Hidden:
+    folded = hidden.view(len(source.keys), -1, hidden.shape[-1])  # [sentences, rows_per_sentence * time, dim]
+    return attention(attention.queries(folded), source, may_attend).view_as(hidden)

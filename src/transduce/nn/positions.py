@@ -55,7 +55,7 @@ def rows_at(rows: Tensor, at: Span | Ragged) -> Tensor:
     return rows.index_select(0, at.positions) if isinstance(at, Ragged) else rows[at.start : at.start + at.time]
 
 
-SinusoidKind = Literal["sinusoidal", "concatenated", "fairseq"]
+SinusoidKind = Literal["sinusoidal", "concatenated", "marian", "fairseq"]
 
 
 class SinusoidalPositions(nn.Module):
@@ -140,25 +140,26 @@ def sinusoids(length: int, dim: int) -> Tensor:
 
 
 def concatenated_sinusoids(length: int, dim: int) -> Tensor:
-    """Returns the same with all sines before all cosines, as in Marian and tensor2tensor; [length, dim], float32."""
+    """Returns the same with all sines before all cosines, as in transformers' MarianMT; [length, dim], float32."""
     frequencies = 10000.0 ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)  # 10000^(-2i / dim)
     angles = torch.arange(length)[:, None] * frequencies  # [length, ceil(dim / 2)], float64
     return torch.cat([angles.sin(), angles.cos()], -1)[:, :dim].float()
 
 
-def fairseq_sinusoids(length: int, dim: int) -> Tensor:
-    """Returns the sinusoids of fairseq, M2M100 and NLLB: the longest wavelength is 10000 times the shortest, the first
-    position is 2; [length, dim], float32; the dimensions must be even and four at least."""
+def marian_sinusoids(length: int, dim: int, start: int = 0) -> Tensor:
+    """Returns the sinusoids of Marian and tensor2tensor: all sines before all cosines, the longest wavelength 10000
+    times the shortest; [length, dim], float32, from position `start`; the dimensions must be even and four at least."""
     half = dim // 2
     frequencies = torch.exp(torch.arange(half).float() * -(math.log(10000) / (half - 1)))  # 10000^(-i / (half - 1))
-    angles = torch.arange(2, length + 2).float()[:, None] * frequencies  # (position + 2) * frequency  [length, half]
+    angles = torch.arange(start, length + start).float()[:, None] * frequencies  # position * frequency  [length, half]
     return torch.cat([angles.sin(), angles.cos()], -1)
 
 
 SINUSOIDS: dict[SinusoidKind, Callable[..., Tensor]] = {
     "sinusoidal": sinusoids,
     "concatenated": concatenated_sinusoids,
-    "fairseq": fairseq_sinusoids,
+    "marian": marian_sinusoids,
+    "fairseq": partial(marian_sinusoids, start=2),
 }
 
 

@@ -11,6 +11,7 @@ from transduce.nn.attention import KeysValues
 from transduce.nn.cache import Cache
 from transduce.nn.masks import CAUSAL, Ancestry, AttentionMask, Causal, SourceMask, causal_mask, shared_cache_mask
 from transduce.nn.relative_attention import Past, ProjectedDistances
+from transduce.nn.ssru import Cell
 
 FEW = 16
 """Largest number of hypotheses of a sentence that share a row of the cache."""
@@ -46,7 +47,8 @@ class Sampler(Protocol):
 
 @dataclass(frozen=True)
 class AttentionState:
-    """The state of a stack of attention layers: projected source, and keys and values of all earlier positions.
+    """The state of a stack of attention layers: projected source, and keys and values of all earlier positions, or a
+    vector for them.
 
     The source is never copied for the hypotheses of a sentence; a decoder folds them into the query axis. Neither is
     the cache, as long as they are few: their keys share one row, each at a fixed position, and `past` says which
@@ -58,8 +60,9 @@ class AttentionState:
     """One per layer, rows are sentences."""
     source_may_attend: SourceMask
     """Mask of the real tokens of each source."""
-    cache: tuple[Cache, ...]
-    """One per layer; rows are sentences where `past` is given, else hypotheses."""
+    cache: tuple[Cache | Cell, ...]
+    """One per layer; rows are sentences where `past` is given, else hypotheses. The cell of a recurrence, in place of
+    keys and values, is never shared."""
     position: int
     """Number of tokens read."""
     past: Ancestry | None = None
@@ -69,7 +72,7 @@ class AttentionState:
     def expand(self, rows_per_sentence: int) -> "AttentionState":
         """See DecoderState."""
         assert self.rows_per_sentence == 1, "a state is expanded once"
-        if 1 < rows_per_sentence <= FEW:
+        if 1 < rows_per_sentence <= FEW and not isinstance(self.cache[0], Cell):
             past = self.source_may_attend.new_ones(len(self.source_may_attend), rows_per_sentence, self.position)
             return replace(self, past=past, rows_per_sentence=rows_per_sentence)
         state = self.reorder(_expanded(self.source_may_attend, rows_per_sentence))

@@ -48,6 +48,8 @@ class M2M100(Marian):
         "tie": "all",
         "output_bias": False,
         "first_token": END,
+        "decoder_start": "token",
+        "decoder_recurrence": "none",
     }
     has_even_dim = False  # the positions require it already
     added = 2  # its language and its end

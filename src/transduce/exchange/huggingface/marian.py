@@ -78,6 +78,8 @@ class Marian(Family):
         "tie": "all",
         "output_bias": True,
         "first_token": None,
+        "decoder_start": "token",
+        "decoder_recurrence": "none",
     }
     has_even_dim = True
     buffers = ("embed_positions.weight", "embed_positions.weights")

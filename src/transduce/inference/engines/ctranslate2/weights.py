@@ -55,6 +55,7 @@ def make_specification(specs: Any, config: TransformerConfig, model: Transformer
     for encoder_spec, encoder_layer in zip(encoder.layer, model.encoder.layers, strict=True):
         _fill_layer(encoder_spec, encoder_layer)
     for decoder_spec, decoder_layer in zip(decoder.layer, model.decoder.layers, strict=True):
+        assert isinstance(decoder_layer, DecoderLayer), "callers refuse a recurrence"
         _fill_layer(decoder_spec, decoder_layer)
     _fill_linear(decoder.projection, model.decoder.output.weight, model.decoder.output.bias)
     return specs.TransformerSpec(encoder, decoder)
@@ -70,7 +71,7 @@ def _fill_embedding(
             del part.position_encodings
     elif isinstance(embedding.positions, LearnedPositions):
         part.position_encodings.encodings = _array(embedding.positions.weight)
-    elif config.positions in ("sinusoidal", "concatenated", "fairseq"):  # given, since CTranslate2 has only the second
+    elif config.positions in ("sinusoidal", "concatenated", "marian", "fairseq"):  # CTranslate2 has one of them
         part.position_encodings.encodings = _array(SINUSOIDS[config.positions](longest, config.dim))
     else:
         part.position_encodings.encodings = np.zeros((longest, config.dim), np.float32)

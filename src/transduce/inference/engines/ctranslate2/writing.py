@@ -105,6 +105,9 @@ def what_cannot_be_exported(bundle: ModelBundle) -> list[str]:
     kind = bundle.config.model.__struct_config__.tag
     if not isinstance(bundle.config.model, TransformerConfig):
         problems.append(f'model.kind = "{kind}": CTranslate2 export supports encoder-decoder Transformers only')
+    elif bundle.config.model.decoder_recurrence != "none":
+        recurrence = bundle.config.model.decoder_recurrence
+        problems.append(f'model.decoder_recurrence = "{recurrence}": CTranslate2 knows self-attention ("none") only')
     for side, tokenizer in (("source", bundle.tokenizers.source), ("target", bundle.tokenizers.target)):
         pieces = vocabulary_of(tokenizer)
         if unnamed := pieces.count(""):
@@ -119,7 +122,7 @@ def _longest(bundle: ModelBundle) -> int | None:
             return None
         case "learned":
             return config.max_positions
-        case "sinusoidal" | "concatenated" | "fairseq" | "none":
+        case "sinusoidal" | "concatenated" | "marian" | "fairseq" | "none":
             return max(POSITIONS, 4 * bundle.config.longest_source)
 
 
@@ -128,13 +131,15 @@ def _write(specs: Any, bundle: ModelBundle, longest: int | None, quantization: Q
     assert isinstance(bundle.model, Transformer)
     specification = make_specification(specs, config, bundle.model, longest)
     target = bundle.tokenizers.target
+    if config.decoder_start == "zeros":
+        specification.decoder.embeddings.weight[target.bos] = 0  # which is read first, and never again
     specification.register_source_vocabulary(vocabulary_of(bundle.tokenizers.source))
     specification.register_target_vocabulary(vocabulary_of(target))
     names = specification.config
     names.unk_token, names.bos_token, names.eos_token = target.pieces([target.unknown, target.bos, target.eos])
     names.decoder_start_token = _first_read(bundle, config)
     names.add_source_eos = adds_source_end(bundle.tokenizers)
-    names.layer_norm_epsilon = bundle.model.decoder.layers[0].around_attention.norm.eps
+    names.layer_norm_epsilon = bundle.model.decoder.layers[0].around_feed_forward.norm.eps
     specification.validate()
     specification.optimize(quantization=quantization)
     specification.save(str(folder))
