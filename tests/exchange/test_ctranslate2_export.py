@@ -40,6 +40,9 @@ CONFIGS = {
     "rotary, larger values": TransformerConfig(**SMALL, positions="rotary", key_dim=2, value_dim=7, tie="all"),
     "none, tied": TransformerConfig(**SMALL, positions="none", tie="all"),
     "a token before each target": TransformerConfig(**SMALL, positions="learned", first_token=5),
+    "as marian": TransformerConfig(
+        **SMALL, positions="marian", norm="post", tie="all", output_bias=True, decoder_start="zeros"
+    ),
     "odd sizes": TransformerConfig(**{**SMALL, "dim": 13}, key_dim=3, value_dim=7, tie="none"),
 }
 
@@ -148,6 +151,12 @@ def test_all_that_cannot_be_exported_is_reported(save: Save, tmp_path: Path, mon
     assert 'model.kind = "recurrent": CTranslate2 export supports encoder-decoder Transformers only' in str(told.value)
     for side in ("source", "target"):
         assert f"the {side} tokenizer leaves 2 of its 3 ids without a token" in str(told.value)
+
+
+def test_a_recurrence_cannot_be_exported(save: Save, tmp_path: Path) -> None:
+    bundle = save(TransformerConfig(**SMALL, decoder_recurrence="ssru"))
+    with pytest.raises(InputError, match=r'model\.decoder_recurrence = "ssru": CTranslate2 knows self-attention'):
+        export_ctranslate2(bundle, tmp_path / "exported")
 
 
 def test_sentences_of_ones_own_are_compared(save: Save, tmp_path: Path) -> None:

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from transduce.nn.initialization import Initialization
-from transduce.nn.positions import LearnedPositions, NoPositions, Rotary, SinusoidalPositions, Span, sinusoids
+from transduce.nn.positions import (
+    SINUSOIDS,
+    LearnedPositions,
+    NoPositions,
+    Rotary,
+    SinusoidalPositions,
+    SinusoidKind,
+    Span,
+    sinusoids,
+)
 from transduce.nn.ragged import Ragged
 
 
@@ -20,6 +29,17 @@ def test_sinusoids_are_the_papers_formula(dim: int) -> None:
             angle = position / 10000 ** (2 * (i // 2) / dim)
             expected[position, i] = math.sin(angle) if i % 2 == 0 else math.cos(angle)
     assert_close(sinusoids(50, dim).double(), torch.from_numpy(expected), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("kind", "start"), [("marian", 0), ("fairseq", 2)])
+def test_marians_sinusoids_have_wavelengths_up_to_ten_thousand_times_the_shortest(
+    kind: SinusoidKind, start: int
+) -> None:
+    table = SINUSOIDS[kind](50, dim=8)
+    for position in range(50):
+        angles = [(position + start) * 10000 ** (-i / 3) for i in range(4)]
+        expected = [*map(math.sin, angles), *map(math.cos, angles)]
+        assert_close(table[position].double(), torch.tensor(expected, dtype=torch.float64), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("positions", [SinusoidalPositions(6), LearnedPositions(9, 6, Initialization("scaled", 1))])

@@ -26,6 +26,8 @@ PATH_KEYS = {
     "start_from",
 }
 RIVALS = {
+    "data.train": "data.dataset",
+    "data.train": "data.dataset",
     "training.updates": "training.epochs",
     "training.epochs": "training.updates",
     "batching.target_tokens": "batching.sentences",
@@ -35,7 +37,7 @@ RIVALS = {
     "validation.every_updates": "validation.every_epochs",
     "validation.every_epochs": "validation.every_updates",
 }
-"""Pairs of settings that exclude each other: changing one removes the other."""
+"""Settings that others exclude: changing the first removes the second."""
 MAY_CHANGE = (
     "training.updates",
     "training.epochs",

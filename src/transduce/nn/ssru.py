@@ -49,7 +49,7 @@ class SSRU(nn.Module):
 
     def empty_cell(self, like: Hidden) -> Cell:
         """Returns the memory before the first position."""
-        return Cell(like.new_zeros(len(like), self.candidate.in_features, dtype=torch.float32))
+        return Cell(like.new_zeros(len(like), like.shape[-1], dtype=torch.float32))
 
     def forward(self, hidden: Hidden, at: Span | Ragged, cell: Cell) -> tuple[Hidden, Cell]:
         """Maps [rows, time, dim] to the same shape; returns also the memory after these positions."""

@@ -22,13 +22,15 @@ from transduce.ranges import PositiveInt, ShareBelowOne
 from transduce.text.tokenizer_file import check_backend, read_backend
 from transduce.text.words import detokenize
 
-TokenizerKind = Literal["bpe", "wordpiece", "unigram", "bert", "words", "whitespace", "characters", "bytes", "file"]
+TokenizerKind = Literal[
+    "bpe", "wordpiece", "unigram", "sentencepiece", "bert", "words", "whitespace", "characters", "bytes", "file"
+]
 
 PAD, UNK, BOS, EOS = SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
 OTHER_NAMES = {PAD: ("[PAD]",), UNK: ("[UNK]",), BOS: ("<s>", "[BOS]", "[CLS]"), EOS: ("</s>", "[EOS]", "[SEP]")}
 MASKS = ("<mask>", "[MASK]")
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
-SUBWORDS = ("bpe", "wordpiece", "unigram", "bert")
+SUBWORDS = ("bpe", "wordpiece", "unigram", "sentencepiece", "bert")
 DEFAULT_SUBWORDS = 8000
 SPACE = "▁"  # how subwords write a space
 ELSEWHERE, PAST_THE_END, HIDDEN = "\ufdd0", "\ufdd1", "\ufdd2"
@@ -61,12 +63,14 @@ class SideConfig(Settings, frozen=True):
     """Settings for one language's tokenizer."""
 
     kind: TokenizerKind = "bpe"
-    """Subwords (bpe, wordpiece, unigram: rare characters fall back to bytes; bert: WordPiece as BERT has it, with
-    [MASK], and [UNK] for words that it cannot spell), words and punctuation (words), what white space divides
+    """Subwords (bpe, wordpiece, unigram: rare characters fall back to bytes; sentencepiece: a unigram model of the
+    SentencePiece library, whose file on-device engines read, with `<unk>` for rare characters; bert: WordPiece as BERT
+    has it, with [MASK], and [UNK] for words that it cannot spell), words and punctuation (words), what white space divides
     (whitespace, for text that is tokenised already; `<unk>` in it is the unknown token), characters,
     bytes, or a file."""
     size: VocabularySize | None = None
-    """Tokens in the vocabulary, the four special ones and 256 bytes included. Default: 8,000 for subwords, or all that
+    """Tokens in the vocabulary, the four special ones and 256 bytes included (sentencepiece: pieces of its model, to
+    which `<pad>` and `<bos>` are added). Default: 8,000 for subwords, or all that
     a short training text yields; all for words and characters."""
     max_size: VocabularySize | None = None
     """Largest size of the vocabulary, in place of size: fewer tokens if the training text yields no more."""
@@ -75,7 +79,7 @@ class SideConfig(Settings, frozen=True):
     lowercase: bool = False
     """Lower-case the text."""
     normalize: Literal["none", "NFC", "NFKC", "NFD", "NFKD", "letters"] = "NFC"
-    """Unicode normalisation of the text; letters: lower case, no accents, and all but letters and .!? become spaces."""
+    """Unicode normalisation of the text (sentencepiece: NFKC or none); letters: lower case, no accents, and all but letters and .!? become spaces."""
     dropout: ShareBelowOne = 0.0
     """BPE-dropout (Provilkov et al. 2020), for kind = "bpe": the probability with which each merge is left out where it
     would be applied, in training text alone and anew in each epoch; 0.1 is usual."""
@@ -93,6 +97,8 @@ class SideConfig(Settings, frozen=True):
             raise ValueError("size and max_size exclude each other; leave one of them out")
         if self.dropout and self.kind != "bpe":
             raise ValueError('dropout is for kind = "bpe"; leave it out')
+        if self.kind == "sentencepiece" and self.normalize not in ("NFKC", "none"):
+            raise ValueError(f'kind = "sentencepiece" requires normalize = "NFKC" or "none", not "{self.normalize}"')
         if self.special is not None and self.file is None:
             raise ValueError('special is for kind = "file"; leave it out')
 
@@ -238,7 +244,10 @@ class Tokenizer:
 
     @cached_property
     def _knows_invisible(self) -> bool:
-        """True if the vocabulary has characters that cannot be seen, or keeps texts as they are, blanks included."""
+        """True if the vocabulary has characters that cannot be seen, or keeps texts as they are, blanks included, or if
+        a model of SentencePiece says itself what becomes of them, which engines that read it do too."""
+        if self.sentencepiece is not None and self._named is None:
+            return True
         normalizer = self.backend.normalizer
         if normalizer is None or normalizer.normalize_str("a  b") == "a  b":
             return True

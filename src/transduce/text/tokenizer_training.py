@@ -14,6 +14,7 @@ from tokenizers import Tokenizer as Backend
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError
 from transduce.orthography.characters import INVISIBLE
 from transduce.text.sentencepiece import LEADING_SPACE, MODELS, read_model
+from transduce.text.sentencepiece_training import train_sentencepiece
 from transduce.text.spread import Spread
 from transduce.text.tokenizer import (
     BYTES,
@@ -92,6 +93,7 @@ def train_tokenizer(
         "whitespace": 5,
         "bert": len(BERT_SPECIALS) + 2,
         "bytes": FIRST,
+        "sentencepiece": 5,
         "characters": FIRST + 1,
     }.get(config.kind, FIRST + 4)
     if size is not None and size < least:
@@ -100,6 +102,8 @@ def train_tokenizer(
             f"tokenizer.{name} = {size} is too small for {config.kind}: beside {len(SPECIALS)} special tokens and "
             f"{len(BYTES)} bytes there must be room for text; set it to at least {least}"
         )
+    if config.kind == "sentencepiece":
+        return train_sentencepiece(config, texts, size or DEFAULT_SUBWORDS)
     match config.kind:
         case "bert":
             backend = _train_bert(config, texts, size or 0)

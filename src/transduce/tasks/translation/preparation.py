@@ -21,6 +21,7 @@ from transduce.corpora.splitting import Side
 from transduce.data.store import TokenStore, all_dropped, open_store, open_stores
 from transduce.errors import ConfigError, DataError
 from transduce.models.families import build_model
+from transduce.models.transformer import TransformerConfig
 from transduce.tasks.origin import find_origin, with_new_words
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.spread import Spread
@@ -69,6 +70,12 @@ def prepare(
                 check_not_empty(corpus)
 
     asked = LanguageTokens.of(list(splits.directions), config.data.language_token) if splits.directions else None
+    is_unread = isinstance(config.model, TransformerConfig) and config.model.decoder_start == "zeros"
+    if asked is not None and asked.place == "decoder" and is_unread:
+        raise ConfigError(
+            'model.decoder_start = "zeros": the decoder would not read the language that data.language_token = '
+            '"decoder" puts there; set it to "source"'
+        )
 
     def make_tokenizers() -> Tokenizers:
         source, target = sample_of(splits, config.tokenizer, tell)
