@@ -31,6 +31,7 @@ COMPANIONS: dict[str, dict[str, Any]] = {
     "uniform_bound": {"initialization": "uniform"},
     "fairseq": {"dim": 8},
     "marian": {"dim": 8},
+    "sentencepiece": {"normalize": "NFKC"},
     "copy": {"encoder_dim": 8, "bidirectional": False},
 }
 """Settings that a choice needs beside it, by its name or value; those with a dot are of other tables."""

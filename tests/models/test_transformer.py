@@ -1,9 +1,11 @@
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn import functional
 from torch.testing import assert_close
 from toy_models import (
     CONFIGS,
@@ -14,6 +16,7 @@ from toy_models import (
     at_once,
     make_model,
     sentences,
+    start,
 )
 from toy_models import TRANSFORMER as SIZES
 
@@ -22,6 +25,10 @@ from transduce.models.transformer import TransformerConfig, build_transformer
 from transduce.nn.attention import MultiHeadAttention, fast_attention
 from transduce.nn.positions import LearnedPositions, Span
 from transduce.nn.recording import record_attention
+from transduce.search.beam import Beam
+from transduce.search.loop import SearchProblem
+from transduce.search.rules import SuppressTokens
+from transduce.search.settings import limits_for
 
 NAMES = [name for name in CONFIGS if name.startswith("transformer")]
 
@@ -52,6 +59,88 @@ def test_attention_is_fast_again_after_an_error_under_the_recorder() -> None:
     attentions = [module for module in model.modules() if isinstance(module, MultiHeadAttention)]
     assert len(attentions) == 5
     assert all(module.kernel is fast_attention for module in attentions)
+
+
+@torch.no_grad()
+def test_a_model_as_marian_has_it_computes_marians_formulas() -> None:
+    """Written out anew for one sentence: sinusoids of its own, post-norm, an SSRU, and zeros for the first input."""
+    config = CONFIGS["transformer, as marian"]
+    model, (source, is_real, target) = make_model(config), sentences()
+    weights = model.state_dict()
+    half = config.dim // 2
+    rates = 10000.0 ** (-torch.arange(half) / (half - 1))
+
+    def layer(x: Tensor, name: str) -> Tensor:
+        return functional.linear(x, weights[f"{name}.weight"], weights.get(f"{name}.bias"))
+
+    def embed(rows: Tensor) -> Tensor:
+        angles = torch.arange(len(rows))[:, None] * rates
+        return rows + torch.cat([angles.sin(), angles.cos()], -1)
+
+    def add(x: Tensor, output: Tensor, name: str) -> Tensor:
+        return functional.layer_norm(
+            x + output, (config.dim,), weights[f"{name}.norm.weight"], weights[f"{name}.norm.bias"]
+        )
+
+    def attend(x: Tensor, memory: Tensor, name: str) -> Tensor:
+        keys, values = layer(memory, f"{name}.key_value").chunk(2, -1)
+        split = [y.unflatten(-1, (config.heads, -1)).transpose(0, 1) for y in (layer(x, f"{name}.query"), keys, values)]
+        scores = split[0] @ split[1].transpose(1, 2) / (config.dim // config.heads) ** 0.5
+        return layer((scores.softmax(-1) @ split[2]).transpose(0, 1).flatten(1), f"{name}.output")
+
+    def feed(x: Tensor, name: str) -> Tensor:
+        return layer(layer(x, f"{name}.feed_forward.inner").relu(), f"{name}.feed_forward.output")
+
+    table = weights["decoder.embedding.table.weight"]
+    memory = embed(table[source[0, : LENGTHS[0]]] * config.dim**0.5)
+    for number in range(config.encoder_layers):
+        name = f"encoder.layers.{number}"
+        memory = add(memory, attend(memory, memory, f"{name}.attention.attention"), f"{name}.around_attention")
+        memory = add(memory, feed(memory, name), f"{name}.around_feed_forward")
+    x = embed(torch.cat([torch.zeros(1, config.dim), table[target[0, 1:]] * config.dim**0.5]))
+    for number in range(config.decoder_layers):
+        name = f"decoder.layers.{number}"
+        cell, outputs = torch.zeros(config.dim), []
+        for y in x:
+            forget = layer(y, f"{name}.recurrence.forget").sigmoid()
+            cell = forget * cell + (1 - forget) * layer(y, f"{name}.recurrence.candidate")
+            outputs.append(cell.relu())
+        x = add(x, torch.stack(outputs), f"{name}.around_recurrence")
+        x = add(x, attend(x, memory, f"{name}.cross_attention"), f"{name}.around_cross_attention")
+        x = add(x, feed(x, name), f"{name}.around_feed_forward")
+    logits = x @ table.T + weights["decoder.output.bias"]
+    assert_close(at_once(model, source, is_real, target)[0], logits, rtol=1e-4, atol=1e-4)
+
+
+@torch.no_grad()
+def test_the_search_of_a_model_with_a_recurrence_finds_what_all_outputs_from_scratch_say() -> None:
+    """A beam that holds all hypotheses of three tokens, against the scores of every output, each read from scratch."""
+    model, (source, is_real, _) = make_model(CONFIGS["transformer, recurrence"]), sentences()
+    end, begin, longest = 2, 1, 3
+    beam = Beam(size=TARGET_VOCABULARY**2, n_best=5, length_penalty=0, max_ratio=0, max_extra=longest)
+    limits = limits_for(beam, is_real.sum(1), None)
+    outputs = beam.find(
+        SearchProblem(model.decoder, start(model, source, is_real), limits, begin, end, [SuppressTokens([])])
+    )
+    others = [token for token in range(TARGET_VOCABULARY) if token != end]
+    texts = [text for length in range(longest) for text in product(others, repeat=length)]
+    for row, hypotheses in enumerate(outputs):
+        one = slice(row, row + 1)
+        scores: dict[tuple[int, ...], float] = {}
+        for length in range(longest):
+            ending = torch.tensor([[begin, *text, end] for text in texts if len(text) == length])
+            read = start(model, source[one].expand(len(ending), -1), is_real[one].expand(len(ending), -1))
+            log_probabilities = model.decoder(ending[:, :-1], read)[0].log_softmax(-1)
+            total = log_probabilities.gather(2, ending[:, 1:, None])[..., 0].sum(1)
+            scores |= {tuple(text[1:-1]): score for text, score in zip(ending.tolist(), total.tolist(), strict=True)}
+        best = sorted(scores.items(), key=lambda item: -item[1])[:5]
+        assert [tuple(hypothesis.tokens) for hypothesis in hypotheses] == [text for text, _ in best]
+        assert_close(
+            torch.tensor([hypothesis.log_probability for hypothesis in hypotheses]),
+            torch.tensor([score for _, score in best]),
+            rtol=1e-4,
+            atol=1e-4,
+        )
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])

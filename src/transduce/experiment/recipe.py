@@ -27,7 +27,6 @@ PATH_KEYS = {
 }
 RIVALS = {
     "data.train": "data.dataset",
-    "data.train": "data.dataset",
     "training.updates": "training.epochs",
     "training.epochs": "training.updates",
     "batching.target_tokens": "batching.sentences",

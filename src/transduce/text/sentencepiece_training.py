@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from transduce.errors import ConfigError, DataError
-from transduce.text.sentencepiece import read_model
+from transduce.text.sentencepiece import parse_sentencepiece, read_model
 from transduce.text.sentencepiece_writing import require_sentencepiece
 from transduce.text.tokenizer import SENTENCEPIECE, SideConfig, Tokenizer
 
@@ -53,4 +53,11 @@ def train_sentencepiece(config: SideConfig, texts: Iterable[str], size: int) -> 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"vocabulary{SENTENCEPIECE}"
         path.write_bytes(written.getvalue())
-        return read_model(path)
+        tokenizer = read_model(path)
+    pieces = len(parse_sentencepiece(written.getvalue()).pieces)
+    if config.size is not None and pieces < config.size:
+        raise DataError(
+            f"tokenizer.size = {config.size:,}, but the training text yields only {pieces:,} pieces; set it to at most "
+            f"{pieces}, or max_size instead"
+        )
+    return tokenizer

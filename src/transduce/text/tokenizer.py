@@ -65,9 +65,9 @@ class SideConfig(Settings, frozen=True):
     kind: TokenizerKind = "bpe"
     """Subwords (bpe, wordpiece, unigram: rare characters fall back to bytes; sentencepiece: a unigram model of the
     SentencePiece library, whose file on-device engines read, with `<unk>` for rare characters; bert: WordPiece as BERT
-    has it, with [MASK], and [UNK] for words that it cannot spell), words and punctuation (words), what white space divides
-    (whitespace, for text that is tokenised already; `<unk>` in it is the unknown token), characters,
-    bytes, or a file."""
+    has it, with [MASK], and [UNK] for words that it cannot spell), words and punctuation (words), what white space
+    divides (whitespace, for text that is tokenised already; `<unk>` in it is the unknown token), characters, bytes, or
+    a file."""
     size: VocabularySize | None = None
     """Tokens in the vocabulary, the four special ones and 256 bytes included (sentencepiece: pieces of its model, to
     which `<pad>` and `<bos>` are added). Default: 8,000 for subwords, or all that
@@ -79,7 +79,8 @@ class SideConfig(Settings, frozen=True):
     lowercase: bool = False
     """Lower-case the text."""
     normalize: Literal["none", "NFC", "NFKC", "NFD", "NFKD", "letters"] = "NFC"
-    """Unicode normalisation of the text (sentencepiece: NFKC or none); letters: lower case, no accents, and all but letters and .!? become spaces."""
+    """Unicode normalisation of the text (sentencepiece: NFKC or none); letters: lower case, no accents, and all but
+    letters and .!? become spaces."""
     dropout: ShareBelowOne = 0.0
     """BPE-dropout (Provilkov et al. 2020), for kind = "bpe": the probability with which each merge is left out where it
     would be applied, in training text alone and anew in each epoch; 0.1 is usual."""
@@ -99,6 +100,8 @@ class SideConfig(Settings, frozen=True):
             raise ValueError('dropout is for kind = "bpe"; leave it out')
         if self.kind == "sentencepiece" and self.normalize not in ("NFKC", "none"):
             raise ValueError(f'kind = "sentencepiece" requires normalize = "NFKC" or "none", not "{self.normalize}"')
+        if self.kind == "sentencepiece" and self.lowercase and self.normalize == "none":
+            raise ValueError('kind = "sentencepiece" with lowercase requires normalize = "NFKC"')
         if self.special is not None and self.file is None:
             raise ValueError('special is for kind = "file"; leave it out')
 
