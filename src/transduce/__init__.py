@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from transduce.errors import TransduceError as TransduceError
     from transduce.evaluation.compare import compare as compare
     from transduce.evaluation.evaluate import evaluate as evaluate
+    from transduce.experiment.distill import backtranslate as backtranslate
+    from transduce.experiment.distill import distill as distill
     from transduce.experiment.plan import plan as plan
     from transduce.experiment.recipe import load_recipe as load_recipe
     from transduce.experiment.run import train as train
@@ -37,6 +39,8 @@ _MODULES = {
     "load": "inference.loading",
     "train": "experiment.run",
     "plan": "experiment.plan",
+    "distill": "experiment.distill",
+    "backtranslate": "experiment.distill",
     "evaluate": "evaluation.evaluate",
     "compare": "evaluation.compare",
     "Translator": "inference.translator",
@@ -66,6 +70,8 @@ __all__ = [
     "load",
     "train",
     "plan",
+    "distill",
+    "backtranslate",
     "evaluate",
     "compare",
     "Translator",

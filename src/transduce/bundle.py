@@ -18,7 +18,7 @@ from transduce.config import to_toml
 from transduce.corpora.directions import MANY, Direction
 from transduce.data.batch import SpecialIds
 from transduce.errors import CheckpointError, InputError
-from transduce.files import new_folder, save_tensors
+from transduce.files import new_folder, save_tensors, sha256
 from transduce.model_card import model_card
 from transduce.models.adapters import AdaptersConfig
 from transduce.models.families import build_model
@@ -211,6 +211,15 @@ def find_bundle(path: Path) -> Path:
     if model.exists() or model.is_symlink():
         raise CheckpointError(f"{model} is not a folder; remove it to use the run's best checkpoint")
     return best_bundle(path)
+
+
+def model_content(path: Path) -> str:
+    """Returns a hash of a model's description, which holds the checksum of each of its files; see `find_bundle`."""
+    folder = find_bundle(path)
+    description = folder / (EXPORT if (folder / EXPORT).exists() else "probe.json")
+    if not description.is_file():
+        raise CheckpointError(f"{description} is missing; copy the model again")
+    return sha256(description)
 
 
 def is_model(path: str | Path) -> bool:

@@ -28,6 +28,7 @@ PositiveShare = Annotated[float, Meta(gt=0, le=1)]
 ShareBelowOne = Annotated[float, Meta(ge=0, lt=1)]
 ShareWithin = Annotated[float, Meta(gt=0, lt=1)]
 
+CorpusWeight = Annotated[float, Meta(ge=0, le=1000)]
 Workers = Annotated[int, Meta(ge=1, le=1024)]
 MemoryInMiB = Annotated[int, Meta(ge=64, le=1_048_576)]
 MemoryInGiB = Annotated[float, Meta(ge=1, le=1024)]

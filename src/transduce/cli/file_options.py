@@ -14,18 +14,13 @@ NAMES = ("--validation", "--test")
 
 
 @dataclass(frozen=True)
-class Data:
-    """Files that are held out of training, and the columns of a table."""
+class HeldOut:
+    """Files that are held out of training."""
 
     validation: Annotated[list[str] | None, "FILE [FILE]"] = None
     """Files to validate on: two aligned ones, or one file of pairs."""
     test: Annotated[list[str] | None, "FILE [FILE]"] = None
     """Files to test on when training ends: two aligned ones, or one file."""
-    source_column: str | None = None
-    """The source's column in a .tsv or .csv file: its name in the first line, or its number from 1 (default: the one
-    called by the source language, source or text)."""
-    target_column: str | None = None
-    """The target's column (default: the one called by the target language, target or translation)."""
 
     def held_out(self, context: typer.Context) -> Mapping[str, Sequence[str]]:
         """Returns the files by the settings that they are for; UsageError for more than two."""
@@ -34,6 +29,17 @@ class Data:
             if len(files) > 2:
                 raise UsageError(f"--{name} takes two aligned files or one file of pairs, not {len(files)}", context)
         return {name: files for name, files in given.items() if files}
+
+
+@dataclass(frozen=True)
+class Data(HeldOut):
+    """Files that are held out of training, and the columns of a table."""
+
+    source_column: str | None = None
+    """The source's column in a .tsv or .csv file: its name in the first line, or its number from 1 (default: the one
+    called by the source language, source or text)."""
+    target_column: str | None = None
+    """The target's column (default: the one called by the target language, target or translation)."""
 
     def columns(self, context: typer.Context) -> list[str]:
         """Returns the columns of a table as a `key=value` change, if given; UsageError for only one of them."""

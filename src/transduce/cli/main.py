@@ -21,12 +21,13 @@ from transduce.cli.serve import keys
 from transduce.cli.stopping import stoppable
 
 VERBS = (
-    "quickstart recipes plan train sweep runs average merge translate generate classify tag answer fill embed score "
-    "evaluate compare look align info shortlist export push serve import"
+    "quickstart recipes plan train sweep distill backtranslate runs average merge translate generate classify tag "
+    "answer fill embed score evaluate compare look align info shortlist export push serve import"
 )
 """The verbs in the order of --help; each is a function, in a file of its name or the one of `FILES`."""
 FILES = {
     "train": "quickstart sweep",
+    "distill": "backtranslate",
     "evaluate": "compare",
     "pairs": "score align shortlist",
     "texts": "classify tag answer fill embed",
@@ -36,6 +37,7 @@ FILES = {
 }
 """The files of several verbs."""
 PANELS = {
+    "Pairs": "metric drop_worst step pairs pairs_weight tag validation test",
     "Search": (
         "beam_size length_penalty normalization coverage_penalty groups diversity n_best no_repeat_ngram "
         "repetition_penalty allow_unknown"
@@ -48,7 +50,7 @@ PANELS = {
     "Documents": (
         "format memory retranslate fill_only encoding log source_language target_language source_column target_column"
     ),
-    "Output": "output resume json details explain quiet",
+    "Output": "output out resume json details explain quiet",
 }
 """The groups in which `--help` shows the options of verbs that have many."""
 MAY_BE_BLANK = ("stop", "prompt", "prefix", "text", "target")
@@ -105,9 +107,15 @@ class InPanelsOverFiles(InPanels, OverFiles):
     """A verb with many options that runs for each of several files."""
 
 
+class InPanelsWithFiles(InPanels, TakesFiles):
+    """A verb with many options that takes files to validate and test on."""
+
+
 KINDS: dict[str, type[TyperCommand]] = {
     "train": TakesFiles,
     "sweep": TakesFiles,
+    "distill": InPanelsWithFiles,
+    "backtranslate": InPanelsWithFiles,
     "translate": InPanelsOverFiles,
     "score": OverFiles,
     "generate": InPanels,

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 import msgspec
 
 from transduce import __version__
-from transduce.bundle import EXPORT, find_bundle
+from transduce.bundle import find_bundle, model_content
 from transduce.cli.fields import flag
 from transduce.cli.output import is_empty, is_new_file, open_partial, open_stream, partial_of, publish
 from transduce.cli.requests import RequestReport
@@ -77,8 +77,8 @@ def task_of(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     task = {name: value for name, value in parameters.items() if name not in CHANGES_NOTHING}
     task |= {name: None if task[name] is None else _content(Path(task[name])) for name in FILES}
-    task["model"] = _model(task["model"])
-    task["with_"] = [_model(other) for other in task["with_"] or ()]
+    task["model"] = model_content(Path(task["model"]))
+    task["with_"] = [model_content(Path(other)) for other in task["with_"] or ()]
     if task["shortlist"]:
         task["shortlist"] = _content(find_bundle(Path(parameters["model"])) / SHORTLIST)
     plain: dict[str, Any] = msgspec.to_builtins(task | {"version": __version__})
@@ -183,12 +183,6 @@ def _describe(name: str, task: Mapping[str, Any]) -> str:
         return {"model": "model", "input": "input", "version": f"version of Transduce, {task.get(name)}"}[name]
     shown = "" if name in (*FILES, "with_", "shortlist") else f" ({task.get(name)})"
     return f"{flag(name)}{shown}"
-
-
-def _model(path: str) -> str | None:
-    """Returns a checksum of a model's description, which has the checksum of every file."""
-    folder = find_bundle(Path(path))
-    return _content(folder / (EXPORT if (folder / EXPORT).exists() else "probe.json"))
 
 
 def _content(path: Path) -> str | None:

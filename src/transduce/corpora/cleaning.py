@@ -13,6 +13,7 @@ from transduce.corpora.corpus import Filter, Keeps, ParallelCorpus, SentencePair
 from transduce.corpora.fingerprints import Fingerprints
 from transduce.corpora.overlap import OverlapFilter, Scope, plain, scope_fingerprint
 from transduce.corpora.splitting import Side, letters_of
+from transduce.orthography.words import word_texts
 from transduce.ranges import LARGEST, PositiveInt, PositiveShare
 
 
@@ -111,6 +112,29 @@ class Identical(CleaningStep, frozen=True, tag_field="kind", tag="identical"):
         return lambda pair: plain(pair.source) != plain(pair.target)
 
 
+class Repetition(CleaningStep, frozen=True, tag_field="kind", tag="repetition"):
+    """Leaves out pairs with a side that repeats a phrase many times in a row, as failed translations do."""
+
+    most: PositiveInt = 3
+    """Maximum number of times in a row that a phrase may occur, unless the other side repeats one as often."""
+    max_words: PositiveInt = 4
+    """Length of the longest phrases that are looked for, in words."""
+
+    @property
+    def reason(self) -> str:
+        """The reason for leaving pairs out."""
+        return f"with a phrase more than {self.most} times in a row"
+
+    def start(self) -> Keeps:
+        """Begins a pass."""
+
+        def keeps(pair: SentencePair) -> bool:
+            fewer, more = sorted(_repetitions(text, self.max_words) for text in (pair.source, pair.target))
+            return more <= max(self.most, fewer)
+
+        return keeps
+
+
 class Script(CleaningStep, frozen=True, tag_field="kind", tag="script"):
     """Leaves out pairs with a side that is not written in its script."""
 
@@ -182,7 +206,7 @@ class Overlap(Settings, frozen=True, tag_field="kind", tag="overlap"):
     """The part that is compared: the pair, its source, its target, or either side."""
 
 
-Step = Length | Ratio | Duplicates | Identical | Script | Prefix | Overlap
+Step = Length | Ratio | Duplicates | Identical | Repetition | Script | Prefix | Overlap
 """One entry of [[data.cleaning]]."""
 
 
@@ -212,6 +236,17 @@ def cleaning_filters(steps: Sequence[Step], held_out: Sequence[ParallelCorpus]) 
 
 def _lengths(pair: SentencePair) -> tuple[int, int]:
     return len(pair.source.split()), len(pair.target.split())
+
+
+def _repetitions(text: str, max_words: int) -> int:
+    """Returns the most times in a row that a phrase of at most this many words occurs, without regard to case."""
+    words, most = word_texts(plain(text)), 1
+    for length in range(1, min(max_words, len(words) // 2) + 1):
+        equal = 0  # words in a row that equal the one `length` words before
+        for word, before in zip(words[length:], words, strict=False):
+            equal = equal + 1 if word == before else 0
+            most = max(most, equal // length + 1)
+    return most
 
 
 def _letters_not_of(scripts: Sequence[str]) -> normalizers.Normalizer:

@@ -1,10 +1,10 @@
 """Scores of detokenised translations against untouched references, computed by sacreBLEU."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -16,6 +16,8 @@ from transduce.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, has_chinese_characters, make_bleu
 from transduce.evaluation.metric import Score, Scoring, SentenceCounts, Texts, check_aligned
 from transduce.evaluation.significance import RESAMPLES, SEED
+
+SentenceMetric = Literal["chrf", "bleu"]
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,20 @@ def score_bleu_variants(outputs: Sequence[str], references: Sequence[str]) -> li
             score = score_bleu(outputs, references, lowercase, tokenize)
             variants.append(BleuVariant(score.score, score.signature, score.interval, tokenize, lowercase))
     return variants
+
+
+def sentence_score(metric: SentenceMetric, references: Sequence[str]) -> Callable[[str, str], float]:
+    """Returns a function that scores one output by its reference, 0 to 100, as sacreBLEU does.
+
+    That is chrF2, or BLEU of the n-grams that a short sentence has (effective order), with words split by the script of
+    these references.
+    """
+    if metric == "chrf":
+        scorer: CHRF | BLEU = CHRF()
+    else:
+        scorer = make_bleu(bleu_tokenizer(references))
+        scorer.effective_order = True
+    return lambda output, reference: float(scorer.sentence_score(output, [reference]).score)
 
 
 def length_ratio(bleu: SentenceCounts) -> float:

@@ -1,13 +1,17 @@
-"""Runs: training, averaging, sweeps and shortlists from recipes."""
+"""Runs: training, averaging, sweeps, distillation and shortlists from recipes."""
 
 from transduce.experiment.adapting import merge
 from transduce.experiment.automatic import Files, from_words
 from transduce.experiment.average import Average, average
+from transduce.experiment.distill import backtranslate, distill
 from transduce.experiment.learn_shortlist import LearnedShortlist, ShortlistSettings, learn_shortlist
 from transduce.experiment.plan import TrainingPlan, plan
 from transduce.experiment.recipe import Recipe, describe_recipe, load_recipe, recipes
 from transduce.experiment.run import RunResult, train
 from transduce.experiment.sweep import Sweep, sweep
+from transduce.experiment.synthetic_pairs import Selection
+from transduce.experiment.synthetic_stages import SyntheticRun
+from transduce.experiment.synthetic_texts import HeldOutFiles
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.translation.settings import TranslationConfig
 
@@ -15,15 +19,20 @@ __all__ = [
     "Average",
     "ExperimentConfig",
     "Files",
+    "HeldOutFiles",
     "LearnedShortlist",
     "Recipe",
     "RunResult",
+    "Selection",
     "ShortlistSettings",
     "Sweep",
+    "SyntheticRun",
     "TrainingPlan",
     "TranslationConfig",
     "average",
+    "backtranslate",
     "describe_recipe",
+    "distill",
     "from_words",
     "learn_shortlist",
     "load_recipe",

@@ -1,0 +1,304 @@
+"""The stages of a distillation or a back-translation: translations, files to train on, and the training itself.
+
+Each is a folder. What is finished stays, and is refused if it was made from other texts, models or settings.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from transduce.bundle import find_bundle, model_content
+from transduce.bundle_config import read_config
+from transduce.config import to_tree
+from transduce.corpora.corpus import ParallelCorpus, check_not_empty
+from transduce.corpora.directions import Direction
+from transduce.corpora.settings import CorpusConfig, DataConfig
+from transduce.corpora.writing import write_pairs
+from transduce.errors import DataError, InputError
+from transduce.evaluation.metric import Score
+from transduce.evaluation.significance import Difference, compare_counts
+from transduce.evaluation.translations import count_bleu
+from transduce.experiment.recipe import Recipe
+from transduce.experiment.run import RunResult, train
+from transduce.experiment.synthetic_pairs import (
+    Orientation,
+    Selection,
+    SyntheticPairs,
+    choose_steps,
+    write_synthetic_pairs,
+    write_true_pairs,
+)
+from transduce.experiment.synthetic_texts import GivenTexts
+from transduce.experiment.translated_shards import Part, read_translations, translate_part
+from transduce.files import check_absent, locked, made_parents, new_folder, write_text
+from transduce.inference.engines.precision import InferencePrecision
+from transduce.inference.translator import Translator
+from transduce.reprs import shown_by
+from transduce.task_table import find_task
+from transduce.tasks.translation.settings import TranslationConfig
+from transduce.training.observers import Observer
+from transduce.verification import read_json
+
+MADE_BY = ".transduce.json"
+"""The file in a stage's folder that says what its files were made from."""
+FIGURES = "figures.json"
+REPORT = "report.json"
+ENDING = ".jsonl.zst"
+MOST_BYTES = 1 << 28  # of what a folder was made from: a hash for each of its texts
+
+Tell = Callable[[str], None]
+
+
+class MadeFrom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All that the files of a stage depend on."""
+
+    texts: list[tuple[str, str]]
+    """Each text's name, and a hash of its content."""
+    others: dict[str, Any]
+    """Models and settings."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """BLEU of teacher and student on the same sentences."""
+
+    test_set: str
+    """The name of the test set, or of the validation data if there is none."""
+    teacher: Score
+    student: Score
+    difference: Difference
+    """The student's score minus the teacher's."""
+
+    def describe(self) -> str:
+        """Describes both scores on one line."""
+        low, high = self.difference.interval
+        return (
+            f"BLEU on {self.test_set}: student {self.student.score:.1f}, teacher {self.teacher.score:.1f}, difference "
+            f"{self.difference.difference:+.1f} [{low:+.1f}, {high:+.1f}] ({self.student.signature})"
+        )
+
+
+@shown_by(lambda result: {"run": result.run.run, "kept": result.pairs.kept, "translated": result.pairs.translated})
+@dataclass(frozen=True, repr=False)
+class SyntheticRun:
+    """The result of a distillation or a back-translation."""
+
+    run: RunResult
+    """The training on the pairs that were made."""
+    pairs: SyntheticPairs
+    comparison: Comparison | None
+    """The scores of student and teacher; None for a back-translation, whose models have two directions."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the output of `transduce distill --json`."""
+        facts: dict[str, Any] = {"training": self.run.to_dict(), "pairs": msgspec.to_builtins(self.pairs)}
+        return facts | ({} if self.comparison is None else {"comparison": msgspec.to_builtins(self.comparison)})
+
+    def describe(self) -> str:
+        """Returns a line for each figure, for people."""
+        lines = self.pairs.describe()
+        if self.comparison is not None:
+            return "\n".join([*lines, self.comparison.describe()])
+        test = find_task(self.run.task).describe_test(self.run.test) if self.run.test else None
+        return "\n".join([*lines, *([test] if test else [])])
+
+
+@dataclass(frozen=True)
+class Stages:
+    """All that the stages in a folder need."""
+
+    folder: Path
+    models: list[Path]
+    direction: Direction
+    """The direction of the model that translates."""
+    texts: GivenTexts
+    parts: list[Part]
+    orientation: Orientation
+    selection: Selection
+    pairs_weight: float
+    recipe: Recipe[TranslationConfig]
+    name: str
+    """The name of the new model in lines on the progress."""
+
+    def run(
+        self, observers: Sequence[Observer], tell: Tell, device: str, precision: InferencePrecision
+    ) -> SyntheticRun:
+        """Runs the stages that are not finished; see `distill`."""
+        if not sum(part.sentences for part in self._learned):
+            raise DataError("there is nothing to translate: the texts have no sentences")
+        check_not_empty(self.texts.validation)
+        made_from = self._made_from()
+        is_begun = _check_stage(self.translations, made_from, f"{self.folder} was begun with")
+        is_missing = any(not file.exists() for part in self.parts for file in part.shards(self.translations))
+        recipe = self._recipe()
+        translator = (
+            Translator.load(*self.models, device=device, precision=precision).directed(
+                self.direction.target, self.direction.source
+            )
+            if is_missing
+            else None
+        )
+        with _alone_in(self.folder):
+            if not is_begun:
+                _begin(self.translations, made_from)
+            if translator is not None:
+                for part in self.parts:
+                    translate_part(part, self.translations, translator, self.selection.metric, tell)
+            del translator
+            pairs = self._make_data(made_from, tell)
+            run = self.folder / "run"
+            tell(f"training the {self.name} in {run}")
+            trained = train(recipe, run, resume=True, observers=observers, tell=tell, device=device)
+            comparison = None if self.orientation.is_back_translation else self._compare(trained.model, device)
+            result = SyntheticRun(trained, pairs, comparison)
+            write_text(self.folder / REPORT, msgspec.json.format(msgspec.json.encode(result.to_dict())).decode())
+        return result
+
+    @property
+    def translations(self) -> Path:
+        """The folder of the first stage."""
+        return self.folder / "translations"
+
+    @property
+    def data(self) -> Path:
+        """The folder of the second stage."""
+        return self.folder / "data"
+
+    @property
+    def learned(self) -> Direction:
+        """The direction of the new model."""
+        return self.direction.reversed if self.orientation.is_back_translation else self.direction
+
+    @property
+    def _learns_true_pairs(self) -> bool:
+        return self.pairs_weight > 0 and len(self.texts.pairs) > 0
+
+    @property
+    def _learned(self) -> list[Part]:
+        return [part for part in self.parts if part.name != "test"]
+
+    def _made_from(self) -> MadeFrom:
+        """Returns all that translations depend on."""
+        searches = {part.name: {"kind": type(part.search).__name__, **to_tree(part.search)} for part in self.parts}
+        others = {
+            "models": [model_content(model) for model in self.models],
+            "languages": str(self.direction),
+            "search": searches,
+            "metric": self.selection.metric,
+        }
+        return MadeFrom(self.texts.contents(), others)
+
+    def _make_data(self, made_from: MadeFrom, tell: Tell) -> SyntheticPairs:
+        """Writes the files to train on, unless they are there; returns their figures."""
+        others = {
+            "drop_worst": self.selection.drop_worst,
+            "cleaning": self.selection.cleaning,
+            "pairs_weight": self.pairs_weight,
+            "tag": self.orientation.tag,
+        }
+        made_from = MadeFrom(made_from.texts, made_from.others | others)
+        advice = f"remove {self.data} and {self.folder / 'run'} to make them again"
+        if _check_stage(self.data, made_from, f"{self.data} was made with", advice):
+            pairs = read_json(self.data / FIGURES, SyntheticPairs, advice)
+        else:
+            with new_folder(self.data) as new:
+                pairs = self._write_data(new, tell)
+                write_text(new / FIGURES, msgspec.json.encode(pairs).decode())
+                write_text(new / MADE_BY, msgspec.json.encode(made_from).decode())
+        for line in pairs.describe():
+            tell(line)
+        return pairs
+
+    def _write_data(self, folder: Path, tell: Tell) -> SyntheticPairs:
+        shards = [file for part in self._learned for file in part.shards(self.translations)]
+        steps = self.selection.cleaning
+        if steps is None:
+            steps = choose_steps(shards, self.orientation, (self.learned.source, self.learned.target), tell)
+        pairs = write_synthetic_pairs(folder / f"translated{ENDING}", shards, self.orientation, steps, self.selection)
+        if self._learns_true_pairs:
+            kept, dropped = write_true_pairs(folder / f"pairs{ENDING}", self.texts.pairs, steps)
+            pairs = replace(pairs, true_pairs=kept, dropped_true_pairs=dropped)
+        for name, corpus in self._held_out.items():
+            write_pairs([folder / f"{name}{ENDING}"], corpus)
+        return pairs
+
+    @property
+    def _held_out(self) -> dict[str, ParallelCorpus]:
+        named = {"validation": self.texts.validation, "test": self.texts.test}
+        return {name: corpus for name, corpus in named.items() if corpus is not None}
+
+    def _recipe(self) -> Recipe[TranslationConfig]:
+        """Returns the new model's recipe, with the data that are made here."""
+        config, folder = self.recipe.config, self.recipe.folder.absolute()
+
+        def file(name: str) -> str:
+            return os.path.relpath(self.data.absolute() / f"{name}{ENDING}", folder)
+
+        corpora: list[str | CorpusConfig] = [CorpusConfig(files=file("translated"))]
+        if self._learns_true_pairs:
+            corpora.append(CorpusConfig(files=file("pairs"), weight=self.pairs_weight))
+        data = DataConfig(
+            train=corpora,
+            source=self.learned.source,
+            target=self.learned.target,
+            validation=file("validation"),
+            test=None if self.texts.test is None else file("test"),
+            max_tokens=config.data.max_tokens,
+        )
+        return replace(self.recipe, config=msgspec.structs.replace(config, data=data), run=None)
+
+    def _compare(self, student: Path, device: str) -> Comparison:
+        """Scores student and teacher on the test set."""
+        (test,) = (part for part in self.parts if part.name == "test")
+        taught = [each.translation for each in read_translations(test.shards(self.translations))]
+        sources, references = zip(*test.read(), strict=True)
+        translator = Translator.load(student, device=device)
+        learned = [each.text for each in translator.translate(sources, self.recipe.config.search)]
+        teacher, of_student = read_config(find_bundle(self.models[0])), translator.bundle.config
+        folds_case = teacher.tokenizer.of_target.folds_case or of_student.tokenizer.of_target.folds_case
+        first, second = (count_bleu(outputs, references, folds_case) for outputs in (taught, learned))
+        difference = compare_counts(second.counts, first.counts, second.score_rows)
+        return Comparison(self.texts.tested.name, first.summary(), second.summary(), difference)
+
+
+def _check_stage(folder: Path, made_from: MadeFrom, begun_with: str, advice: str = "") -> bool:
+    """Returns True if a folder has files that were made from the same; raises InputError for others."""
+    if not folder.exists() or all(path.name.startswith(".") for path in folder.iterdir()):
+        return False
+    advice = advice or "use the same to go on, or choose another folder (out)"
+    before = read_json(folder / MADE_BY, MadeFrom, advice, MOST_BYTES)
+    now: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made_from.others))
+    if len(before.texts) != len(made_from.texts):
+        raise InputError(f"{begun_with} other texts; {advice}")
+    for (_, known), (name, content) in zip(before.texts, made_from.texts, strict=True):
+        if content != known:
+            raise InputError(f"{name}: the contents have changed since {folder} was begun; restore them, or {advice}")
+    if changed := [name for name in now if before.others.get(name) != now[name]]:
+        raise InputError(f"{begun_with} another setting: {changed[0]}; {advice}")
+    return True
+
+
+def _begin(folder: Path, made_from: MadeFrom) -> None:
+    folder.mkdir(exist_ok=True)
+    write_text(folder / MADE_BY, msgspec.json.encode(made_from).decode())
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Makes a folder and locks it against other processes; if nothing is finished in it, it goes."""
+    if not folder.is_dir():
+        check_absent(folder, "choose another folder (out)")
+    with made_parents(folder):
+        folder.mkdir(exist_ok=True)
+    try:
+        with locked(folder, wait=False):
+            yield
+    except BlockingIOError:
+        raise InputError(
+            f"another process is working in {folder}; wait until it has ended, or choose another folder (out)"
+        ) from None
