@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
@@ -19,11 +19,11 @@ from transduce.corpora.corpus import ParallelCorpus, check_not_empty
 from transduce.corpora.directions import Direction
 from transduce.corpora.settings import CorpusConfig, DataConfig
 from transduce.corpora.writing import write_pairs
-from transduce.errors import DataError, InputError
+from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation.metric import Score
 from transduce.evaluation.significance import Difference, compare_counts
 from transduce.evaluation.translations import count_bleu
-from transduce.experiment.recipe import Recipe
+from transduce.experiment.recipe import Recipe, record
 from transduce.experiment.run import RunResult, train
 from transduce.experiment.synthetic_pairs import (
     Orientation,
@@ -38,6 +38,7 @@ from transduce.experiment.translated_shards import Part, read_translations, tran
 from transduce.files import check_absent, locked, made_parents, new_folder, write_text
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator
+from transduce.ranges import CorpusWeight, Number
 from transduce.reprs import shown_by
 from transduce.task_table import find_task
 from transduce.tasks.translation.settings import TranslationConfig
@@ -46,10 +47,13 @@ from transduce.verification import read_json
 
 MADE_BY = ".transduce.json"
 """The file in a stage's folder that says what its files were made from."""
+TRANSLATIONS = "translations"
 FIGURES = "figures.json"
 REPORT = "report.json"
 ENDING = ".jsonl.zst"
 MOST_BYTES = 1 << 28  # of what a folder was made from: a hash for each of its texts
+
+WEIGHT = Number(*get_args(CorpusWeight))
 
 Tell = Callable[[str], None]
 
@@ -131,6 +135,8 @@ class Stages:
         """Runs the stages that are not finished; see `distill`."""
         if not sum(part.sentences for part in self._learned):
             raise DataError("there is nothing to translate: the texts have no sentences")
+        if problem := WEIGHT.problem(self.pairs_weight):
+            raise ConfigError(f"pairs_weight {problem}, but is {self.pairs_weight}")
         check_not_empty(self.texts.validation)
         made_from = self._made_from()
         is_begun = _check_stage(self.translations, made_from, f"{self.folder} was begun with")
@@ -151,9 +157,8 @@ class Stages:
                     translate_part(part, self.translations, translator, self.selection.metric, tell)
             del translator
             pairs = self._make_data(made_from, tell)
-            run = self.folder / "run"
-            tell(f"training the {self.name} in {run}")
-            trained = train(recipe, run, resume=True, observers=observers, tell=tell, device=device)
+            tell(f"training the {self.name} in {self.run_folder}")
+            trained = train(recipe, self.run_folder, resume=True, observers=observers, tell=tell, device=device)
             comparison = None if self.orientation.is_back_translation else self._compare(trained.model, device)
             result = SyntheticRun(trained, pairs, comparison)
             write_text(self.folder / REPORT, msgspec.json.format(msgspec.json.encode(result.to_dict())).decode())
@@ -162,12 +167,17 @@ class Stages:
     @property
     def translations(self) -> Path:
         """The folder of the first stage."""
-        return self.folder / "translations"
+        return self.folder / TRANSLATIONS
 
     @property
     def data(self) -> Path:
         """The folder of the second stage."""
         return self.folder / "data"
+
+    @property
+    def run_folder(self) -> Path:
+        """The folder of the last stage."""
+        return self.folder / "run"
 
     @property
     def learned(self) -> Direction:
@@ -202,7 +212,7 @@ class Stages:
             "tag": self.orientation.tag,
         }
         made_from = MadeFrom(made_from.texts, made_from.others | others)
-        advice = f"remove {self.data} and {self.folder / 'run'} to make them again"
+        advice = f"remove {self.data} and {self.run_folder} to make them again"
         if _check_stage(self.data, made_from, f"{self.data} was made with", advice):
             pairs = read_json(self.data / FIGURES, SyntheticPairs, advice)
         else:
@@ -234,10 +244,10 @@ class Stages:
 
     def _recipe(self) -> Recipe[TranslationConfig]:
         """Returns the new model's recipe, with the data that are made here."""
-        config, folder = self.recipe.config, self.recipe.folder.absolute()
+        config, run = record(self.recipe, self.run_folder), self.run_folder
 
         def file(name: str) -> str:
-            return os.path.relpath(self.data.absolute() / f"{name}{ENDING}", folder)
+            return os.path.relpath(self.data / f"{name}{ENDING}", run)
 
         corpora: list[str | CorpusConfig] = [CorpusConfig(files=file("translated"))]
         if self._learns_true_pairs:
@@ -250,7 +260,7 @@ class Stages:
             test=None if self.texts.test is None else file("test"),
             max_tokens=config.data.max_tokens,
         )
-        return replace(self.recipe, config=msgspec.structs.replace(config, data=data), run=None)
+        return Recipe(self.recipe.name, msgspec.structs.replace(config, data=data), run)
 
     def _compare(self, student: Path, device: str) -> Comparison:
         """Scores student and teacher on the test set."""
@@ -293,6 +303,8 @@ def _alone_in(folder: Path) -> Iterator[None]:
     """Makes a folder and locks it against other processes; if nothing is finished in it, it goes."""
     if not folder.is_dir():
         check_absent(folder, "choose another folder (out)")
+    elif not (folder / TRANSLATIONS).is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
+        raise InputError(f"{folder} holds other files; choose another folder (out)")
     with made_parents(folder):
         folder.mkdir(exist_ok=True)
     try:
