@@ -207,16 +207,19 @@ def test_repeated_it_neither_translates_nor_trains(
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"search": transduce.Beam(size=2)}, "was begun with another setting: search; use the same"),
-        ({"selection": Selection(metric="bleu")}, "was begun with another setting: metric"),
-        ({"selection": Selection(drop_worst=0.1)}, r"made with another setting: drop_worst; remove .*data and .*run"),
-        ({"selection": Selection(cleaning=(Identical(),))}, "another setting: cleaning"),
-        ({"pairs_weight": 1.0}, "another setting: pairs_weight"),
+        ({"search": transduce.Beam(size=2)}, "was begun with other search; use the same"),
+        ({"selection": Selection(metric="bleu")}, "was begun with other metric"),
+        (
+            {"selection": Selection(drop_worst=0.1)},
+            r"made with other drop_worst; use the same to go on, or remove .*data and .*run",
+        ),
+        ({"selection": Selection(cleaning=(Identical(),))}, "other cleaning"),
+        ({"pairs_weight": 1.0}, "other pairs_weight"),
         ({"sources": ["run-de-fr"]}, "was begun with other texts"),
         ({"sources": ["run-de-fr", "dev.de"]}, "dev.de: the contents have changed since .*translations was begun"),
         ({"held_out": HeldOutFiles(test=["dev.de", "dev.fr"])}, "dev.de and .*dev.fr: the contents have changed"),
         ({"overrides": QUICK | {"seed": 3}}, "started with different settings: seed was 1"),
-        ({"teacher": "other"}, "was begun with another setting: models"),
+        ({"teacher": "other"}, "was begun with other models"),
     ],
 )
 def test_what_was_begun_otherwise_is_refused_and_stays(

@@ -276,20 +276,21 @@ class Stages:
         return Comparison(self.texts.tested.name, first.summary(), second.summary(), difference)
 
 
-def _check_stage(folder: Path, made_from: MadeFrom, begun_with: str, advice: str = "") -> bool:
+def _check_stage(
+    folder: Path, made_from: MadeFrom, begun_with: str, advice: str = "choose another folder (out)"
+) -> bool:
     """Returns True if a folder has files that were made from the same; raises InputError for others."""
     if not folder.exists() or all(path.name.startswith(".") for path in folder.iterdir()):
         return False
-    advice = advice or "use the same to go on, or choose another folder (out)"
     before = read_json(folder / MADE_BY, MadeFrom, advice, MOST_BYTES)
-    now: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made_from.others))
     if len(before.texts) != len(made_from.texts):
-        raise InputError(f"{begun_with} other texts; {advice}")
+        raise InputError(f"{begun_with} other texts; name the same to go on, or {advice}")
     for (_, known), (name, content) in zip(before.texts, made_from.texts, strict=True):
         if content != known:
             raise InputError(f"{name}: the contents have changed since {folder} was begun; restore them, or {advice}")
+    now: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made_from.others))
     if changed := [name for name in now if before.others.get(name) != now[name]]:
-        raise InputError(f"{begun_with} another setting: {changed[0]}; {advice}")
+        raise InputError(f"{begun_with} other {changed[0]}; use the same to go on, or {advice}")
     return True
 
 
