@@ -10,6 +10,7 @@ from transduce.corpora.cleaning import (
     Overlap,
     Prefix,
     Ratio,
+    Repetition,
     Script,
     cleaning_filters,
 )
@@ -143,3 +144,31 @@ def test_what_a_corpus_is_changes_with_its_cleaning():
 def test_a_step_that_makes_no_sense_is_named(step, pattern):
     with pytest.raises(ConfigError, match=pattern):
         convert({"dataset": "multi30k", "cleaning": [step]}, DataConfig, "x.toml")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "stays"),
+    [
+        ("a very very very big dog", "ein Hund", True),
+        ("a dog", "ein ein ein ein Hund", False),
+        ("a dog", "Ein ein EIN ein Hund", False),
+        ("a dog", "und ein Hund und ein Hund und ein Hund und ein Hund", False),
+        ("a dog", "und ein Hund und ein Hund und ein Hund", True),
+        ("ha ha ha ha ha", "ha ha ha ha ha", True),
+        ("ha ha ha ha", "ha ha ha ha ha", False),
+        ("a dog", "一只狗狗狗狗狗", False),
+        ("a dog", "一只狗狗狗", True),
+        ("", "", True),
+    ],
+)
+def test_a_phrase_that_repeats_more_often_than_in_the_other_side_is_left_out(source, target, stays):
+    for pair in ((source, target), (target, source)):
+        kept, dropped = cleaned([Repetition()], [pair])
+        assert bool(kept) == stays
+        assert dropped == ([] if stays else [("with a phrase more than 3 times in a row", pair[0])])
+
+
+def test_phrases_are_looked_for_up_to_their_longest():
+    text = "to be or not to be or not to be or not"
+    assert not cleaned([Repetition(most=2, max_words=4)], [(text, "x")])[0]
+    assert cleaned([Repetition(most=2, max_words=3)], [(text, "x")])[0]

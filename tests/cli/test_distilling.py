@@ -1,0 +1,87 @@
+"""distill and backtranslate as commands: one that is killed goes on, and prints what the stages counted."""
+
+import json
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import transduce as package
+from transduce.experiment.translated_shards import read_translations
+
+Command = Callable[..., tuple[int, str, str]]
+SMALL = ("training.updates=4", "tokenizer.kind=bytes", "checkpoint.every_updates=2", "validation.every_updates=2")
+
+
+@pytest.fixture
+def common(corpus: Path, recipe_file: Path) -> tuple[object, ...]:
+    """What both verbs are told: files to validate on, a recipe, and that nothing is too bad."""
+    return (*SMALL, "--recipe", recipe_file, "--validation", corpus / "dev.en", corpus / "dev.de", "--drop-worst", 0)
+
+
+def test_a_command_distills_and_prints_its_figures(
+    transduce: Command, sure_model: Path, corpus: Path, tmp_path: Path, common: tuple[object, ...]
+) -> None:
+    words = ("distill", sure_model, f"{corpus}/train.en,{corpus}/train.de", *common, "--out", tmp_path / "out")
+    words += ("--step", "length min_words=1", "--test", corpus / "test.en", corpus / "test.de")
+    status, output, errors = transduce(*words, "--json")
+    assert status == 0, errors
+    found = json.loads(output)
+    assert found["pairs"]["translated"] == sum(1 for _ in (corpus / "train.en").open())
+    assert set(found["comparison"]) == {"test_set", "teacher", "student", "difference"}
+    status, output, errors = transduce(*words, "--quiet")
+    assert (status, errors) == (0, "")
+    assert output.startswith(f"kept {found['pairs']['kept']:,} of {found['pairs']['translated']:,} translations\n")
+    assert "BLEU on " in output
+    assert f"translate {tmp_path}/out/run" in output
+    status, *_ = transduce("translate", tmp_path / "out/run", corpus / "test.en", "--quiet")
+    assert status == 0
+
+
+def test_a_command_translates_back(
+    transduce: Command, sure_model: Path, corpus: Path, tmp_path: Path, common: tuple[object, ...]
+) -> None:
+    more = tmp_path / "more.en"
+    more.write_text((corpus / "test.en").read_text(encoding="utf-8"), encoding="utf-8")
+    status, output, errors = transduce(
+        *("backtranslate", sure_model, more, *common, "--pairs", f"{corpus}/train.de,{corpus}/train.en"),
+        *("--out", tmp_path / "out", "--step", "length min_words=1", "--sample", "--temperature", 0.5, "--tag", "<BT>"),
+    )
+    assert status == 0, errors
+    assert "true pairs beside them" in output
+    assert "training data: " in errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["translations/pairs-00000.jsonl.zst", "run/checkpoints/000002"])
+def test_a_command_that_is_killed_goes_on(
+    start: Callable[..., Any],
+    transduce: Command,
+    sure_model: Path,
+    corpus: Path,
+    tmp_path: Path,
+    common: tuple[object, ...],
+    when: str,
+) -> None:
+    words = ("distill", sure_model, f"{corpus}/train.en,{corpus}/train.de", *common, "--step", "length min_words=1")
+    process = start(*words, "training.updates=40", "--out", tmp_path / "killed")
+    while not (tmp_path / "killed" / when).exists():
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    files = list((tmp_path / "killed/translations").glob("*.zst"))
+    for name in ("killed", "whole"):
+        status, _, errors = transduce(*words, "training.updates=40", "--out", tmp_path / name)
+        assert status == 0, errors
+    assert list(read_translations(files))
+    weights = [(tmp_path / name / "run/model/weights.safetensors").read_bytes() for name in ("killed", "whole")]
+    assert weights[0] == weights[1]
+
+
+def test_the_functions_are_public() -> None:
+    assert package.distill.__name__ == "distill"
+    assert package.backtranslate.__name__ == "backtranslate"
