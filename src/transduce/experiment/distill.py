@@ -110,8 +110,10 @@ def distill(
         pairs_weight,
         student,
         "student",
+        device,
+        precision,
     )
-    return stages.run(observers, tell, device, precision)
+    return stages.run(observers, tell)
 
 
 def backtranslate(
@@ -187,8 +189,10 @@ def backtranslate(
         pairs_weight,
         learner,
         "model",
+        device,
+        precision,
     )
-    return stages.run(observers, tell, device, precision)
+    return stages.run(observers, tell)
 
 
 def _paths(models: Models) -> list[Path]:

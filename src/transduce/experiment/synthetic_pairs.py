@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from transduce.config import Settings, convert
-from transduce.corpora.cleaning import Duplicates, Repetition, Step, selecting_filters
-from transduce.corpora.corpus import ParallelCorpus, SentencePair, nothing_left
+from transduce.corpora.cleaning import Duplicates, Repetition, Step
+from transduce.corpora.corpus import Filter, ParallelCorpus, SentencePair, nothing_left
 from transduce.corpora.facts import describe_pairs, sample_pairs
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.writing import write_pairs
@@ -111,13 +112,13 @@ def choose_steps(
 
 
 def write_synthetic_pairs(
-    path: Path, shards: Sequence[Path], orientation: Orientation, steps: Sequence[Step], selection: Selection
+    path: Path, shards: Sequence[Path], orientation: Orientation, filters: Sequence[Filter], selection: Selection
 ) -> SyntheticPairs:
     """Writes the pairs of translations that are kept into a file.
 
     Raises DataError if none is kept, CheckpointError for a damaged shard.
     """
-    reasons, scores = _judge(shards, orientation, steps)
+    reasons, scores = _judge(shards, orientation, filters)
     kept = np.array([number for number, reason in enumerate(reasons) if reason is None], dtype=np.int64)
     worst = np.argsort(scores[kept], kind="stable")[: int(selection.drop_worst * len(kept))]
     for number in kept[worst]:
@@ -131,26 +132,26 @@ def write_synthetic_pairs(
             if reason is None:
                 yield orientation.tagged(orientation.pair(translated))
 
-    order = [TRUNCATED, BLANK, *(step.reason for step in selecting_filters(steps)), WORST]
+    order = [TRUNCATED, BLANK, *(each.reason for each in filters), WORST]
     counts = {str(reason): dropped[str(reason)] for reason in order if dropped[str(reason)]}
     return SyntheticPairs(
         len(reasons), write_pairs([path], pairs()), counts, agreement=_agreement(shards, selection.metric)
     )
 
 
-def write_true_pairs(path: Path, corpora: Sequence[ParallelCorpus], steps: Sequence[Step]) -> tuple[int, int]:
-    """Writes the pairs that the steps keep into a file; returns their number, and that of those left out."""
+def write_true_pairs(path: Path, corpora: Sequence[ParallelCorpus], filters: Sequence[Filter]) -> tuple[int, int]:
+    """Writes the pairs that the filters keep into a file; returns their number, and that of those left out."""
     dropped: Counter[str] = Counter()
-    joined = ParallelCorpus.joined("true pairs", corpora).filtered(selecting_filters(steps))
+    joined = ParallelCorpus.joined("true pairs", corpora).filtered(filters)
     kept = write_pairs([path], joined.sift(lambda reason, pair: dropped.update([reason])))
     return kept, dropped.total()
 
 
 def _judge(
-    shards: Sequence[Path], orientation: Orientation, steps: Sequence[Step]
-) -> tuple[list[str | None], "np.ndarray[tuple[int], np.dtype[np.float64]]"]:
+    shards: Sequence[Path], orientation: Orientation, filters: Sequence[Filter]
+) -> tuple[list[str | None], NDArray[np.float64]]:
     """Returns the reason for leaving each translation out, None to keep it, and its score."""
-    checks = [(step.reason, step.start()) for step in selecting_filters(steps)]
+    checks = [(step.reason, step.start()) for step in filters]
     reasons: list[str | None] = []
     scores: list[float] = []
     for translated in read_translations(shards):

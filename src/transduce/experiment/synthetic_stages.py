@@ -15,6 +15,7 @@ import msgspec
 from transduce.bundle import find_bundle, model_content
 from transduce.bundle_config import read_config
 from transduce.config import to_tree
+from transduce.corpora.cleaning import cleaning_filters
 from transduce.corpora.corpus import ParallelCorpus, check_not_empty
 from transduce.corpora.directions import Direction
 from transduce.corpora.settings import CorpusConfig, DataConfig
@@ -128,12 +129,13 @@ class Stages:
     recipe: Recipe[TranslationConfig]
     name: str
     """The name of the new model in lines on the progress."""
+    device: str
+    precision: InferencePrecision
+    """The precision of the models that translate."""
 
-    def run(
-        self, observers: Sequence[Observer], tell: Tell, device: str, precision: InferencePrecision
-    ) -> SyntheticRun:
+    def run(self, observers: Sequence[Observer], tell: Tell) -> SyntheticRun:
         """Runs the stages that are not finished; see `distill`."""
-        if not sum(part.sentences for part in self._learned):
+        if not sum(part.sentences for part in self._learned_parts):
             raise DataError("there is nothing to translate: the texts have no sentences")
         if problem := WEIGHT.problem(self.pairs_weight):
             raise ConfigError(f"pairs_weight {problem}, but is {self.pairs_weight}")
@@ -143,7 +145,7 @@ class Stages:
         is_missing = any(not file.exists() for part in self.parts for file in part.shards(self.translations))
         recipe = self._recipe()
         translator = (
-            Translator.load(*self.models, device=device, precision=precision).directed(
+            Translator.load(*self.models, device=self.device, precision=self.precision).directed(
                 self.direction.target, self.direction.source
             )
             if is_missing
@@ -158,8 +160,8 @@ class Stages:
             del translator
             pairs = self._make_data(made_from, tell)
             tell(f"training the {self.name} in {self.run_folder}")
-            trained = train(recipe, self.run_folder, resume=True, observers=observers, tell=tell, device=device)
-            comparison = None if self.orientation.is_back_translation else self._compare(trained.model, device)
+            trained = train(recipe, self.run_folder, resume=True, observers=observers, tell=tell, device=self.device)
+            comparison = None if self.orientation.is_back_translation else self._compare(trained.model)
             result = SyntheticRun(trained, pairs, comparison)
             write_text(self.folder / REPORT, msgspec.json.format(msgspec.json.encode(result.to_dict())).decode())
         return result
@@ -189,7 +191,7 @@ class Stages:
         return self.pairs_weight > 0 and len(self.texts.pairs) > 0
 
     @property
-    def _learned(self) -> list[Part]:
+    def _learned_parts(self) -> list[Part]:
         return [part for part in self.parts if part.name != "test"]
 
     def _made_from(self) -> MadeFrom:
@@ -200,6 +202,7 @@ class Stages:
             "languages": str(self.direction),
             "search": searches,
             "metric": self.selection.metric,
+            "precision": self.precision,
         }
         return MadeFrom(self.texts.contents(), others)
 
@@ -225,13 +228,14 @@ class Stages:
         return pairs
 
     def _write_data(self, folder: Path, tell: Tell) -> SyntheticPairs:
-        shards = [file for part in self._learned for file in part.shards(self.translations)]
+        shards = [file for part in self._learned_parts for file in part.shards(self.translations)]
         steps = self.selection.cleaning
         if steps is None:
             steps = choose_steps(shards, self.orientation, (self.learned.source, self.learned.target), tell)
-        pairs = write_synthetic_pairs(folder / f"translated{ENDING}", shards, self.orientation, steps, self.selection)
+        filters = cleaning_filters(steps, list(self._held_out.values()))
+        pairs = write_synthetic_pairs(folder / f"translated{ENDING}", shards, self.orientation, filters, self.selection)
         if self._learns_true_pairs:
-            kept, dropped = write_true_pairs(folder / f"pairs{ENDING}", self.texts.pairs, steps)
+            kept, dropped = write_true_pairs(folder / f"pairs{ENDING}", self.texts.pairs, filters)
             pairs = replace(pairs, true_pairs=kept, dropped_true_pairs=dropped)
         for name, corpus in self._held_out.items():
             write_pairs([folder / f"{name}{ENDING}"], corpus)
@@ -262,12 +266,12 @@ class Stages:
         )
         return Recipe(self.recipe.name, msgspec.structs.replace(config, data=data), run)
 
-    def _compare(self, student: Path, device: str) -> Comparison:
+    def _compare(self, student: Path) -> Comparison:
         """Scores student and teacher on the test set."""
         (test,) = (part for part in self.parts if part.name == "test")
         taught = [each.translation for each in read_translations(test.shards(self.translations))]
         sources, references = zip(*test.read(), strict=True)
-        translator = Translator.load(student, device=device)
+        translator = Translator.load(student, device=self.device)
         learned = [each.text for each in translator.translate(sources, self.recipe.config.search)]
         teacher, of_student = read_config(find_bundle(self.models[0])), translator.bundle.config
         folds_case = teacher.tokenizer.of_target.folds_case or of_student.tokenizer.of_target.folds_case
