@@ -13,6 +13,7 @@ import tomli_w
 import transduce
 from toy_languages import WORDS, settings, spell
 from transduce.corpora.cleaning import Duplicates, Identical, Length, Ratio, Repetition, Script
+from transduce.corpora.directions import Direction
 from transduce.corpora.formats import parallel_files
 from transduce.errors import CheckpointError, ConfigError, DataError, InputError, TransduceError
 from transduce.evaluation.translations import sentence_score
@@ -26,6 +27,7 @@ from transduce.experiment.synthetic_pairs import (
     write_synthetic_pairs,
 )
 from transduce.experiment.synthetic_stages import SyntheticRun
+from transduce.experiment.synthetic_texts import Sources, languages_of_direction, open_texts
 from transduce.experiment.translated_shards import Translated, read_translations
 from transduce.inference.translator import Candidate, Translation
 from transduce.training.observers import Report
@@ -431,6 +433,22 @@ def test_a_mistake_of_translating_back_is_told(
     with pytest.raises(InputError, match=words):
         transduce.backtranslate(**{"model": "run-fr-de", "text": ["more.fr"], "out": "new"} | changes)  # type: ignore[arg-type]
     assert not Path("new").exists()
+
+
+def test_texts_of_languages_without_names_are_read_in_their_direction(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text(f"{name} 1\n{name} 2\n")
+    (tmp_path / "table.tsv").write_text("source\ttarget\nb 3\ta 3\n")
+    tree = settings("source")
+    tree["data"] = {"train": ["a.txt", "b.txt"], "validation": ["a.txt", "b.txt"]}
+    (tmp_path / "own.toml").write_text(tomli_w.dumps(tree))
+    own = load_recipe(tmp_path / "own.toml")
+    reverse = Direction("target", "source")
+    texts = open_texts(Sources.named([tmp_path / "table.tsv"]), reverse, own, HeldOutFiles())
+    assert [(pair.source, pair.target) for corpus in texts.pairs for pair in corpus] == [("b 3", "a 3")]
+    assert [pair.source for pair in texts.validation] == ["b 1", "b 2"]
+    assert languages_of_direction(reverse) == languages_of_direction(reverse.reversed) == ("source", "target")
+    assert languages_of_direction(Direction("de", "fr")) == ("de", "fr")
 
 
 def test_a_model_without_a_run_needs_texts_and_a_recipe(world: Path, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from transduce.experiment.synthetic_pairs import (
     write_synthetic_pairs,
     write_true_pairs,
 )
-from transduce.experiment.synthetic_texts import GivenTexts
+from transduce.experiment.synthetic_texts import GivenTexts, languages_of_direction
 from transduce.experiment.translated_shards import Part, read_translations, translate_part
 from transduce.files import check_absent, locked, made_parents, new_folder, write_text
 from transduce.inference.engines.precision import InferencePrecision
@@ -231,7 +231,7 @@ class Stages:
         shards = [file for part in self._learned_parts for file in part.shards(self.translations)]
         steps = self.selection.cleaning
         if steps is None:
-            steps = choose_steps(shards, self.orientation, (self.learned.source, self.learned.target), tell)
+            steps = choose_steps(shards, self.orientation, languages_of_direction(self.learned), tell)
         filters = cleaning_filters(steps, list(self._held_out.values()))
         pairs = write_synthetic_pairs(folder / f"translated{ENDING}", shards, self.orientation, filters, self.selection)
         if self._learns_true_pairs:
@@ -253,13 +253,14 @@ class Stages:
         def file(name: str) -> str:
             return os.path.relpath(self.data / f"{name}{ENDING}", run)
 
+        source, target = languages_of_direction(self.learned)
         corpora: list[str | CorpusConfig] = [CorpusConfig(files=file("translated"))]
         if self._learns_true_pairs:
             corpora.append(CorpusConfig(files=file("pairs"), weight=self.pairs_weight))
         data = DataConfig(
             train=corpora,
-            source=self.learned.source,
-            target=self.learned.target,
+            source=source,
+            target=target,
             validation=file("validation"),
             test=None if self.texts.test is None else file("test"),
             max_tokens=config.data.max_tokens,

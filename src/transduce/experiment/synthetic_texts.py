@@ -9,6 +9,7 @@ from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.corpus import ParallelCorpus, TextCorpus
 from transduce.corpora.directions import Direction
 from transduce.corpora.formats import is_file_of_pairs, text_file
+from transduce.corpora.languages import UNKNOWN
 from transduce.corpora.settings import CorpusConfig, DataConfig, FilesConfig
 from transduce.corpora.shards import files_of, open_corpus
 from transduce.corpora.splits import Splits, open_splits
@@ -95,7 +96,7 @@ def open_texts(
     Raises InputError if there is no validation data, or a recipe is of other languages; DataError for files that cannot
     be read.
     """
-    languages = (direction.source, direction.target)
+    languages = languages_of_direction(direction)
     known = sources.recipes or ([own] if own is not None and not held_out.validation else [])
     splits = [_splits_towards(recipe, direction, progress) for recipe in known]
     text = [text_file(file) for name in sources.text for file in files_of(name)]
@@ -111,6 +112,11 @@ def open_texts(
     validation, test = named[0] or validation, named[1] or test
     assert validation is not None
     return GivenTexts(pairs, text, validation, _unless_empty(test))
+
+
+def languages_of_direction(direction: Direction) -> tuple[str, str]:
+    """Returns the languages of a direction; of the reverse of one without names, "source" and "target" again."""
+    return UNKNOWN if direction == Direction(*UNKNOWN).reversed else (direction.source, direction.target)
 
 
 def lines_of(texts: Sequence[TextCorpus]) -> Callable[[], Iterator[tuple[str, None]]]:
@@ -130,11 +136,12 @@ def _unless_empty(test: ParallelCorpus | None) -> ParallelCorpus | None:
 
 def _data_of(pairs: Sequence[Sequence[str]], direction: Direction, test: Sequence[str | Path]) -> DataConfig:
     tested: list[str | FilesConfig] | None = [str(file) for file in test] or None
+    languages = languages_of_direction(direction)
     return DataConfig(
         train=[CorpusConfig(files=list(files)) for files in pairs],
         test=tested,
-        source=direction.source,
-        target=direction.target,
+        source=languages[0],
+        target=languages[1],
     )
 
 
