@@ -91,7 +91,7 @@ def open_texts(
     """Opens the texts, in a direction.
 
     Held-out data are those of the files named; else of the first recipe named, or of `own`, the run of the model that
-    translates; else a part of the files of pairs. Without any pairs named, they are the training data of `own`.
+    translates; else a part of the files of pairs.
 
     Raises InputError if there is no validation data, or a recipe is of other languages; DataError for files that cannot
     be read.
