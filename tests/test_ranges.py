@@ -154,3 +154,10 @@ def test_whether_settings_fit_each_other_is_asked_after_the_ranges() -> None:
         Beam(size=0, n_best=3)
     with pytest.raises(ValueError, match="n_best must be from 1 to the beam's size, 2"):
         Beam(size=2, n_best=3)
+
+
+def test_a_number_may_have_words_beside_it_which_alone_are_taken() -> None:
+    assert TrainingConfig(updates=1, accumulate="auto").accumulate == "auto"
+    for wrong in ("many", 0):
+        with pytest.raises(ValueError, match=r"accumulate must be .* or 'auto', but is"):
+            TrainingConfig(updates=1, accumulate=wrong)

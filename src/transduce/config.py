@@ -12,7 +12,7 @@ import msgspec
 import tomli_w
 
 from transduce.errors import ConfigError, TransduceError
-from transduce.ranges import check_ranges, members, number_of, short
+from transduce.ranges import check_ranges, members, number_of, short, words_of
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -266,8 +266,11 @@ def _explain(message: str, tree: Any, type_: Any) -> str:
         choices = _tags(within)  # msgspec reports only tags this way, and they are not fields
         return _join(where, f"{value!r} is not one of {', '.join(choices)}{_suggest(str(value), choices)}")
     if problem.startswith("Invalid enum value"):
-        choices = [str(choice) for member in members(expected) for choice in get_args(member)]
-        return _join(where, f"{value!r} is not one of {', '.join(choices)}{_suggest(str(value), choices)}")
+        words = list(words_of(expected))
+        suggestion = _suggest(str(value), words)
+        if number_of(expected):
+            return _join(where, f"expected a number or {' or '.join(words)}, found {value!r}{suggestion}")
+        return _join(where, f"{value!r} is not one of {', '.join(words)}{suggestion}")
     number = number_of(expected)
     if number and isinstance(value, number.kind | int) and not isinstance(value, bool):
         return _join(where, f"{number.problem(value)}, found {short(value)}")

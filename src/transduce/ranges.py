@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 from numbers import Integral, Real
 from types import UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from msgspec import Meta, Struct
 from msgspec.structs import fields
@@ -95,6 +95,8 @@ class _Field(NamedTuple):
     number: Number
     others: tuple[type, ...]
     """Allowed types of values that are not numbers."""
+    words: tuple[str, ...]
+    """Allowed words."""
 
 
 def members(type_: Any) -> tuple[Any, ...]:
@@ -113,15 +115,23 @@ def number_of(type_: Any) -> Number | None:
     return None
 
 
+def words_of(type_: Any) -> tuple[str, ...]:
+    """Returns the words that a type allows."""
+    return tuple(str(word) for member in members(type_) if get_origin(member) is Literal for word in get_args(member))
+
+
 def check_ranges(settings: Struct) -> None:
     """Raises ValueError for the first number of some settings that is out of range."""
     for field in _fields(type(settings)):
         value = getattr(settings, field.name)
         values = list(enumerate(value)) if isinstance(value, list | tuple) else [(None, value)]
         for index, item in values:
-            if not isinstance(item, field.others) and (problem := field.number.problem(item)):
+            if isinstance(item, field.others) or (isinstance(item, str) and item in field.words):
+                continue
+            if problem := field.number.problem(item):
                 where = field.name if index is None else f"{field.name}[{index}]"
-                raise ValueError(f"{where} {problem}, but is {short(item)}")
+                or_words = "".join(f" or '{word}'" for word in field.words)
+                raise ValueError(f"{where} {problem}{or_words}, but is {short(item)}")
 
 
 def short(value: object) -> str:
@@ -136,7 +146,11 @@ def short(value: object) -> str:
 @cache
 def _fields(table: type[Struct]) -> tuple[_Field, ...]:
     numbers = [(field, number_of(field.type)) for field in fields(table)]
-    return tuple(_Field(field.name, number, tuple(_others(field.type))) for field, number in numbers if number)
+    return tuple(
+        _Field(field.name, number, tuple(_others(field.type)), words_of(field.type))
+        for field, number in numbers
+        if number
+    )
 
 
 def _others(type_: Any) -> Iterator[type]:

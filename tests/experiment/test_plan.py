@@ -142,6 +142,8 @@ def test_the_largest_part_that_fits_does_fit_and_little_more_would() -> None:
     changes |= {"training.accumulate": 1, "batching.target_tokens": 20_000, "model.feed_forward_dim": 512}
     fit = plan("multi30k", overrides=changes, memory=1.4).fit
     assert fit.accumulate is not None and fit.accumulate > 1  # gradients of other parts take some of the memory
+    chosen = plan("multi30k", overrides=changes | {"training.accumulate": "auto"}, memory=1.4).parts
+    assert fit.accumulate <= chosen < 2 * fit.accumulate and chosen.bit_count() == 1  # as a run's check would choose
     planned = plan("multi30k", overrides=changes | {"batching.target_tokens": fit.tokens})
     gradients = 4 * sum(planned.parameters.values())
     assert 0.9 * usable(1.4) < planned.memory.total + gradients <= usable(1.4)

@@ -4,8 +4,8 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from transduce.data.batch import Batch
-from transduce.data.planned import Epoch, Largest, Plan, PlannedData, Rows
+from transduce.data.planned import Epoch, Largest, Plan, PlannedData, Rows, largest_part, split_evenly
 from transduce.errors import ConfigError
 from transduce.objectives.objective import Loss
 from transduce.training.distributed import Processes
@@ -142,7 +142,7 @@ def test_what_a_resumed_optimiser_keeps_is_neither_changed_nor_counted_twice() -
 @pytest.mark.parametrize("error", LACKING)
 def test_memory_beyond_reach_names_the_settings_to_change(error: Exception) -> None:
     with pytest.raises(
-        ConfigError, match=r"a part of 1 does not fit into the memory of cpu; make it smaller, or choose"
+        ConfigError, match=r"a part of 1 does not fit into the memory of cpu; make it smaller, or choose a smaller"
     ):
         check_memory(nn.Linear(2, 3), Watch(error), data_of(PARTS[1:]))
 
@@ -150,20 +150,63 @@ def test_memory_beyond_reach_names_the_settings_to_change(error: Exception) -> N
 @pytest.mark.parametrize(
     ("most", "remedy"),
     [
-        (4, "make it smaller: training.accumulate=6 fits"),
-        (3, "make it smaller: training.accumulate=12 fits"),
-        (1, "make it smaller: training.accumulate=24 fits"),
-        (0, "make it smaller, or choose a smaller model in [model]"),
+        (4, "raise training.accumulate, or make it smaller: training.accumulate=6 fits"),
+        (3, "raise training.accumulate, or make it smaller: training.accumulate=12 fits"),
+        (1, "raise training.accumulate, or make it smaller: training.accumulate=24 fits"),
+        (0, "raise training.accumulate, or make it smaller, or choose a smaller model in [model]"),
     ],
 )
 def test_the_number_of_parts_that_is_named_is_one_that_fits(most: int, remedy: str) -> None:
-    class Bounded(Watch):
-        def __call__(self, model: nn.Module, batch: Batch, carried: object) -> Loss:
-            self.error = MemoryError() if len(batch.source) > most else None
-            return super().__call__(model, batch, carried)
-
     with pytest.raises(ConfigError, match=re.escape(f"does not fit into the memory of cpu; {remedy}")):
-        check_memory(nn.Linear(2, 3), Bounded(), data_of([np.arange(7)]), accumulate=3)
+        check_memory(nn.Linear(2, 3), Bounded(most), data_of([np.arange(7)]), accumulate=3)
+
+
+class Bounded(Watch):
+    """An objective for which memory holds no more than some rows."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
+    def __call__(self, model: nn.Module, batch: Batch, carried: object) -> Loss:
+        self.error = MemoryError() if len(batch.source) > self.most else None
+        return super().__call__(model, batch, carried)
+
+
+def choose_parts(objective: Watch, first: int = 1, processes: Processes | None = None) -> int:
+    """Chooses for batches of 21 and 5 rows."""
+    gradients = OneProcess(nn.Linear(2, 3), objective, torch.float32)
+    batches = [np.arange(21), np.arange(21, 26)]
+    epoch = replace(data_of(batches).epoch(0), tokens=len, split=split_evenly, find_largest=largest_part)
+    check = MemoryCheck(gradients, [], processes or Processes())
+    return check.choose_parts(PlannedData(lambda number: epoch), first)
+
+
+@pytest.mark.parametrize(("most", "parts"), [(99, 1), (21, 1), (20, 2), (11, 2), (10, 4), (5, 8), (2, 16), (1, 32)])
+def test_as_few_parts_are_chosen_as_fit(most: int, parts: int) -> None:
+    objective = Bounded(most)
+    assert choose_parts(objective) == parts
+    largest = -(-21 // parts)
+    assert max(map(len, objective.seen[-3:])) == largest <= most  # it was tried, and nothing larger after it
+
+
+def test_a_resumed_run_keeps_its_parts_and_has_more_only_where_these_do_not_fit() -> None:
+    assert choose_parts(Bounded(99), first=4) == 4
+    assert choose_parts(Bounded(3), first=4) == 8
+
+
+def test_where_not_even_single_rows_fit_the_error_is_one_of_batches_and_models() -> None:
+    with pytest.raises(ConfigError, match=r"does not fit into the memory of cpu; make it smaller, or choose a smaller"):
+        choose_parts(Bounded(0))
+
+
+def test_all_processes_choose_alike_where_one_has_less_memory() -> None:
+    objective = Watch()
+    answers = iter(
+        [None, None, "cuda:7", None, None, "cuda:7"]
+    )  # its optimiser's step and exchange, then a part, twice
+    second = Second(other_lacks=lambda: next(answers, None))
+    assert choose_parts(objective, first=2, processes=second) == 8
 
 
 def test_a_model_beyond_the_memory_is_one_to_make_smaller() -> None:
@@ -198,20 +241,21 @@ def test_other_errors_stay_what_they_are() -> None:
 
 @dataclass(frozen=True)
 class Second(Processes):
-    """One of two processes, of which the other tells something."""
+    """One of two processes, of which the other may lack memory on a device."""
 
     rank: int = 1
     count: int = 2
-    other_tells: str | None = None
-    told: tuple[object, ...] = ()
+    other_lacks: Callable[[], str | None] = lambda: None
 
     def all_gather(self, value: Any) -> list[Any]:
-        return [self.other_tells, value]
+        return [self.other_lacks(), value]
 
 
 def test_all_processes_end_alike_where_one_lacks_memory() -> None:
-    with pytest.raises(ConfigError, match="too much for the other"):
-        check_memory(nn.Linear(2, 3), Watch(), data_of(PARTS), processes=Second(other_tells="too much for the other"))
+    with pytest.raises(
+        ConfigError, match=r"a model of 9 parameters, .* does not fit into the memory of cuda:7; choose"
+    ):
+        check_memory(nn.Linear(2, 3), Watch(), data_of(PARTS), processes=Second(other_lacks=lambda: "cuda:7"))
 
 
 def test_each_process_tries_the_largest_parts_that_it_may_get_and_validation() -> None:

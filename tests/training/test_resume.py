@@ -15,9 +15,11 @@ from stop_at_update import Stop
 
 import transduce
 from transduce.bundle import ModelBundle
+from transduce.data.batch import Batch
 from transduce.errors import CheckpointError
 from transduce.experiment import Recipe, load_recipe
-from transduce.training.checkpoint import whole_checkpoints
+from transduce.training.checkpoint import read_progress, whole_checkpoints
+from transduce.training.memory_check import MemoryCheck
 from transduce.training.signals import Interrupted
 
 TIMED = ("seconds", "seconds_per_update", "target_tokens_per_second")
@@ -182,3 +184,38 @@ def test_as_many_checkpoints_stay_as_are_asked_for(recipe_file: Path, tmp_path: 
     assert {path.name for path in whole_checkpoints(tmp_path / "run")} >= {"000026", "000028", "000030", "000020"}
     assert len(whole_checkpoints(tmp_path / "run")) == 4
     assert ModelBundle.load(tmp_path / "run").history["updates"] == 30
+
+
+@pytest.mark.slow
+def test_parts_that_the_memory_check_chose_stay_when_a_run_is_resumed(
+    recipe_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work_through, most = MemoryCheck._learn, 40
+    lines: list[str] = []
+
+    def lacks_memory(self: MemoryCheck, batch: Batch, times: int = 1) -> None:
+        if batch.source_is_real.sum() > most:
+            raise MemoryError
+        work_through(self, batch, times)
+
+    def train(run: str, *changes: str, resume: bool = False) -> None:
+        recipe = load_recipe(str(recipe_file), ["training.accumulate=auto", "training.updates=14", *changes])
+        transduce.train(recipe, tmp_path / run, resume=resume, tell=lines.append)
+
+    monkeypatch.setattr(MemoryCheck, "_learn", lacks_memory)
+    train("whole")
+    chosen = read_progress(whole_checkpoints(tmp_path / "whole")[-1]).position.accumulate
+    assert chosen is not None and chosen > 1
+    told = f"training.accumulate = auto: a batch is split into {chosen} parts, the fewest that fit into memory"
+    assert told in lines
+    train("stopped", "training.updates=7", "checkpoint.every_updates=7")
+    most = 10_000  # now fewer would fit
+    lines.clear()
+    train("stopped", resume=True)
+    assert told in lines
+    results = [result_of(tmp_path / name)["model/weights.safetensors"] for name in ("stopped", "whole")]
+    assert results[0] == results[1]
+    most = 20
+    lines.clear()
+    train("stopped", "training.updates=15", resume=True)
+    assert any(f"before they were {chosen}, so the run will not be bit for bit" in line for line in lines)

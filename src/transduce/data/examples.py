@@ -114,7 +114,7 @@ class ExampleData(Generic[B]):
 
     def _too_large(self, examples: Rows) -> tuple[str, str]:
         part = f"the largest part of a batch, {len(examples):,} texts of {self._tokens(examples):,} tokens,"
-        return part, "raise training.accumulate, or lower batching.examples (or tokens) or batching.max_tokens"
+        return part, "lower batching.examples (or tokens) or batching.max_tokens"
 
     def _by_length(self, examples: Rows) -> Rows:
         return examples[np.argsort(self.lengths[examples], kind="stable")]

@@ -90,7 +90,7 @@ class Epoch(Generic[B]):
     make: Callable[[Rows], B]
     """Makes a batch of some rows."""
     too_large: Callable[[Rows], tuple[str, str]]
-    """Describes a batch of some rows that does not fit into memory, and a remedy."""
+    """Describes a batch of some rows that does not fit into memory, and settings that make batches smaller."""
     split: Split = split_evenly
     find_largest: Callable[["Epoch[B]", int, int], Largest] = largest_part
     """Finds the largest parts of the epoch's batches, given their number and that of the processes."""

@@ -26,7 +26,7 @@ FORMAT = 1
 SHARED_FROM = 500_000
 """Pairs from which plans are shared: fewer are planned in less time than it takes to write a file safely."""
 
-SMALLER_PARTS = "raise training.accumulate, or lower batching.target_tokens (or sentences)"
+SMALLER_BATCHES = "lower batching.target_tokens (or sentences)"
 
 BOTH_SIDES = 4
 """Maximum source and target tokens of a batch together, as a multiple of target_tokens, with padding of each group."""
@@ -149,7 +149,7 @@ class SentencePairs:
             pair = f"a pair of {source:,} source and {target:,} target tokens"
             return pair, f"leave such pairs out by data.max_tokens, {max(source, target) - 2:,} or fewer"
         tokens = len(rows) * (source + target)
-        return f"the largest part of a batch, {len(rows):,} pairs of {tokens:,} tokens with padding,", SMALLER_PARTS
+        return f"the largest part of a batch, {len(rows):,} pairs of {tokens:,} tokens with padding,", SMALLER_BATCHES
 
     def _make(self, rows: Rows) -> Batch:
         """Makes a batch of some pairs."""

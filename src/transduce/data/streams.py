@@ -64,7 +64,7 @@ class Streams:
 
     def _too_large(self, segments: Rows) -> tuple[str, str]:
         part = f"the largest part of a batch, {len(segments):,} segments of {self.window:,} tokens and their memory,"
-        return part, "raise training.accumulate, or lower batching.target_tokens, batching.window or model.memory"
+        return part, "lower batching.target_tokens, batching.window or model.memory"
 
     @property
     def _directions(self) -> int:

@@ -73,7 +73,7 @@ class Windows:
 
     def _too_large(self, starts: Rows) -> tuple[str, str]:
         part = f"the largest part of a batch, {len(starts):,} windows of {self.window:,} tokens,"
-        return part, "raise training.accumulate, or lower batching.target_tokens (or window)"
+        return part, "lower batching.target_tokens (or window)"
 
 
 def windows_in_order(store: TextStore, config: WindowsConfig) -> Iterator[Batch]:

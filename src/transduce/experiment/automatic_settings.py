@@ -257,7 +257,7 @@ def _choose_schedule(
     passes = updates * batch / tokens
     tables: Tables = {
         "batching": size,
-        "training": {"updates": updates, "accumulate": max(batch // 1024, 1) if machine.kind == "cpu" else 1},
+        "training": {"updates": updates, "accumulate": max(batch // 1024, 1) if machine.kind == "cpu" else "auto"},
         "optimizer": optimizer,
         **validation.tables,
         "checkpoint": {"every_minutes": 10},

@@ -191,13 +191,16 @@ def plan(
             trainer, update = count_update(config, own)
             gradients = _bytes(learned_parameters(own.model))
             fit = _fit(config, own, gib, gradients)
+            parts = _parts(config, fit)
+            if config.training.accumulate == "auto" and parts > 1:
+                trainer, update = count_update(_with_parts(config, parts), own)
         except (NotImplementedError, RuntimeError) as error:
             line = next(iter(str(error).splitlines()), type(error).__name__)
             raise ConfigError(
                 f"{known.name}: the work of this model cannot be counted before its data are known ({line}); plan is "
                 "for Transformers without an adaptive softmax"
             ) from error
-    parts = min(config.training.accumulate, own.rows)
+    parts = min(parts, own.rows)
     launches = update.work.launches.total()
     return TrainingPlan(
         recipe=known.name,
@@ -282,7 +285,7 @@ def _bytes(tensors: Iterable[Tensor]) -> int:
 
 def _fit(config: ExperimentConfig, run: AssumedRun, gib: float, gradients: int) -> Fit:
     """Returns the largest part that fits, alone if all rows of a process do, else beside gradients of other parts."""
-    alone = msgspec.structs.replace(config, training=msgspec.structs.replace(config.training, accumulate=1))
+    alone = _with_parts(config, 1)
 
     @cache
     def peak(rows: int) -> int:
@@ -293,6 +296,17 @@ def _fit(config: ExperimentConfig, run: AssumedRun, gib: float, gradients: int) 
         return Fit(gib, rows * run.tokens, 1)
     rows = _most_rows(peak, usable(gib) - gradients, run.rows)
     return Fit(gib, rows * run.tokens, -(-run.rows // rows) if rows else None)
+
+
+def _parts(config: ExperimentConfig, fit: Fit) -> int:
+    """Returns the number of parts of a batch: as set, or as a run's memory check would choose it."""
+    if config.training.accumulate != "auto":
+        return config.training.accumulate
+    return int(2 ** ((fit.accumulate or 1) - 1).bit_length())
+
+
+def _with_parts(config: ExperimentConfig, parts: int) -> ExperimentConfig:
+    return msgspec.structs.replace(config, training=msgspec.structs.replace(config.training, accumulate=parts))
 
 
 def _most_rows(peak: Callable[[int], int], limit: float, first: int) -> int:

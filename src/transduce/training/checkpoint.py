@@ -69,6 +69,8 @@ class Position(Settings, frozen=True):
     """Number of times that the plateau schedule has reduced the rate."""
     processes: int = 1
     """Number of processes that trained."""
+    accumulate: PositiveInt | None = None
+    """Number of parts of a batch that the memory check chose, with training.accumulate = auto."""
     scores: dict[str, float] = msgspec.field(default_factory=dict)
     """Scores of the best validation."""
     start: dict[str, float] = msgspec.field(default_factory=dict)

@@ -27,9 +27,13 @@ class MemoryTrial:
     what: str
     """The step that does not fit into memory if this fails."""
     remedy: str | Callable[[], str]
-    """Advice if it fails, or a function that finds it."""
+    """Advice if it fails, or a function that finds it, which all processes call together."""
     take: Callable[[], object]
     """Runs the step."""
+
+
+class PartTooLargeError(ConfigError):
+    """The largest part of a batch does not fit into memory."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +44,42 @@ class MemoryCheck:
     optimizers: Sequence[torch.optim.Optimizer]
     processes: Processes
 
-    def run(self, data: PlannedData[OnDevice], accumulate: int, others: Sequence[MemoryTrial] = ()) -> None:
+    def choose_parts(self, data: PlannedData[OnDevice], first: int, others: Sequence[MemoryTrial] = ()) -> int:
+        """Returns the fewest parts of a batch, `first` or twice, four times ... as many, with which `run` succeeds; the
+        same in all processes.
+
+        Raises ConfigError if not even single rows fit, or for what smaller parts do not help.
+        """
+        parts, most = first, max(map(len, data.epoch(0).batches))
+        while True:
+            try:
+                self.run(data, parts, others, names_parts=False)
+            except PartTooLargeError:
+                if parts >= most:
+                    raise
+            else:
+                return parts
+            parts *= 2
+
+    def run(
+        self,
+        data: PlannedData[OnDevice],
+        accumulate: int,
+        others: Sequence[MemoryTrial] = (),
+        names_parts: bool = True,
+    ) -> None:
         """Works through the parts of batches that need most, takes memory for the exchange of gradients, and tries what
         is done between updates.
 
-        Raises ConfigError, in all processes, if memory does not suffice in one of them.
+        Raises ConfigError, in all processes, if memory does not suffice in one of them, and PartTooLargeError for a
+        part; with `names_parts` its advice is a number of parts that fits.
         """
         device = next(self.gradients.model.parameters()).device
         largest, first = data.largest(accumulate, self.processes.count), data.epoch(0)
-        update = [self._part(first, part, device, accumulate, largest.has_several) for part in largest.parts]
+        update = [
+            self._part(first, part, device, accumulate if names_parts else None, largest.has_several)
+            for part in largest.parts
+        ]
         begun = [optimizer for optimizer in self.optimizers if optimizer.state]
         try:
             with torch.random.fork_rng([device] if device.type == "cuda" else []):
@@ -58,7 +89,8 @@ class MemoryCheck:
                 self._try([step, *exchange], device)
                 for _ in range(ROUNDS):
                     self.gradients.forget()  # as an update does: the next update's memory is fragmented
-                    self._try([*update * turns, step], device)
+                    self._try(update * turns, device, PartTooLargeError)
+                    self._try([step], device)
                 self.gradients.forget()
                 self._try(others, device)
         finally:
@@ -69,11 +101,24 @@ class MemoryCheck:
             if device.type == "cuda":
                 torch.cuda.empty_cache()
 
-    def _try(self, trials: Sequence[MemoryTrial], device: torch.device) -> None:
+    def _try(self, trials: Sequence[MemoryTrial], device: torch.device, kind: type[ConfigError] = ConfigError) -> None:
+        """Raises an error, the same in all processes, for the first step that one of them has no memory for."""
         for trial in trials:
-            for shortage in self.processes.all_gather(_attempt(trial, device)):
-                if shortage is not None:
-                    raise ConfigError(shortage)
+            lacking = self._lacking(trial.take, device)
+            if lacking is not None:
+                remedy = trial.remedy if isinstance(trial.remedy, str) else trial.remedy()
+                raise kind(f"{trial.what} does not fit into the memory of {lacking}; {remedy}")
+
+    def _lacking(self, take: Callable[[], object], device: torch.device) -> str | None:
+        """Takes a step in all processes; returns the device of the first whose memory does not suffice, else None."""
+        lacking = None
+        try:
+            take()
+        except Exception as error:
+            if not is_shortage(error):
+                raise
+            lacking = str(device)
+        return next(filter(None, self.processes.all_gather(lacking)), None)
 
     def _step(self, optimizers: Sequence[torch.optim.Optimizer]) -> MemoryTrial:
         """Returns a trial step of optimisers that have no state yet, with zero gradients and a rate of zero."""
@@ -97,27 +142,31 @@ class MemoryCheck:
         )
 
     def _part(
-        self, epoch: Epoch[OnDevice], part: Rows, device: torch.device, accumulate: int, has_several: bool
+        self, epoch: Epoch[OnDevice], part: Rows, device: torch.device, accumulate: int | None, has_several: bool
     ) -> MemoryTrial:
+        """Returns the trial of a part; without `accumulate`, its remedy is not a number of parts."""
         batch = epoch.make(part).to(device)
+        step, smaller_batches = epoch.too_large(part)
 
         def take() -> None:
             if not has_several:  # there are no gradients yet when a batch's only part is worked through
                 self.gradients.forget()
             self._learn(batch)
 
+        if accumulate is None or len(part) == 1:
+            return MemoryTrial(step, f"{smaller_batches}, or {SMALLER_MODEL}", take)
         parts = -(-accumulate // self.processes.count) * self.processes.count
+        usual = f"raise training.accumulate, or {smaller_batches}"
 
         def remedy() -> str:
             """Returns advice with a number of parts that fits beside the gradients of other parts, if there is one."""
             for divisor in (2**power for power in range(1, (len(part) - 1).bit_length() + 1)):
                 smaller = epoch.make(part[: -(-len(part) // divisor)]).to(device)
                 self.gradients.forget()
-                if _attempt(MemoryTrial("", "", partial(self._learn, smaller, 2)), device) is None:
+                if self._lacking(partial(self._learn, smaller, 2), device) is None:
                     return f"{usual}: training.accumulate={parts * divisor} fits"
             return f"{usual}, or {SMALLER_MODEL}"
 
-        step, usual = epoch.too_large(part)
         return MemoryTrial(step, remedy, take)
 
     def _learn(self, batch: OnDevice, times: int = 1) -> None:
@@ -130,16 +179,3 @@ class MemoryCheck:
             "use fewer processes on a machine, or a smaller model",
             self.gradients.prepare,
         )
-
-
-def _attempt(trial: MemoryTrial, device: torch.device) -> str | None:
-    """Returns the error message if memory does not suffice, else None."""
-    try:
-        trial.take()
-    except Exception as error:
-        if not is_shortage(error):
-            raise
-    else:
-        return None
-    remedy = trial.remedy if isinstance(trial.remedy, str) else trial.remedy()
-    return f"{trial.what} does not fit into the memory of {device}; {remedy}"

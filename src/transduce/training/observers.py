@@ -77,6 +77,14 @@ class StartObserver(Protocol):
 
 
 @runtime_checkable
+class PartsObserver(Protocol):
+    """An observer that also receives the number of parts of a batch that the memory check has chosen."""
+
+    def parts_chosen(self, parts: int, before: int | None) -> None:
+        """Receives the number before the first update, and that of the run before it was resumed, if it was."""
+
+
+@runtime_checkable
 class SampleObserver(Protocol):
     """An observer that also receives outputs for a few sentences after each validation."""
 
@@ -174,6 +182,14 @@ class StartLines:
         self._tell(estimate.describe())
         if estimate.advice is not None:
             self._tell(estimate.advice)
+
+    def parts_chosen(self, parts: int, before: int | None) -> None:
+        """Reports the number of parts, and if it is not that of the run before."""
+        split = "is one part" if parts == 1 else f"is split into {parts:,} parts"
+        line = f"training.accumulate = auto: a batch {split}, the fewest that fit into memory"
+        if before not in (None, parts):
+            line = f"{line}; before they were {before:,}, so the run will not be bit for bit that of before"
+        self._tell(line)
 
     def report(self, report: Report) -> None:
         """Reports once if updates have taken at least twice or at most half the estimated time for a while."""

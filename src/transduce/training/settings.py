@@ -59,9 +59,9 @@ class TrainingConfig(Settings, frozen=True):
     precision: Precision = "auto"
     """Precision of forward and backward: float32, bfloat16 (with float32 master weights), or auto: bfloat16 where it
     is native."""
-    accumulate: PositiveInt = 1
+    accumulate: PositiveInt | Literal["auto"] = 1
     """Number of parts a batch is split into, whose gradients are accumulated, to save memory; the batch size stays the
-    same."""
+    same. auto: the fewest of 1, 2, 4, 8 and so on that fit into memory, tried before the first update."""
     compile: bool = False
     """Let PyTorch compile the layers for training, which takes minutes at first: for GPUs; slower on a CPU."""
     activation_checkpointing: bool = False

@@ -25,6 +25,7 @@ from transduce.training.memory import naming_shortage
 from transduce.training.memory_check import MemoryCheck, MemoryTrial
 from transduce.training.observers import (
     Observer,
+    PartsObserver,
     Report,
     SampleObserver,
     StartObserver,
@@ -131,7 +132,8 @@ class Trainer:
         """
         self.position, weights, tensors = self.checkpoints.restore(checkpoint)
         is_same = self.position.processes == self.processes.count
-        self.position = _with(self.position, processes=self.processes.count)
+        parts = self.position.accumulate if is_same else None  # of other processes others fit
+        self.position = _with(self.position, processes=self.processes.count, accumulate=parts)
         try:
             load_weights(self._learned, shard_all_like(weights, self._learned))
             if self.average:
@@ -175,14 +177,22 @@ class Trainer:
             self._train()
 
     def _check_memory(self) -> None:
-        """Tries the step that will need most memory: the update with the lowest teacher-forcing rate."""
+        """Tries the step that will need most memory: the update with the lowest teacher-forcing rate; chooses the
+        number of parts if that is left to it."""
         position, forcing = self.position, self.config.teacher_forcing
         ends = position.update, self.updates - 1
         update = min(ends, key=lambda update: forcing.rate(update + 1, self.updates))
         self.position = _with(position, update=update)
         learning = MemoryCheck(self.gradients, self.optimizers, self.processes)
-        learning.run(self.data, self.config.accumulate, self.trials(self.kept()))
-        self.position = position
+        if self.config.accumulate != "auto":
+            learning.run(self.data, self.config.accumulate, self.trials(self.kept()))
+            self.position = _with(position, accumulate=None)
+            return
+        parts = learning.choose_parts(self.data, self._parts, self.trials(self.kept()))
+        self.position = _with(position, accumulate=parts)
+        for observer in self.observers:
+            if isinstance(observer, PartsObserver):
+                observer.parts_chosen(parts, position.accumulate)
 
     def _validate_start(self) -> None:
         """Validates the initial model; it is the best until another is better."""
@@ -258,9 +268,16 @@ class Trainer:
             self.average.follow(self.position.update + 1)
         return norm
 
+    @property
+    def _parts(self) -> int:
+        """The number of parts of a batch: as set, or as the memory check chose, before which it is one a process."""
+        if self.config.accumulate != "auto":
+            return self.config.accumulate
+        return self.position.accumulate or self.processes.count
+
     def _own_parts(self, rows: Rows) -> list[Part]:
         """Returns the parts of a batch that this process works through."""
-        return self.processes.deal(self._epoch.split(rows, self.config.accumulate, self.processes.count))
+        return self.processes.deal(self._epoch.split(rows, self._parts, self.processes.count))
 
     def _rate(self, update: int) -> float:
         return self.rates.rate(update, self.updates, self.position.reductions)

@@ -14,7 +14,7 @@ from transduce.data.sentence_pairs import BatchingConfig
 from transduce.data.store import Side, TokenStore
 from transduce.evaluation.metrics import find_metric
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.tasks.translation.validation import UNKNOWN_NEEDS, TranslationValidator
+from transduce.tasks.translation.validation import UNKNOWN_NEEDS, TranslationValidator, usual_needs
 
 SENTENCES = ["The dog sleeps.", "A cat.", "The old man buys a red car.", "The old woman sees a cat and a dog."]
 PAIRS = [SentencePair(text, text) for text in SENTENCES for _ in range(5)]
@@ -89,3 +89,8 @@ def test_the_shortest_and_the_longest_lines_are_translated_as_many_as_will_be(
     assert {min(map(min, searched)), max(map(max, searched))} == {by_length[0], by_length[-1]}
     assert all(len(batch) * max(batch) <= 20 or len(batch) == 1 for batch in searched)
     assert sum(map(len, searched)) < len(PAIRS)
+
+
+def test_where_memory_chooses_the_parts_validation_needs_no_more_than_a_batch_of_usual_size() -> None:
+    assert usual_needs((100, 90, 190, 7, 8, 9)) == (100, 90, 190, 7, 8, 9)
+    assert usual_needs((99_000, 98_000, 97_000, 7, 8, 9)) == (16_384, 4_096, 16_384, 7, 8, 9)

@@ -32,7 +32,13 @@ from transduce.objectives.next_segment import NextSegment, Permutation
 from transduce.objectives.objective import Objective
 from transduce.probe import PROBE_CHARACTERS, PROBES
 from transduce.tasks.language.settings import DEFAULT_SHARE, LanguageConfig, TextConfig
-from transduce.tasks.language.validation import LanguageValidator, count_lines, score_text, windows_of
+from transduce.tasks.language.validation import (
+    TOKENS_AT_ONCE,
+    LanguageValidator,
+    count_lines,
+    score_text,
+    windows_of,
+)
 from transduce.tasks.origin import find_origin, with_new_words
 from transduce.tasks.task import (
     NO_RUN,
@@ -226,8 +232,10 @@ class LanguageExperiment:
     def _tokens_at_once(self, processes: Processes) -> int:
         """Returns the tokens of the largest part of a training batch, so that measuring needs no more memory than
         training."""
-        windows = self.config.batching.windows
-        parts = count_parts(windows, self.config.training.accumulate, processes.count)
+        windows, accumulate = self.config.batching.windows, self.config.training.accumulate
+        if accumulate == "auto":  # the same however many parts will fit
+            return min(windows * self.config.batching.window, TOKENS_AT_ONCE)
+        parts = count_parts(windows, accumulate, processes.count)
         return -(-windows // parts) * self.config.batching.window
 
     def _make_tokenizers(self, tell: Tell) -> Tokenizers:

@@ -42,7 +42,7 @@ from transduce.tasks.task import (
 from transduce.tasks.translation.preparation import prepare, validation_corpora
 from transduce.tasks.translation.sampling import in_own_direction, training_data
 from transduce.tasks.translation.settings import TranslationConfig
-from transduce.tasks.translation.validation import build_validator, metrics_of, probe_texts
+from transduce.tasks.translation.validation import build_validator, metrics_of, probe_texts, usual_needs
 from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
 from transduce.training.distributed import Processes
 
@@ -120,8 +120,10 @@ class TranslationExperiment:
         config = self.config
         numbers = prepare(config, self.folder, self.splits, checkpoint, processes, tell)
         data = training_data(config, self.splits, numbers)
-        largest = data.largest(config.training.accumulate, processes.count)
-        validator = self._validator(numbers.bundle, numbers.validation, numbers.general, largest.needs)
+        parts = config.training.accumulate
+        most = data.largest(processes.count if parts == "auto" else parts, processes.count).needs
+        most = usual_needs(most) if parts == "auto" else most  # the same however many parts will fit
+        validator = self._validator(numbers.bundle, numbers.validation, numbers.general, most)
         objective = next_token_objective(config.training, teacher_forcing)
         size = f"{sum(map(len, numbers.stores)):,} sentence pairs"
         return Prepared(numbers.bundle, data, objective, validator, size, is_adapted=numbers.is_adapted)

@@ -19,7 +19,7 @@ from transduce.corpora.splits import Splits
 from transduce.data.batch import Batch, make_batch, with_marks
 from transduce.data.parts import Fits, batches_by_length, buckets, needs, within
 from transduce.data.planned import Plan
-from transduce.data.sentence_pairs import SMALLER_PARTS, BatchingConfig, largest_of
+from transduce.data.sentence_pairs import BOTH_SIDES, SMALLER_BATCHES, BatchingConfig, largest_of
 from transduce.data.store import TokenStore
 from transduce.errors import ConfigError, InputError
 from transduce.evaluation.loss import log_probabilities_of, mean_loss, measure_loss, sum_losses
@@ -37,6 +37,7 @@ from transduce.training.validation import Sample, Validation
 GREEDY = Beam(size=1)
 OWN_SCORES = {"loss", "perplexity"}
 PROBE_CHARACTERS = 200  # of a side; longer validation pairs are made part of a probe only if all are longer
+SMALLER_PARTS = f"raise training.accumulate, or {SMALLER_BATCHES}"
 UNKNOWN_NEEDS = BatchingConfig().fits  # if the needs of training are unknown
 
 
@@ -57,6 +58,14 @@ def build_validator(
         },
         metric_key(config.validation.best_by),
     )
+
+
+def usual_needs(most: Sequence[int]) -> tuple[int, ...]:
+    """Returns the needs of a batch of the default size, by the measures of `data.parts.needs`, but no more than
+    `most`."""
+    tokens = BatchingConfig().budget
+    of_tokens = (BOTH_SIDES * tokens, tokens, BOTH_SIDES * tokens)  # of the source, of the target, of both
+    return *map(min, most[: len(of_tokens)], of_tokens), *most[len(of_tokens) :]
 
 
 def _validator_of(
