@@ -3,6 +3,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from fake_cuda import fake_cuda
 from transduce.nn.initialization import RecurrentInitialization
 from transduce.nn.layers import Dropout
 from transduce.nn.recurrence import (
@@ -57,6 +58,24 @@ def test_a_padded_row_is_read_as_if_alone_in_both_directions(cell: CellKind) -> 
         assert_close(outputs[row, :length], alone[0])
         parts = alone_last if cell == "lstm" else (alone_last,)
         assert_close(last[row], torch.stack([part[:, 0].flatten() for part in parts]))
+
+
+@pytest.mark.parametrize("cell", ["gru", "lstm"])
+def test_on_a_gpu_known_lengths_spare_the_host_all_waits_and_change_nothing(cell: CellKind) -> None:
+    torch.manual_seed(2)
+    layer = shaken(BidirectionalEncoder(cell, INPUT, DIM, True, ORTHOGONAL))
+    inputs = torch.randn(3, TIME, INPUT)
+    expected = layer(inputs, IS_REAL)
+    gradients = torch.autograd.grad(sum(tensor.square().sum() for tensor in expected), list(layer.parameters()))
+    with fake_cuda() as work:
+        layer.to("cuda:0")
+        on_gpu, is_real = inputs.to("cuda:0"), IS_REAL.to("cuda:0")
+        work.clear()
+        outputs = layer(on_gpu, is_real, LENGTHS)
+        sum(tensor.square().sum() for tensor in outputs).backward()
+        assert not work.waits
+        assert_close([tensor.cpu() for tensor in outputs], list(expected))
+        assert_close([parameter.grad.cpu() for parameter in layer.parameters()], list(gradients))
 
 
 def test_only_real_positions_are_reversed_and_twice_is_nothing() -> None:

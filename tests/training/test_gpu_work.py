@@ -93,6 +93,14 @@ def test_a_translation_model_waits_for_nothing_and_computes_no_padding(
     assert max(found.launches[1:]) <= 1600
 
 
+@pytest.mark.slow
+def test_a_recurrent_model_waits_for_nothing(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = of_translation(files) | {"tokenizer.size": 300, "batching.target_tokens": 3000}
+    changes |= {f"model.{name}": 8 for name in ("dim", "encoder_dim", "decoder_dim")}
+    found = counted("multi30k-rnn", files, changes, monkeypatch)
+    assert found.waits[1:] == [[]] * (UPDATES - 1)
+
+
 @pytest.fixture
 def text(tmp_path: Path) -> dict[str, Any]:
     for name, lines in (("train", 700), ("valid", 20)):

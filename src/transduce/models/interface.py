@@ -143,6 +143,14 @@ class ReadsRagged(Protocol):
         """Returns hidden states before the output layer for all real target tokens, from all true ones before each."""
 
 
+@runtime_checkable
+class ReadsLengths(Protocol):
+    """A model whose encoder needs the lengths of rows on the host, which a batch knows without waiting for a GPU."""
+
+    def encode_rows(self, source: Tokens, is_real: Mask, rows: Ragged) -> Memory:
+        """Encodes as `encode` does; `rows` says where the real tokens are."""
+
+
 class SegmentRecurrence(EncoderDecoder[CarriedTo]):
     """A language model that reads a text segment by segment and continues from a bounded memory of earlier segments.
 

@@ -28,8 +28,8 @@ class Ragged:
     """Position of each token in its row, from 0."""
     offsets: Int[Tensor, " rows_and_end"]
     """Index of each row's first token among all, and the number of all, in int32."""
-    longest: int
-    """Length of the longest row, in tokens."""
+    lengths: tuple[int, ...]
+    """Tokens of each row, known to the host, which need not ask a GPU for them."""
 
     @staticmethod
     def of(is_real: Mask) -> "Ragged":
@@ -37,7 +37,12 @@ class Ragged:
         lengths = is_real.sum(1)  # [rows]
         offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)]).to(torch.int32)
         places = is_real.flatten().nonzero().squeeze(1)
-        return Ragged(places, places % max(is_real.shape[1], 1), offsets, int(lengths.max()) if len(lengths) else 0)
+        return Ragged(places, places % max(is_real.shape[1], 1), offsets, tuple(lengths.tolist()))
+
+    @property
+    def longest(self) -> int:
+        """Length of the longest row, in tokens."""
+        return max(self.lengths, default=0)
 
     @property
     def time(self) -> int:

@@ -1,10 +1,10 @@
 """Layers of GRU (Cho et al. 2014) or LSTM (Hochreiter and Schmidhuber 1997) units, over all steps or one at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, cast
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
@@ -37,11 +37,27 @@ class BidirectionalEncoder(nn.Module):
         self.rnn = _build(cell, input_dim, dim, bidirectional, initialization)
 
     def forward(
-        self, inputs: Hidden, is_real: Mask
+        self, inputs: Hidden, is_real: Mask, lengths: Sequence[int] | None = None
     ) -> tuple[Float[Tensor, "rows time out"], Float[Tensor, "rows parts out"]]:
-        """Returns outputs (zero at padding) and the last state of each direction, concatenated."""
-        lengths = is_real.sum(1).cpu()
-        packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
+        """Returns outputs (zero at padding) and the last state of each direction, concatenated; a GPU is not waited for
+        where the lengths of rows are given."""
+        if lengths is not None and inputs.device.type != "cpu":
+            return self._of_known_lengths(inputs, is_real, lengths)
+        return self._of_lengths(inputs, is_real.sum(1).cpu(), is_sorted=False)
+
+    def _of_known_lengths(
+        self, inputs: Hidden, is_real: Mask, lengths: Sequence[int]
+    ) -> tuple[Float[Tensor, "rows time out"], Float[Tensor, "rows parts out"]]:
+        """Sorts rows by their lengths on the device: PyTorch would sort them on the host, and copy the order."""
+        order = is_real.sum(1).argsort(descending=True)  # [rows]
+        outputs, states = self._of_lengths(inputs[order], torch.tensor(sorted(lengths, reverse=True)), is_sorted=True)
+        back = order.argsort()
+        return outputs[back], states[back]
+
+    def _of_lengths(
+        self, inputs: Hidden, lengths: Int[Tensor, " rows"], is_sorted: bool
+    ) -> tuple[Float[Tensor, "rows time out"], Float[Tensor, "rows parts out"]]:
+        packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=is_sorted)
         outputs, last = self.rnn(packed)
         parts = last if isinstance(last, tuple) else (last,)
         states = torch.stack([part.transpose(0, 1).flatten(1) for part in parts], 1)  # [rows, parts, directions * dim]

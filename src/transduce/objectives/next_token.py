@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transduce.data.batch import Batch
-from transduce.models.interface import Decoder, EncoderDecoder, ReadsRagged, State
+from transduce.models.interface import Decoder, EncoderDecoder, Memory, ReadsLengths, ReadsRagged, State
 from transduce.nn.losses import cross_entropy
 from transduce.nn.state import Sampler
 from transduce.objectives.objective import Loss
@@ -35,7 +35,7 @@ class NextToken:
         rate, rows = self.teacher_forcing(), (batch.source_rows, batch.target_rows)
         if rate == 1 and None not in rows and isinstance(model, ReadsRagged) and model.takes_ragged:
             return self._without_padding(model, batch)
-        state = model.start(model.encode(batch.source, batch.source_is_real))
+        state = model.start(encode_source(model, batch))
         reading = read_target(model.decoder, state, batch.target_in, rate)  # [rows, time, dim]
         is_real = batch.target_is_real  # [rows, time]
         loss = cross_entropy(
@@ -56,6 +56,13 @@ class NextToken:
         hidden = model.read_ragged(of_source.pack(batch.source), of_source, target_in, of_target)  # [1, tokens, dim]
         loss = cross_entropy(hidden, model.decoder.output, target_out, None, self.label_smoothing)
         return Loss(loss.smoothed, loss.plain, batch.target_is_real.sum())
+
+
+def encode_source(model: EncoderDecoder[State], batch: Batch) -> Memory:
+    """Encodes a batch's source; a GPU is not waited for where the batch knows its rows."""
+    if batch.source_rows is not None and isinstance(model, ReadsLengths):
+        return model.encode_rows(batch.source, batch.source_is_real, batch.source_rows)
+    return model.encode(batch.source, batch.source_is_real)
 
 
 @dataclass(frozen=True)

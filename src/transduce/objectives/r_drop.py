@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from transduce.data.batch import Batch
 from transduce.models.interface import EncoderDecoder, State
 from transduce.nn.losses import paired_cross_entropy
-from transduce.objectives.next_token import TargetReading, read_target, score_function_loss
+from transduce.objectives.next_token import TargetReading, encode_source, read_target, score_function_loss
 from transduce.objectives.objective import Loss
 
 
@@ -42,5 +42,5 @@ class RDrop:
 
     @staticmethod
     def _read(model: EncoderDecoder[State], batch: Batch) -> TargetReading:
-        state = model.start(model.encode(batch.source, batch.source_is_real))
+        state = model.start(encode_source(model, batch))
         return read_target(model.decoder, state, batch.target_in)

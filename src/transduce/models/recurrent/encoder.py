@@ -42,14 +42,15 @@ class RecurrentEncoder(nn.Module):
         """See Rearranges."""
         return reverse_real(hidden, is_real) if self.reverse_source else hidden
 
-    def forward(self, source: Tokens, is_real: Mask) -> RecurrentMemory:
-        """Returns outputs at the positions of their tokens, in either order of reading."""
+    def forward(self, source: Tokens, is_real: Mask, lengths: Sequence[int] | None = None) -> RecurrentMemory:
+        """Returns outputs at the positions of their tokens, in either order of reading; where the lengths of rows are
+        given, a GPU is not asked for them."""
         outputs = self.embedding(source)
         if self.reverse_source:
             outputs = reverse_real(outputs, is_real)
         final = []
         for layer in self.layers:
-            outputs, last = layer(outputs, is_real)
+            outputs, last = layer(outputs, is_real, lengths)
             outputs = self.dropout(outputs)
             final.append(last)
         return RecurrentMemory(self.arranged_back(outputs, is_real), is_real, torch.stack(final, 1))

@@ -29,6 +29,7 @@ from transduce.models.tying import token_tables
 from transduce.nn.focus import Focus, GlobalAttention, HardAttention, LocalMonotonic, LocalPredictive
 from transduce.nn.initialization import RecurrentInitialization
 from transduce.nn.layers import Dropout
+from transduce.nn.ragged import Ragged
 from transduce.nn.recurrence import BidirectionalEncoder, UnidirectionalEncoder, UnidirectionalStack, parts_of
 from transduce.nn.scores import build_score
 from transduce.nn.source_attention import SourceAttention
@@ -52,6 +53,10 @@ class Recurrent(EncoderDecoder[RecurrentState]):
     def encode(self, source: Tokens, is_real: Mask) -> RecurrentMemory:
         """Reads the source sentences."""
         return self.encoder(source, is_real)
+
+    def encode_rows(self, source: Tokens, is_real: Mask, rows: Ragged) -> RecurrentMemory:
+        """See ReadsLengths."""
+        return self.encoder(source, is_real, rows.lengths)
 
     def start(self, memory: Memory) -> RecurrentState:
         """Makes the first state, and projects the memory once for all steps to come."""
