@@ -1,15 +1,20 @@
 """The work of a GPU in training, counted on a counterfeit one: launches, waits, and the kernels of attention."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from torch import nn
 
 import transduce
 from fake_cuda import Work, fake_cuda
 from transduce.nn import losses
+from transduce.tasks.translation.validation import TranslationValidator
+from transduce.training.distributed import Processes
 from transduce.training.trainer import Trainer
+from transduce.training.validation import Validation
 
 UPDATES = 2  # the first also pays for what is made once
 
@@ -99,6 +104,28 @@ def test_a_recurrent_model_waits_for_nothing(files: Path, monkeypatch: pytest.Mo
     changes |= {f"model.{name}": 8 for name in ("dim", "encoder_dim", "decoder_dim")}
     found = counted("multi30k-rnn", files, changes, monkeypatch)
     assert found.waits[1:] == [[]] * (UPDATES - 1)
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "float32"])
+def test_validation_computes_in_the_precision_of_training(
+    precision: str, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured: list[dict[str, float]] = []
+    validate = TranslationValidator.__call__
+
+    def remember(self: TranslationValidator, model: nn.Module, processes: Processes) -> Validation:
+        assert {str(parameter.dtype) for parameter in model.parameters()} == {f"torch.{precision}"}
+        measured.append(dict(validate(self, model, processes).scores))
+        return Validation({"loss": 1.0}, 1.0)
+
+    monkeypatch.setattr(TranslationValidator, "__call__", remember)
+    monkeypatch.setattr(Trainer, "_save", lambda self, cost: None)
+    changes = {f"model.{name}": 8 for name in ("dim", "encoder_dim", "decoder_dim")}
+    changes |= of_translation(files) | {"tokenizer.size": 300, "batching.target_tokens": 500, "validation.samples": 0}
+    counted(
+        "multi30k-rnn", files, changes | {"training.precision": precision, "validation.every_updates": 1}, monkeypatch
+    )
+    assert math.isfinite(measured[0]["loss"])
 
 
 @pytest.fixture

@@ -57,8 +57,8 @@ class TrainingConfig(Settings, frozen=True):
     clip_norm: NonNegativeFloat = 1.0
     """Maximum global norm of the gradient of the mean loss per token; 0 for no clipping."""
     precision: Precision = "auto"
-    """Precision of forward and backward: float32, bfloat16 (with float32 master weights), or auto: bfloat16 where it
-    is native."""
+    """Precision of forward and backward, on a GPU also of validation: float32, bfloat16 (with float32 master weights),
+    or auto: bfloat16 where it is native."""
     accumulate: PositiveInt | Literal["auto"] = 1
     """Number of parts a batch is split into, whose gradients are accumulated, to save memory; the batch size stays the
     same. auto: the fewest of 1, 2, 4, 8 and so on that fit into memory, tried before the first update."""

@@ -1,5 +1,6 @@
 """The training loop: forward, backward, normalise, clip, step; observers, validation and checkpoints do the rest."""
 
+import copy
 import math
 import re
 import time
@@ -121,6 +122,12 @@ class Trainer:
         all of which call this together."""
         return self.gradients.whole(self._learned)
 
+    def _validated(self) -> nn.Module:
+        """Returns the kept model as it is validated: on a GPU a copy in the precision of the passes, else itself."""
+        kept = self.kept()
+        is_copied = self.device.type == "cuda" and self.precision != torch.float32
+        return copy.deepcopy(kept).to(self.precision) if is_copied else kept
+
     @property
     def _learned(self) -> nn.Module:
         return self.average.model if self.average else self.model
@@ -185,10 +192,10 @@ class Trainer:
         self.position = _with(position, update=update)
         learning = MemoryCheck(self.gradients, self.optimizers, self.processes)
         if self.config.accumulate != "auto":
-            learning.run(self.data, self.config.accumulate, self.trials(self.kept()))
+            learning.run(self.data, self.config.accumulate, self.trials(self._validated()))
             self.position = _with(position, accumulate=None)
             return
-        parts = learning.choose_parts(self.data, self._parts, self.trials(self.kept()))
+        parts = learning.choose_parts(self.data, self._parts, self.trials(self._validated()))
         self.position = _with(position, accumulate=parts)
         for observer in self.observers:
             if isinstance(observer, PartsObserver):
@@ -323,7 +330,7 @@ class Trainer:
     def _validate(self, norm: Tensor) -> float:
         self._check_finite(norm)
         announce_phase(self.observers, "validating")
-        own = self.validate(self.kept().eval(), self.processes)
+        own = self.validate(self._validated().eval(), self.processes)
         validation = self.processes.broadcast(lambda: own)
         scores, cost = dict(validation.scores), validation.cost
         self._check_finite(*scores.values())
