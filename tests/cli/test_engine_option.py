@@ -40,3 +40,12 @@ def test_evaluate_tells_it_and_scores_are_equal(transduce: Command, model: Path,
         json.loads(each)["chrf"] for each in (output, transduce("evaluate", model, *files, "--engine", "pytorch")[1])
     ]
     assert scores[0] == scores[1]
+
+
+def test_compare_tells_it_and_takes_another(transduce: Command, model: Path, corpus: Path) -> None:
+    files = ("--source", corpus / "test.en", "--reference", corpus / "test.de", "--json")
+    status, output, errors = transduce("compare", model, corpus / "test.de", *files)
+    assert status == 0 and "the engine is CTranslate2" in errors
+    status, of_pytorch, errors = transduce("compare", model, corpus / "test.de", *files, "--engine", "pytorch")
+    assert status == 0 and "the engine is" not in errors
+    assert json.loads(of_pytorch)["systems"] == json.loads(output)["systems"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from transduce import ranges
-from transduce.cli.machine import Machine
+from transduce.cli.machine import Machine, tell_engine
 from transduce.cli.messages import print_json, teller
 from transduce.cli.options import (
     DataOptions,
@@ -115,6 +115,7 @@ def compare(
     train: str | None = None,
     scoring: ScoringOptions,
     machine: Machine,
+    engine: Engine = "auto",
     shortlist: UseShortlist = False,
     format: TableFormat = "text",
     json: Json = False,
@@ -155,7 +156,7 @@ def compare(
         if train is not None and not Path(train).is_file():
             raise InputError(f"--train {train}: no such file")
         opened = test_set.directed(
-            data, {name: test_set.open_system(name, machine, shortlist=shortlist) for name in systems}
+            data, {name: test_set.open_system(name, machine, engine, shortlist) for name in systems}
         )
         test = test_set.open_test_set(data, opened)
         sources = test.to_translate()
@@ -168,6 +169,7 @@ def compare(
         outputs = {}
         for name, system in opened.items():
             if isinstance(system, Translator):
+                tell_engine(system, search, tell)
                 tell(f"{name}: translating {len(sources):,} sentences ...")
                 system = [translation.text for translation in system.translate(sources, search)]
             outputs[name] = system

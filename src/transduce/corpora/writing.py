@@ -50,6 +50,8 @@ def write_pairs(paths: Sequence[Path], pairs: Iterable[SentencePair]) -> int:
             sync(file)
         for file, path in zip(reversed(partial), reversed(paths), strict=True):  # the first is there when all are
             file.rename(path)
+        for folder in {path.parent for path in paths}:
+            sync(folder)
     finally:
         for file in partial:
             file.unlink(missing_ok=True)

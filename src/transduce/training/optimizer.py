@@ -84,10 +84,9 @@ def build_optimizers(
     """Builds the optimisers of a model's parameters, each parameter in one; `dtype` is that of Muon's matrix products,
     and `undecayed` weights do not decay.
 
-    Frozen parameters get no gradients from now on. Raises ConfigError for settings of parts that the model does not
-    have.
+    Parts that the settings freeze must be frozen before. Raises ConfigError for settings of parts that the model does
+    not have.
     """
-    freeze(config, model)
     shares = _shares(config, model)
     matrices = [matrix for matrix in inner_matrices(model) if matrix.requires_grad] if config.kind == "muon" else []
     chosen = {id(matrix) for matrix in matrices}
