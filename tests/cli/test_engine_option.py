@@ -2,10 +2,14 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from transduce.inference.engines.pytorch import PyTorchEngine
+from transduce.inference.requests import Piece
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -49,3 +53,23 @@ def test_compare_tells_it_and_takes_another(transduce: Command, model: Path, cor
     status, of_pytorch, errors = transduce("compare", model, corpus / "test.de", *files, "--engine", "pytorch")
     assert status == 0 and "the engine is" not in errors
     assert json.loads(of_pytorch)["systems"] == json.loads(output)["systems"]
+
+
+def test_batch_tokens_limit_what_is_searched_at_once(
+    transduce: Command, model: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+
+    def search(engine: PyTorchEngine, pieces: Sequence[Piece], *others: Any) -> Any:
+        sizes.append(sum(len(piece.source) + 1 for piece in pieces))
+        return usual(engine, pieces, *others)
+
+    usual = PyTorchEngine.search
+    monkeypatch.setattr(PyTorchEngine, "search", search)
+    command = ("translate", model, corpus / "test.en", "--engine", "pytorch")
+    expected = transduce(*command)
+    whole, sizes[:] = max(sizes), []
+    assert transduce(*command, "--batch-tokens", 100) == expected
+    assert max(sizes) * 4 <= 100 < whole * 4  # 4 hypotheses
+    status, _, errors = transduce(*command, "--batch-tokens", 0)
+    assert status == 2 and "--batch-tokens" in errors

@@ -10,6 +10,7 @@ from transduce import ranges
 from transduce.cli.machine import Machine, tell_engine
 from transduce.cli.messages import print_json, teller
 from transduce.cli.options import (
+    BatchTokens,
     DataOptions,
     Engine,
     Json,
@@ -45,6 +46,7 @@ def evaluate(
     all_bleu: bool = False,
     machine: Machine,
     engine: Engine = "auto",
+    batch_tokens: BatchTokens = None,
     shortlist: ShortlistOptions,
     confusion: str | None = None,
     memory: ranges.PositiveInt | None = None,
@@ -99,7 +101,7 @@ def evaluate(
         )
     check_read_once(**{"the outputs": model, "--source": data.source, "--reference": data.reference})
     test_set.check_options(data, scoring)
-    system = test_set.open_system(model, machine, engine, shortlist.chosen)
+    system = test_set.open_system(model, machine, engine, shortlist.chosen, batch_tokens)
     if isinstance(system, list) and (refused := given_options(context, OF_OUTPUTS)):
         raise InputError(f"{refused[0]}: nothing is translated, the outputs are in {model}")
     evaluation = test_set.evaluate_system(model, system, data, scoring, all_bleu, output, search)

@@ -66,8 +66,9 @@ class Machine(Processor):
         engine: "EngineName" = "auto",
         shortlist: bool | str = False,
         compile: bool = False,
+        batch_tokens: int | None = None,
     ) -> "Translator":
-        """Opens a translator, or an ensemble with others; see `transduce.load` for the shortlist and compiling.
+        """Opens a translator, or an ensemble with others; see `transduce.load` for the shortlist, compiling and tokens.
 
         Raises InputError for a model of another engine than the named one.
         """
@@ -75,11 +76,12 @@ class Machine(Processor):
         from transduce.inference.engines.precision import at_precision, device_for
         from transduce.inference.execution.memory import keep_free_memory
         from transduce.inference.shortlist.shortlist import find_shortlist
-        from transduce.inference.translator import Translator
+        from transduce.inference.translator import TOKENS_AT_ONCE, Translator
 
         keep_free_memory()
         paths = (model, *others)
         models = [open_model(path, device_for(self.precision, self.device)) for path in paths]
         models = [at_precision(loaded, self.precision) for loaded in models]
         chosen = find_shortlist(model, models[0].tokenizers, shortlist)
-        return Translator(*models, shortlist=chosen, compile=compile, engine=engine)
+        tokens = batch_tokens or TOKENS_AT_ONCE
+        return Translator(*models, shortlist=chosen, compile=compile, tokens_at_once=tokens, engine=engine)

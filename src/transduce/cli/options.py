@@ -55,6 +55,13 @@ Engine = Annotated[
         help="What runs the model: auto, the fastest with equal outputs; pytorch; ctranslate2, for an exported model."
     ),
 ]
+BatchTokens = Annotated[
+    int | None,
+    ranged(
+        ranges.PositiveInt,
+        "Padded source tokens times hypotheses that are translated at once (default: 6,144); a GPU is busier with more",
+    ),
+]
 UseShortlist = Annotated[
     bool,
     typer.Option(

@@ -44,13 +44,19 @@ def check_options(data: DataOptions, scoring: ScoringOptions) -> None:
         raise InputError(FOR_DATASETS)
 
 
-def open_system(path: str, machine: Machine, engine: EngineName = "auto", shortlist: bool | str = False) -> System:
+def open_system(
+    path: str,
+    machine: Machine,
+    engine: EngineName = "auto",
+    shortlist: bool | str = False,
+    batch_tokens: int | None = None,
+) -> System:
     """Opens a model's or run's folder, or a ZIP file of one, as a translator, another file (or -) as its outputs."""
     if path == "-" or (Path(path).is_file() and not is_model(path)):
         return list(read_lines(path))
     if not is_model(path):
         raise InputError(f"{path}: no such model; expected the folder of a model or of a run, or a file of outputs")
-    return machine.open_translator(path, engine=engine, shortlist=shortlist)
+    return machine.open_translator(path, engine=engine, shortlist=shortlist, batch_tokens=batch_tokens)
 
 
 def evaluate_system(

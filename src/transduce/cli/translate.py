@@ -12,6 +12,7 @@ import typer
 from transduce.cli.machine import Machine, tell_engine
 from transduce.cli.messages import as_json, teller
 from transduce.cli.options import (
+    BatchTokens,
     DocumentOptions,
     Engine,
     LanguageOptions,
@@ -47,6 +48,7 @@ def translate(
     glossary: str | None = None,
     with_: list[str] | None = None,
     engine: Engine = "auto",
+    batch_tokens: BatchTokens = None,
     shortlist: ShortlistOptions,
     format: Format | None = None,
     document: DocumentOptions,
@@ -91,7 +93,7 @@ def translate(
     check_read_once(**{"the text": input} | files)
 
     def opened() -> "Translator":
-        translator = machine.open_translator(model, with_ or [], engine, shortlist.chosen, lines.compile)
+        translator = machine.open_translator(model, with_ or [], engine, shortlist.chosen, lines.compile, batch_tokens)
         tell_engine(translator, search, teller(quiet))
         return translator.directed(languages.to, languages.from_)
 

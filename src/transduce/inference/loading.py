@@ -12,7 +12,7 @@ from transduce.inference.engines.choice import EngineName
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.generator import Generator
 from transduce.inference.tagger import Tagger
-from transduce.inference.translator import Translator
+from transduce.inference.translator import TOKENS_AT_ONCE, Translator
 from transduce.task_table import TASKS
 
 Reader = Classifier | Tagger | Answerer | Encoder
@@ -34,6 +34,7 @@ def load(
     shortlist: bool | str | Path = False,
     compile: bool = False,
     engine: EngineName = "auto",
+    tokens_at_once: int | None = None,
 ) -> Translator | Generator | Reader:
     """Loads a folder's model as a Translator, or a Generator for a language model; several models make an ensemble.
 
@@ -50,13 +51,16 @@ def load(
     for the rest; `translator.engine.describe(search)` says which. CTranslate2's form of the model is made at the first
     search and kept beside the model. The engine `pytorch` is PyTorch alone.
 
+    A translator works on `tokens_at_once` padded source tokens times hypotheses (6,144 by default); a GPU is busier
+    with more.
+
     Raises CheckpointError for a damaged model or shortlist; InputError for models that do not go together, a missing
     shortlist or another model's, an exported model with a precision, a shortlist or compiling, or an ensemble with
     compiling; ConfigError for a precision that the device lacks, or if nothing can be compiled.
     """
     tool = TASKS[read_config(find_bundle(Path(path))).task].tool
-    if tool != "translator" and (shortlist or compile):
-        raise InputError("shortlist and compile are for translation models; leave them out")
+    if tool != "translator" and (shortlist or compile or tokens_at_once):
+        raise InputError("shortlist, compile and tokens_at_once are for translation models; leave them out")
     if tool == "generator":
         return Generator.load(path, *others, device=device, precision=precision)
     if tool in READERS:
@@ -64,5 +68,12 @@ def load(
             raise InputError(f"{path} reads texts, of which there are no ensembles; give one model")
         return READERS[tool].load(path, device, precision)
     return Translator.load(
-        path, *others, device=device, precision=precision, shortlist=shortlist, compile=compile, engine=engine
+        path,
+        *others,
+        device=device,
+        precision=precision,
+        shortlist=shortlist,
+        compile=compile,
+        engine=engine,
+        tokens_at_once=tokens_at_once or TOKENS_AT_ONCE,
     )

@@ -151,13 +151,16 @@ class Translator:
         shortlist: bool | str | Path = False,
         compile: bool = False,
         engine: EngineName = "auto",
+        tokens_at_once: int = TOKENS_AT_ONCE,
     ) -> "Translator":
         """Loads a translator, or an ensemble, from folders of models, runs or exported models: see `transduce.load`."""
         keep_free_memory()
         device = device_for(precision, device)
         models = [at_precision(open_model(folder, device), precision) for folder in (path, *others)]
         chosen = find_shortlist(path, models[0].tokenizers, shortlist)
-        translator = Translator(*models, shortlist=chosen, compile=compile, engine=engine)
+        translator = Translator(
+            *models, shortlist=chosen, compile=compile, tokens_at_once=tokens_at_once, engine=engine
+        )
         if compile:
             translator.warm_up()
         return translator
