@@ -24,6 +24,7 @@ from types import TracebackType
 from bad_inputs.outcome import Outcome
 from bad_inputs.row import Row, Stream
 from bad_inputs.tables import ROWS
+from bad_inputs.working_folder import WorkingFolder, states
 
 NUMBER = struct.Struct("I")
 MAX_TEXT = 20_000  # characters that are kept of what a command says
@@ -33,6 +34,8 @@ AGAIN = 5.0  # seconds until a signal is repeated, as users do: one just before 
 MODULES = "modules"
 MEMORY = Path("/dev/shm")
 ROOM = 2**30  # bytes that rows may need there
+CHEAP_FORKS = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+"""Memory in large pages, of which a fork copies a fifth of the tables in a fifth of the time."""
 UNTIDY = ("building-", ".new", ".part", ".partial")  # what may not stay in the cache
 
 
@@ -51,7 +54,9 @@ class Harness:
         self._said = (self._folder / "said").open("w+b")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "bad_inputs.harness", str(self._folder), str(os.cpu_count() or 1)],
-            env=clean_environment(os.environ) | {"PYTHONPATH": os.pathsep.join(map(str, (tests, source)))},
+            env=clean_environment(os.environ)
+            | CHEAP_FORKS
+            | {"PYTHONPATH": os.pathsep.join(map(str, (tests, source)))},
             stdin=subprocess.PIPE,
             stdout=self._said,
             stderr=self._said,
@@ -128,7 +133,9 @@ def main(folder: Path, workers: int) -> None:
 
 def _end(workers: Iterable[int]) -> None:
     for worker in workers:
-        os.kill(worker, signal.SIGTERM)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGTERM)
+            os.waitpid(worker, 0)
     os._exit(1)
 
 
@@ -136,6 +143,7 @@ def _import_all() -> None:
     import torch
 
     import transduce
+    from transduce.analysis.training_log import read_curves
 
     for module in pkgutil.walk_packages(transduce.__path__, "transduce."):
         if not module.name.endswith("__main__"):
@@ -147,6 +155,8 @@ def _import_all() -> None:
     torch.set_num_threads(1)
     sys.modules["transduce.corpora.catalogue.download"].PAUSE = 0  # type: ignore[attr-defined]
     os.fsync = lambda descriptor: None  # nobody pulls the plug
+    running = sys.modules["transduce.experiment.run"]
+    running.plot_training_curves = lambda log, picture: (read_curves(log), picture.touch())  # type: ignore[attr-defined]
 
 
 def _import_again(names: Path) -> None:
@@ -159,11 +169,15 @@ def _import_again(names: Path) -> None:
 
 def _warm_up(world: Path) -> None:
     """What is made when it is first needed, such as the converters of settings, is made once for all rows."""
+    import typer
+
     from transduce.cli.main import app, run
 
+    command = typer.main.get_command(app)
+    typer.main.get_command = lambda _: command  # which typer calls, and which takes as long as many a row
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):  # noqa: PTH123
-        for command in (["recipes"], ["data", "list"], ["train", str(world / "tiny.toml"), "training.updates=many"]):
-            sys.argv = ["transduce", *command]
+        for words in (["recipes"], ["data", "list"], ["train", str(world / "tiny.toml"), "training.updates=many"]):
+            sys.argv = ["transduce", *words]
             run(app)
 
 
@@ -193,23 +207,24 @@ def _fork_worker(folder: Path, rows: Sequence[Row], taken: int) -> int:
     process = os.fork()
     if process:
         return process
+    place = folder / f"worker-{os.getpid()}"
+    place.mkdir()
+    work = WorkingFolder(folder / "world", place / "work")
     while number := os.read(taken, NUMBER.size):
         (index,) = NUMBER.unpack(number)
-        place = folder / f"row-{index}"
         try:
-            outcome = _run(rows[index], folder / "world", place)
+            outcome = _run(rows[index], place)
         except Exception:
             outcome = Outcome(rows[index].name, None, "", traceback.format_exc(), 0.0)
         outcome.save(outcome_path(folder, index))
-        shutil.rmtree(place, ignore_errors=True)
+        work.restore()
     os._exit(0)
 
 
-def _run(row: Row, world: Path, place: Path) -> Outcome:
+def _run(row: Row, place: Path) -> Outcome:
     """Fork a process for a row, and see to it that it ends."""
-    place.mkdir()
-    work = place / "work"
-    shutil.copytree(world, work, symlinks=True)
+    for name in ("broken", "before", "stdin", "stdout", "stderr"):
+        (place / name).unlink(missing_ok=True)
     began = time.monotonic()
     if not (process := os.fork()):
         raise BecomeCommand(row, place)
@@ -228,10 +243,11 @@ def _run(row: Row, world: Path, place: Path) -> Outcome:
             os.kill(process, row.interrupt.signal)
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process, signal.SIGKILL)
+        time.sleep(GRACE)  # there were others of its group, which may be writing yet
     seconds = time.monotonic() - began
     if (place / "broken").exists():
         return Outcome(row.name, None, "", (place / "broken").read_text(), seconds)
-    before, after = _read_listing(place / "before"), _list(work)
+    before, after = _read_listing(place / "before"), _list(place / "work")
     return Outcome(
         row.name,
         status,
@@ -265,15 +281,12 @@ def _read(path: Path) -> str:
 def _list(work: Path) -> dict[str, str]:
     """The state of all that is in a folder; in the cache only of what should not be there."""
     found = {}
-    for root, folders, files in os.walk(work):
-        for name in (*folders, *files):
-            path = Path(root, name)
-            inside = path.relative_to(work)
-            if inside.parts[0] == "cache" and not any(word in name for word in UNTIDY):
-                continue
-            facts = path.lstat()
-            is_plain = name != ".lock" and not stat.S_ISDIR(facts.st_mode)
-            found[str(inside)] = f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ino}" if is_plain else "there"
+    for name, facts in states(work):
+        base = name.rpartition(os.sep)[2]
+        if name.startswith(f"cache{os.sep}") and not any(word in base for word in UNTIDY):
+            continue
+        is_plain = base != ".lock" and not stat.S_ISDIR(facts.st_mode)
+        found[name] = f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ino}" if is_plain else "there"
     return found
 
 
@@ -317,7 +330,7 @@ def become(row: Row, place: Path) -> None:
     sys.modules["__main__"].__package__ = ""  # else usage errors name this module
     from transduce.cli.main import main as transduce
 
-    needs_end = isinstance(row.stdin, Stream) or any((row.stdout, row.stderr, row.interrupt))
+    needs_end = row.stdin is Stream.OPEN or row.stderr or row.interrupt
     if needs_end:
         transduce()
         return
