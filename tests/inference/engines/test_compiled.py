@@ -32,6 +32,17 @@ import torch
 import transduce
 from torch._dynamo.utils import counters
 
+compile_with = torch.compile
+
+
+def compile_by_backend(function, options, **others):
+    filters = {name: value for name, value in options.items() if name == "guard_filter_fn"}
+    return compile_with(function, backend=sys.argv[3], options=filters, **others)
+
+
+if sys.argv[3] != "inductor":
+    torch.compile = compile_by_backend
+
 torch._dynamo.config.fail_on_recompile_limit_hit = True
 texts = ["The dog sleeps.", "Who lives in the new city?", "The woman sees the old man and the small cat."]
 plain, compiled = (transduce.load(sys.argv[1], precision=sys.argv[2], compile=compile) for compile in (False, True))
@@ -75,17 +86,23 @@ def run_compiling(cache: Path, *command: str, **environment: str) -> subprocess.
 
 
 @pytest.mark.parametrize(
-    ("model", "precision", "tolerance"),
+    ("model", "precision", "backend", "tolerance"),
     [
-        ("{kind = 'transformer', dim = 16, heads = 2, encoder_layers = 1, decoder_layers = 1}", "float32", 1e-4),
-        ("{kind = 'recurrent', dim = 16, encoder_dim = 8, decoder_dim = 16}", "int8", 1e-2),
+        # What is compiled, and how often, is decided before a backend writes code, which takes inductor two minutes.
+        (
+            "{kind = 'transformer', dim = 16, heads = 2, encoder_layers = 1, decoder_layers = 1}",
+            "float32",
+            "aot_eager",
+            1e-4,
+        ),
+        ("{kind = 'recurrent', dim = 16, encoder_dim = 8, decoder_dim = 16}", "int8", "inductor", 1e-2),
     ],
 )
 def test_sentences_alone_come_out_the_same_and_compile_nothing_more(
-    model: str, precision: str, tolerance: float, recipe_file: Path, tmp_path: Path, compiled: Path
+    model: str, precision: str, backend: str, tolerance: float, recipe_file: Path, tmp_path: Path, compiled: Path
 ) -> None:
     train(load_recipe(str(recipe_file), [f"model = {model}", "training.updates = 20"]), tmp_path / "run")
-    done = run_compiling(compiled, "-c", COMPARE, str(tmp_path / "run"), precision)
+    done = run_compiling(compiled, "-c", COMPARE, str(tmp_path / "run"), precision, backend)
     assert not done.returncode, done.stderr
     answer = json.loads(done.stdout)
     assert answer["after"] == answer["before"] > 0
