@@ -42,6 +42,8 @@ from transduce.search.settings import limits_for
 from transduce.task_table import find_task
 from xlnet_folder import write_xlnet
 
+COMMAND = typer.main.get_command(app)
+"""The program as typer would make it anew for each call."""
 SIZES = {"train": 40, "dev": 3, "test": 5}  # sentence pairs
 MINE = 300  # pairs of the files that a user is taken to have
 SMALL_DIM = 16
@@ -159,7 +161,7 @@ class Workplace:
         streams = sys.stdin, sys.stdout, sys.stderr
         sys.stdin, sys.stdout, sys.stderr = (io.TextIOWrapper(io.BytesIO(told)) for told in (text, b"", b""))
         try:
-            status = run(lambda: app(words))
+            status = run(lambda: COMMAND(words))
             found, errors = sys.stdout, sys.stderr
         finally:
             sys.stdin, sys.stdout, sys.stderr = streams
@@ -204,9 +206,8 @@ def check(command: str) -> None:
 
 def _read_options(words: list[str]) -> dict[str, Any]:
     """Let a verb read its options."""
-    group = typer.main.get_command(app)
-    with group.make_context("transduce", words[:1]) as context:
-        verb = group.get_command(context, words[0])  # type: ignore[attr-defined]
+    with COMMAND.make_context("transduce", words[:1]) as context:
+        verb = COMMAND.get_command(context, words[0])  # type: ignore[attr-defined]
         with verb.make_context(words[0], words[1:], parent=context) as found:
             return dict(found.params)
 
