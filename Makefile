@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow test-all quick check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
+.PHONY: setup demo test test-fast test-slow test-all quick check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
 	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack \
 	bench-busy bench-support bench-languages bench-corpora bench-gpu
 
@@ -28,7 +28,11 @@ check: setup
 # files' own order, since one of few tests (compiled models) takes longest and must not come last.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-test: check
+# Types are checked, by one process, while tests run.
+test: setup
+	$(MAKE) --no-print-directory --jobs 2 check test-fast
+
+test-fast: setup
 	$(PYTEST) -m "not slow"
 
 # Whole trainings, every bad input, every command of the docs, browsers, other libraries, growth with long texts.
