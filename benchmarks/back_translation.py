@@ -10,7 +10,9 @@ distill`). All are the recipe multi30k with the same number of updates, by defau
 each, six trainings in all. BLEU is on the test set of 2016, with paired tests against the model of the pairs alone.
 What is finished is not done again, what was stopped goes on.
 
-To try it: `--updates 6 --pairs 200 --text 100 --tested 20`.
+To try it on a small model: `--updates 150 --pairs 500 --text 60 --tested 20 model.dim=32 model.heads=4
+model.feed_forward_dim=64 model.encoder_layers=1 model.decoder_layers=1 batching.target_tokens=512 training.accumulate=1
+tokenizer.size=800 validation.every_updates=75 checkpoint.every_updates=75`.
 """
 
 import argparse
@@ -22,6 +24,7 @@ import torch
 
 import transduce
 from peers.report import describe_machine
+from transduce.config import read_changes
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split
 from transduce.evaluation.compare import compare
@@ -44,11 +47,13 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=10_000)
     parser.add_argument("--text", type=int, help="lines of text at most, for a try")
     parser.add_argument("--tested", type=int, help="sentences of validation and test data at most, for a try")
+    parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="settings of the recipe to change")
     options = parser.parse_args()
     out: Path = options.out
     out.mkdir(parents=True, exist_ok=True)
     test = write_data(out, options.pairs, options.text, options.tested)
     updates = {"training.updates": options.updates, "optimizer.schedule.warmup": max(round(0.3 * options.updates), 1)}
+    updates |= read_changes(options.settings)
     runs = {direction: train_on_pairs(out, direction, updates) for direction in ("de-en", "en-de")}
     to_english = {"the pairs alone": runs["de-en"]}
     for name, changes in WAYS.items():

@@ -1,5 +1,6 @@
 """distill and backtranslate as commands: one that is killed goes on, and prints what the stages counted."""
 
+import inspect
 import json
 import signal
 import time
@@ -8,8 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
 import transduce as package
+from transduce.cli.main import app
+from transduce.experiment import Selection
+from transduce.experiment.distill import DEFAULT_BEAM
 
 Command = Callable[..., tuple[int, str, str]]
 SMALL = ("training.updates=4", "tokenizer.kind=bytes", "checkpoint.every_updates=2", "validation.every_updates=2")
@@ -80,6 +85,12 @@ def test_a_command_that_is_killed_goes_on(
         assert (tmp_path / "killed" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
 
 
-def test_the_functions_are_public() -> None:
-    assert package.distill.__name__ == "distill"
-    assert package.backtranslate.__name__ == "backtranslate"
+def test_defaults_are_those_of_the_functions() -> None:
+    verbs: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+    for verb, function in (("distill", package.distill), ("backtranslate", package.backtranslate)):
+        defaults = {option.name: option.default for option in verbs[verb].params}
+        for name, parameter in inspect.signature(function).parameters.items():
+            if name in ("recipe", "pairs_weight", "tag", "device", "precision"):
+                assert defaults[name] == parameter.default
+        assert defaults["drop_worst"] == Selection().drop_worst
+    assert {option.name: option.default for option in verbs["distill"].params}["beam_size"] == DEFAULT_BEAM
