@@ -13,7 +13,7 @@ from typer.main import get_command
 
 import transduce as package
 from transduce.cli.main import app
-from transduce.experiment import Selection
+from transduce.experiment import Selection, translated_shards
 from transduce.experiment.distill import DEFAULT_BEAM
 
 Command = Callable[..., tuple[int, str, str]]
@@ -57,6 +57,23 @@ def test_a_command_translates_back(
     assert status == 0, errors
     assert "true pairs beside them" in output
     assert "training data: " in errors
+
+
+def test_an_interruption_says_how_to_go_on(
+    transduce: Command,
+    sure_model: Path,
+    corpus: Path,
+    tmp_path: Path,
+    common: tuple[object, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stopping(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(translated_shards, "_translate", stopping)
+    words = ("distill", sure_model, f"{corpus}/train.en,{corpus}/train.de", *common, "--out", tmp_path / "out", "-q")
+    told = "transduce: interrupted; what is finished is saved; repeat the command to continue\n"
+    assert transduce(*words) == (130, "", told)
 
 
 @pytest.mark.slow

@@ -205,6 +205,9 @@ def _train(
     except Interrupted:
         teller()("interrupted; everything is saved; repeat the command to continue")
         raise typer.Exit(130) from None
+    except KeyboardInterrupt as error:  # before training
+        error.add_note("what is finished is saved; repeat the command to continue")
+        raise
     if json:
         print_json(result.to_dict())
         return
