@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from transduce.nn.adaptive import AdaptiveEmbedding, AdaptiveOutput
 from transduce.nn.cpu import SmallBatchLinear
-from transduce.nn.quantization import Int8Linear
+from transduce.nn.quantization import Int8Linear, StaticInt8Linear
 from transduce.nn.source_attention import SourceAttention
 
 USE_MATRICES = (AdaptiveEmbedding, AdaptiveOutput, SourceAttention)
@@ -26,7 +26,7 @@ def linear_layer(weight: Float[Tensor, "outputs inputs"], bias: Float[Tensor, " 
 
 def outputs_of(layer: nn.Module, chosen: Int[Tensor, " chosen"]) -> nn.Module:
     """Returns a linear layer with these of its outputs alone, of the same kind."""
-    if isinstance(layer, Int8Linear):
+    if isinstance(layer, Int8Linear | StaticInt8Linear):
         return layer.of_outputs(chosen)
     assert isinstance(layer, nn.Linear), "an adaptive softmax has no outputs to choose: callers check it"
     part = linear_layer(layer.weight[chosen], None if layer.bias is None else layer.bias[chosen])

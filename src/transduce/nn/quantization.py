@@ -1,5 +1,7 @@
 """Linear layers on 8-bit integers, for trained models on a CPU."""
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 
@@ -45,6 +47,89 @@ class Int8Linear(nn.Module):
         part.register_buffer("scale", self.scale[chosen])
         part.register_buffer("bias", None if self.bias is None else self.bias[chosen])
         return part
+
+
+class StaticInt8Linear(nn.Module):
+    """A linear layer of 8-bit integers as engines of small translators compute it: one scale for all weights, and one
+    for all inputs, measured beforehand, by which larger inputs are cut off.
+
+    Each rounding is that of the engines (Marian's int8shiftAlphaAll): inputs from -127 to 127 become 0 to 254, and what
+    that adds to the sums is taken away with the bias. On x86 processors without VNNI the products of two neighbours are
+    added in 16 bits, which few sums exceed; they are cut off at the largest number.
+    """
+
+    weight: Tensor
+    """[inputs, outputs], int8."""
+    bias: Tensor
+    """[outputs]: the layer's own, less what the shift of the inputs adds."""
+    shifted: Tensor
+    """[outputs], int32: what the shift of the inputs adds to the sums."""
+    pairs: Tensor
+    """[pairs, 2]: each pair of weights whose products may exceed 16 bits, as the first one's input and their output."""
+
+    def __init__(
+        self,
+        weight: Tensor,
+        weight_multiplier: float,
+        input_multiplier: float,
+        bias: Tensor | None,
+        saturates: bool = False,
+    ) -> None:
+        """Takes weights in bytes, [outputs, inputs]; multiplied by the multipliers, weights and inputs are bytes."""
+        super().__init__()
+        self.input_multiplier = input_multiplier
+        step = 1 / (torch.tensor(input_multiplier) * weight_multiplier)  # in float32, as all below
+        sums = weight.sum(1, dtype=torch.int32)  # [outputs]
+        added = LARGEST * step * sums.float()
+        self.step = float(step)
+        self.register_buffer("weight", weight.t().contiguous())
+        self.register_buffer("shifted", LARGEST * sums)
+        self.register_buffer("bias", -added if bias is None else bias - added)
+        self.register_buffer("pairs", _pairs_beyond_16_bits(weight) if saturates else torch.empty(0, 2).long())
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Maps [..., inputs] to [..., outputs]."""
+        rows = inputs.reshape(-1, inputs.shape[-1])
+        values = (rows * self.input_multiplier).round_().clamp_(-LARGEST, LARGEST).to(torch.int8)
+        sums = torch._int_mm(values, self.weight) + self.shifted  # exact, in int32  [rows, outputs]
+        if len(self.pairs):
+            at, outputs = self.pairs.unbind(1)
+            shifted = values.int() + LARGEST  # 0 to 254
+            products = shifted[:, at] * self.weight[at, outputs] + shifted[:, at + 1] * self.weight[at + 1, outputs]
+            sums.index_add_(1, outputs, products.clamp(-32768, 32767) - products)  # [rows, pairs]
+        return (sums.float() * self.step + self.bias).view(*inputs.shape[:-1], len(self.bias))
+
+    def of_outputs(self, chosen: Tensor) -> "StaticInt8Linear":
+        """Returns the same layer with these of its outputs alone, whose sums are exact."""
+        part = StaticInt8Linear.__new__(StaticInt8Linear)
+        nn.Module.__init__(part)
+        part.input_multiplier, part.step = self.input_multiplier, self.step
+        part.register_buffer("weight", self.weight[:, chosen])
+        part.register_buffer("shifted", self.shifted[chosen])
+        part.register_buffer("bias", self.bias[chosen])
+        part.register_buffer("pairs", self.pairs[:0])
+        return part
+
+
+def _pairs_beyond_16_bits(weight: Tensor) -> Tensor:
+    """Returns the input and the output of each pair of neighbours whose products with inputs of 0 to 254 may add up to
+    more than 16 bits hold, [pairs, 2]; weights are [outputs, inputs]."""
+    pairs = weight.int().unflatten(1, (-1, 2))  # [outputs, inputs / 2, 2]
+    highest, lowest = 2 * LARGEST * pairs.clamp(min=0).sum(-1), 2 * LARGEST * pairs.clamp(max=0).sum(-1)
+    outputs, at = ((highest > 32767) | (lowest < -32768)).nonzero().unbind(1)
+    return torch.stack([2 * at, outputs], 1)
+
+
+class SideBySide(nn.Module):
+    """Layers of the same inputs, whose outputs are concatenated."""
+
+    def __init__(self, layers: Sequence[nn.Module]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(layers)
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        """Maps [..., inputs] to [..., outputs of all]."""
+        return torch.cat([layer(inputs) for layer in self.layers], -1)
 
 
 def _scale(rows: Tensor) -> Tensor:

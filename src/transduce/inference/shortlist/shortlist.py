@@ -1,7 +1,7 @@
 """Shortlists: the target tokens that a translation may use, given the tokens of its source; and their file."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -26,20 +26,26 @@ class Shortlist:
     lists: Int[Tensor, "source_vocabulary most"]
     """The list of each source token; short ones are filled up with tokens of `always`."""
     always: Int[Tensor, " tokens"]
-    """The most frequent tokens and the special ones."""
+    """The most frequent tokens and the special ones, which any sentence may hold."""
     target_vocabulary: int
+    multiple: int = 1
+    """The lists of a sentence's tokens are filled up by the first other tokens to a multiple of this."""
 
     def allowed(self, source: Tokens, is_real: Mask) -> Bool[Tensor, "rows target_vocabulary"]:
         """Returns a mask of the target tokens in each sentence's list; padding adds none."""
         allowed = torch.zeros(len(source), self.target_vocabulary, dtype=torch.bool, device=source.device)
-        listed = self.lists[source].masked_fill(~is_real[..., None], int(self.always[0]))  # [rows, time, most]
+        listed = self.lists[source]  # [rows, time, most]
+        listed = torch.where(is_real[..., None], listed, listed[:, :1, :1])
         allowed.scatter_(1, listed.flatten(1), True)
+        if self.multiple > 1:
+            missing = -allowed.sum(1, keepdim=True) % self.multiple  # [rows, 1]
+            allowed |= ~allowed & ((~allowed).cumsum(1) <= missing)
         allowed[:, self.always] = True
         return allowed
 
     def to(self, device: torch.device) -> "Shortlist":
         """Returns the same shortlist on a device."""
-        return Shortlist(self.lists.to(device), self.always.to(device), self.target_vocabulary)
+        return replace(self, lists=self.lists.to(device), always=self.always.to(device))
 
     def save(self, path: Path, tokenizers: Tokenizers) -> None:
         """Writes the shortlist to a file, bound to the tokenizers whose tokens these are."""
