@@ -83,6 +83,14 @@ def write_sentencepiece(tokenizer: Tokenizer) -> bytes:
     return b"".join([*entries, _field(2, trainer), _field(3, normalizer + _field(5, 1))])
 
 
+def fill_up(model: bytes, count: int) -> bytes:
+    """Returns a `.model` file with so many pieces more, which no text means and which write nothing."""
+    return model + b"".join(
+        _field(1, _field(1, f"<unused {number}>".encode()) + _float(2, 0.0) + _field(3, CONTROL))
+        for number in range(1, count + 1)
+    )
+
+
 def _steps(part: dict[str, Any] | None) -> list[dict[str, Any]]:
     return [] if part is None else part.get("pretokenizers", [part])
 

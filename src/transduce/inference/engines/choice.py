@@ -9,12 +9,21 @@ from transduce.inference.engines.automatic import AutomaticEngine
 from transduce.inference.engines.ctranslate2.engine import CTranslate2Engine
 from transduce.inference.engines.engine import EngineChoice
 from transduce.inference.engines.exported import ExportedModel, Model
+from transduce.inference.engines.firefox.engine import FxtranslateEngine
+from transduce.inference.engines.firefox.files import Paths
+from transduce.inference.engines.firefox.opening import open_student
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.shortlist.shortlist import Shortlist
 
-EngineName = Literal["auto", "pytorch", "ctranslate2"]
+EngineName = Literal["auto", "pytorch", "ctranslate2", "fxtranslate"]
 """`auto` is the fastest with the same outputs (see AutomaticEngine), or the one that a model was exported for;
-`ctranslate2` is for exported models alone."""
+`ctranslate2` and `fxtranslate` are for exported models alone; `pytorch` computes as fxtranslate does where a model was
+exported for that."""
+
+
+ENGINES = {"ctranslate2": "CTranslate2", "fxtranslate": "fxtranslate"}
+FORMS = {"ctranslate2": "ctranslate2", "fxtranslate": "firefox"}
+"""The form in which models are exported for each engine."""
 
 
 def engine_for(
@@ -32,11 +41,15 @@ def engine_for(
     """
     bundles = [member for member in (model, *others) if isinstance(member, ModelBundle)]
     exported = [member for member in (model, *others) if isinstance(member, ExportedModel)]
-    if engine == "ctranslate2" and bundles:
-        folder = bundles[0].folder
-        raise InputError(f"{folder} is not for CTranslate2; first: transduce export {folder} -o FOLDER")
-    if engine == "pytorch" and exported:
-        raise InputError(f"{exported[0].folder} is exported for CTranslate2; use the original model")
+    if engine in FORMS and bundles:
+        folder, form = bundles[0].folder, FORMS[engine]
+        raise InputError(
+            f"{folder} is not for {ENGINES[engine]}; first: transduce export {folder} --to {form} -o FOLDER"
+        )
+    for model_of_engine in exported:
+        own, folder = model_of_engine.export.engine, model_of_engine.folder
+        if engine not in (None, "auto", own) and (engine, own) != ("pytorch", "fxtranslate"):
+            raise InputError(f"{folder} is exported for {ENGINES[own]}; use the original model")
     if not exported:
         if compile and others:
             raise InputError("an ensemble cannot be compiled; leave the others out, or do not compile")
@@ -52,7 +65,15 @@ def engine_for(
         raise InputError(f"{folder} is an exported model, which cannot be part of an ensemble; leave the others out")
     if compile:
         raise InputError(f"{folder} is an exported model, which needs no compiling; leave that out")
-    return CTranslate2Engine(folder, exported[0].tokenizers, exported[0].export.longest, exported[0].device)
+    of = exported[0]
+    if of.export.engine == "ctranslate2":
+        return CTranslate2Engine(folder, of.tokenizers, of.export.longest, of.device)
+    if of.device.type != "cpu":
+        raise InputError(f"{folder} is exported for fxtranslate, which computes on the cpu; leave {of.device} out")
+    if engine == "pytorch":
+        student, lexicon = open_student(Paths.find(folder), of.config, of.tokenizers)
+        return PyTorchEngine(student, shortlist=lexicon)
+    return FxtranslateEngine(folder, of.config, of.tokenizers)
 
 
 def pytorch_of(engine: EngineChoice) -> PyTorchEngine | None:

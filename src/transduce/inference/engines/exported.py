@@ -46,7 +46,7 @@ class Export(Settings, frozen=True):
 
     format: int
     """Version of the folder's layout."""
-    engine: Literal["ctranslate2"]
+    engine: Literal["ctranslate2", "fxtranslate"]
     """The engine that runs it."""
     version: str
     """The engine's version that wrote it."""
@@ -117,6 +117,7 @@ def _read_export(folder: Path) -> Export:
         export = msgspec.convert(facts, Export)
     except (msgspec.ValidationError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path} is damaged ({error}); copy the model again") from None
-    if missing := {"config.toml", "model.bin"} - export.sha256.keys():
+    checked = {"config.toml"} | ({"model.bin"} if export.engine == "ctranslate2" else set())
+    if missing := checked - export.sha256.keys():
         raise CheckpointError(f"{path} is damaged (no checksum of {min(missing)}); copy the model again")
     return export

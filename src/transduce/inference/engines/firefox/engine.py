@@ -1,0 +1,134 @@
+"""fxtranslate, an engine of Firefox Translations' models, runs a folder that was exported for it."""
+
+import math
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from transduce.bundle_config import BundleConfig
+from transduce.errors import CheckpointError, InputError
+from transduce.inference.engines.firefox.files import Paths
+from transduce.inference.engines.firefox.opening import open_student
+from transduce.inference.requests import Constraints, Piece
+from transduce.search.beam import Beam
+from transduce.search.choices import Search
+from transduce.search.loop import Hypothesis
+from transduce.text.tokenizer import SPACE, Tokenizer, Tokenizers
+
+LONGEST = 128
+"""The most tokens of a source, its end token included, that engines read at once."""
+UNKNOWN = "\ue000"
+"""A character that no vocabulary has."""
+
+
+def require_fxtranslate() -> Any:
+    """Imports and returns fxtranslate; InputError if it is not installed."""
+    try:
+        import fxtranslate
+    except ImportError:
+        raise InputError(
+            "this needs fxtranslate, which is not installed; install it with: pip install fxtranslate, or pip install "
+            "'.[firefox]' in the folder of Transduce"
+        ) from None
+    return fxtranslate
+
+
+def version() -> str:
+    """Returns the version of fxtranslate; InputError if it is not installed."""
+    from importlib.metadata import version as version_of
+
+    require_fxtranslate()
+    return version_of("fxtranslate")
+
+
+class Student:
+    """The files of a model, opened by fxtranslate in each thread that translates: it serves the one that opened it.
+
+    Raises CheckpointError if fxtranslate cannot read them.
+    """
+
+    def __init__(self, paths: Paths) -> None:
+        files = [paths.model, paths.source_vocabulary, paths.target_vocabulary]
+        if paths.shortlist.exists():
+            files.append(paths.shortlist)
+        self.paths = paths
+        self._contents = [file.read_bytes() for file in files]
+        self._opened = threading.local()
+        self.translate("")
+
+    def translate(self, text: str) -> str:
+        """Translates a sentence, which is not divided."""
+        if not hasattr(self._opened, "translator"):
+            try:
+                self._opened.translator = require_fxtranslate().Translator(*self._contents)
+            except ValueError as error:
+                raise CheckpointError(f"{self.paths.model}: fxtranslate cannot run it: {error}") from None
+        return self._opened.translator.translate(text)
+
+
+class FxtranslateEngine:
+    """Runs a folder that `transduce export --to firefox` wrote: greedily, without rules and without probabilities."""
+
+    batches_at_once = 1
+
+    def __init__(self, folder: Path, config: BundleConfig, tokenizers: Tokenizers) -> None:
+        paths = Paths.find(folder)
+        self.source_limit: int | None = LONGEST
+        self.tokenizers = tokenizers
+        self.version = version()
+        open_student(paths, config, tokenizers)  # which names what is wrong with the files
+        self.student = Student(paths)
+
+    def of(self, piece: Piece, search: Search) -> "FxtranslateEngine":
+        """See EngineChoice."""
+        return self
+
+    def describe(self, search: Search) -> str:
+        """See EngineChoice."""
+        return f"fxtranslate {self.version}"
+
+    def workers(self, search: Search) -> int:
+        """See Engine; as many as PyTorch has threads, since a translation takes one."""
+        return torch.get_num_threads()
+
+    def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
+        """See Engine; log-probabilities are NaN, since fxtranslate gives none."""
+        if unable := dict.fromkeys(name for piece in (None, *pieces) for name in unlike_fxtranslate(search, piece)):
+            raise InputError(
+                f"fxtranslate searches greedily and gives no scores, without {' and '.join(unable)}; leave that out, "
+                "or let PyTorch run the model (engine pytorch)"
+            )
+        texts = [self.student.translate(text_of(self.tokenizers.source, piece.source)) for piece in pieces]
+        return [
+            [Hypothesis(self.tokenizers.target.encode(text), math.nan, math.nan, truncated=False)] for text in texts
+        ]
+
+
+def unlike_fxtranslate(search: Search, piece: Piece | None = None) -> list[str]:
+    """Names what a search has, and a piece if given, that fxtranslate has not; a beam of the default size counts as
+    nothing asked for."""
+    plain = Beam()
+    asked = {
+        "sampling or diverse beams": type(search) is not Beam,
+        "a beam": isinstance(search, Beam) and search.size not in (1, plain.size),
+        "a list of the best": search.n_best > 1,
+        "other lengths": (search.max_ratio, search.max_extra, search.min_ratio)
+        != (plain.max_ratio, plain.max_extra, plain.min_ratio),
+        "unknown tokens": search.allow_unknown,
+        "a rule on repeated words": search.no_repeat_ngram > 0 or search.repetition_penalty > 1,
+        "a coverage penalty": isinstance(search, Beam) and search.coverage_penalty > 0,
+        "prefixes": piece is not None and bool(piece.prefix),
+        "required phrases": piece is not None and bool(piece.required),
+        "banned phrases": piece is not None and bool(piece.banned),
+    }
+    return [name for name, is_asked in asked.items() if is_asked]
+
+
+def text_of(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:
+    """Returns a text that the engine's own tokenizer divides into these tokens."""
+    pieces = tokenizer.pieces(tokens)
+    known = "".join(UNKNOWN if id_ == tokenizer.unknown else piece for id_, piece in zip(tokens, pieces, strict=True))
+    return known.replace(SPACE, " ").removeprefix(" ")
