@@ -18,7 +18,7 @@ def export(
     model: Model,
     *,
     output: Path,
-    to: Literal["ctranslate2", "argos", "huggingface"] = "ctranslate2",
+    to: Literal["ctranslate2", "argos", "firefox", "huggingface"] = "ctranslate2",
     quantization: Quantization = "float32",
     sentences: str | None = None,
     splitter: Path | None = None,
@@ -35,8 +35,9 @@ def export(
         to: Target engine or library.
         quantization: CTranslate2 and Argos Translate: how weights are stored: int8 is a quarter as large; how fast it
             is depends on the processor.
-        sentences: CTranslate2 and Argos Translate: text to compare both models on, one sentence per line; default: the
-            model's own samples.
+        sentences: CTranslate2, Argos Translate and Firefox: text to compare both models on, one sentence per line, for
+            Firefox also to measure activations by; default: the model's own samples, for Firefox the run's validation
+            data.
         splitter: Argos Translate: sentence splitter to pack, of MiniSBD (.onnx) or Stanza (a folder).
         license: Hugging Face: licence named by the model's card, such as apache-2.0 (default: the run's).
     """
@@ -57,6 +58,16 @@ def export(
 
         exported = certificate = export_huggingface(Path(model), output, license)
         report = f"read again: weights, token ids and logits are equal bit for bit\n{certificate.describe()}"
+    elif to == "firefox":
+        if "--quantization" in given_options(context, ()):
+            raise InputError("--quantization: models of Firefox are of 8 bits; leave it out")
+        from transduce.corpora.formats import read_lines
+        from transduce.exchange.firefox.exporting import export_firefox
+        from transduce.experiment.validation_text import validation_sources
+
+        lines = validation_sources(Path(model)) if sentences is None else list(read_lines(sentences))
+        exported = student = export_firefox(Path(model), output, lines)
+        report = student.describe()
     else:
         from transduce.corpora.formats import read_lines
 
@@ -119,23 +130,40 @@ def import_(
         bool | None,
         typer.Option("--no-answer/--always-answer", help="Whether a passage may hold no answer, as in SQuAD 2."),
     ] = None,
+    sentences: str | None = None,
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Import GPT-2, BERT, XLNet, MarianMT, M2M100 or NLLB of Hugging Face transformers, and compare both.
+    """Import GPT-2, BERT, XLNet, MarianMT, M2M100 or NLLB of Hugging Face transformers, or a model of Firefox
+    Translations, and compare both.
 
     Example: `transduce import gpt2 -o models/gpt2`
 
     Args:
-        folder: A folder of Hugging Face transformers.
+        folder: A folder of Hugging Face transformers, or one with the files of a model of Firefox.
         output: The model's folder to write.
+        sentences: Firefox: text to compare both models on, one sentence per line; default: random tokens.
     """
+    from transduce.config import Settings
+    from transduce.exchange.firefox.importing import import_firefox, is_firefox
     from transduce.exchange.huggingface.importing import import_huggingface
 
     set_threads(threads)
-    certificate = import_huggingface(folder, output, no_answer)
+    certificate: Settings
+    if is_firefox(folder):
+        from transduce.corpora.formats import read_lines
+
+        if no_answer is not None:
+            raise InputError("--no-answer is for models that answer questions; leave it out")
+        student = import_firefox(folder, output, None if sentences is None else list(read_lines(sentences)))
+        certificate, report = student, student.describe()
+    else:
+        if sentences is not None:
+            raise InputError("--sentences is for models of Firefox; leave it out")
+        theirs = import_huggingface(folder, output, no_answer)
+        certificate, report = theirs, theirs.describe()
     if json:
         print_json({"model": str(output), "import": certificate})
         return
-    print(certificate.describe())
+    print(report)
     print(f"the model is in {output}")

@@ -50,9 +50,10 @@ Device = Annotated[
 ]
 Threads = Annotated[int | None, ranged(ranges.Threads, "CPU threads (default: the number of cores)")]
 Engine = Annotated[
-    Literal["auto", "pytorch", "ctranslate2"],
+    Literal["auto", "pytorch", "ctranslate2", "fxtranslate"],
     typer.Option(
-        help="What runs the model: auto, the fastest with equal outputs; pytorch; ctranslate2, for an exported model."
+        help="What runs the model: auto, the fastest with equal outputs; pytorch; ctranslate2 or fxtranslate, for a "
+        "model exported for it."
     ),
 ]
 BatchTokens = Annotated[

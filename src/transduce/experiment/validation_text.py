@@ -1,0 +1,18 @@
+"""The sources of a run's validation data, by which an exported model is measured."""
+
+from pathlib import Path
+
+from transduce.corpora.splits import open_splits
+from transduce.errors import InputError
+from transduce.experiment.recipe import recipe_of
+
+
+def validation_sources(model: Path) -> list[str]:
+    """Returns the source side of the validation data of a model's run; InputError if it is in no run's folder."""
+    recipe = recipe_of(model)
+    if recipe is None:
+        raise InputError(
+            f"{model} is not in a run's folder, so its validation data are unknown; give text to measure it by "
+            "(sentences)"
+        )
+    return [pair.source for pair in open_splits(recipe.config.data, recipe.folder).validation]
