@@ -32,6 +32,8 @@ def _can_run(row: Row) -> bool:
     needed = ["ctranslate2"] * (("export" in command and "huggingface" not in command) or "exported" in damaged)
     if re.search("marian|opus", f"{command} {damaged}"):
         needed += ["transformers", "sentencepiece"]
+    if "firefox" in f"{command} {damaged}":
+        needed.append("sentencepiece")
     return all(find_spec(library) is not None for library in needed)
 
 

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from bert_folder import write_bert
+from firefox_folder import write_firefox
 from gpt2_folder import write_gpt2
 from m2m100_folder import write_m2m100, write_nllb
 from marian_folder import write_marian
@@ -272,6 +273,8 @@ def prepare(folder: Path) -> None:
     learn_shortlist(Path("run"), out=Path("short.safetensors"))
     write_gpt2(Path("gpt2"))
     write_xlnet(Path("xlnet"))
+    if _has("sentencepiece"):
+        write_firefox(Path("firefox"), texts[0] + texts[1])
     if _has("transformers") and _has("sentencepiece"):
         import sentencepiece
         import transformers
