@@ -1,0 +1,75 @@
+"""Translations of an exported folder by our 8-bit arithmetic, fxtranslate and Bergamot in node: how many are equal.
+
+Also words a second of each on one core:
+
+
+    python benchmarks/firefox_certificate.py FOLDER --source test.de [--lines 1000] [--bergamot PACKAGE]
+
+PACKAGE is the folder of `@browsermt/bergamot-translator`, where npm has installed it. Our arithmetic is timed as it is
+used, in batches; the engines translate one sentence at a time.
+"""
+
+import argparse
+import json
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import torch
+
+import transduce
+from transduce.corpora.formats import read_lines
+from transduce.exchange.firefox.alphas import GREEDY
+from transduce.inference.engines.firefox.engine import Student
+from transduce.inference.engines.firefox.files import Paths
+
+NODE = Path(__file__).parent / "bergamot_lines.mjs"
+SHOWN = 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--source", required=True)
+    parser.add_argument("--lines", type=int, default=1000)
+    parser.add_argument("--bergamot", type=Path)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    lines = [line for line in read_lines(options.source) if line.strip()][: options.lines]
+    words = sum(len(line.split()) for line in lines)
+    ours = transduce.load(options.folder, engine="pytorch")
+    student = Student(Paths.find(options.folder))
+    outputs = {
+        "ours": timed("ours", words, lambda: [each.text for each in ours.translate(lines, GREEDY)]),
+        "fxtranslate": timed("fxtranslate", words, lambda: [student.translate(line) for line in lines]),
+    }
+    if options.bergamot is not None:
+        outputs["bergamot"] = by_bergamot(options.bergamot, options.folder, lines, words)
+    for first, second in combinations(outputs, 2):
+        pairs = list(zip(lines, outputs[first], outputs[second], strict=True))
+        different = [each for each in pairs if each[1].strip() != each[2].strip()]
+        print(f"{first} and {second}: {len(pairs) - len(different)} of {len(pairs)} equal")
+        for line, a, b in different[:SHOWN]:
+            print(f"    {line}\n      {a}\n      {b}")
+
+
+def timed(name: str, words: int, translate: Callable[[], list[str]]) -> list[str]:
+    begun = time.perf_counter()
+    found = translate()
+    print(f"{name}: {words / (time.perf_counter() - begun):,.0f} words a second", flush=True)
+    return found
+
+
+def by_bergamot(package: Path, folder: Path, lines: Sequence[str], words: int) -> list[str]:
+    answer = subprocess.run(
+        ["node", NODE, package, folder], input=json.dumps(lines), stdout=subprocess.PIPE, text=True, check=True
+    )
+    facts = json.loads(answer.stdout)
+    print(f"bergamot: {words / facts['seconds']:,.0f} words a second", flush=True)
+    return list(facts["translations"])
+
+
+if __name__ == "__main__":
+    main()
