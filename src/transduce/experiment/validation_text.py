@@ -2,13 +2,18 @@
 
 from pathlib import Path
 
+from transduce.bundle import find_bundle
+from transduce.bundle_config import read_config
 from transduce.corpora.splits import open_splits
 from transduce.errors import InputError
 from transduce.experiment.recipe import recipe_of
+from transduce.task_table import check_tool
 
 
 def validation_sources(model: Path) -> list[str]:
-    """Returns the source side of the validation data of a model's run; InputError if it is in no run's folder."""
+    """Returns the source side of the validation data of a model's run; InputError if it is in no run's folder,
+    or no translator."""
+    check_tool(model, read_config(find_bundle(model)).task, "translator")
     recipe = recipe_of(model)
     if recipe is None:
         raise InputError(

@@ -70,7 +70,7 @@ class Paths:
                 "uncompressed"
             )
         pair = models[0].name.split(".")[1]
-        paths = Paths.of(folder, pair, is_shared=(folder / f"vocab.{pair}.spm").exists())
+        paths = Paths.of(folder, pair, is_shared=not (folder / f"srcvocab.{pair}.spm").exists())
         return Paths(models[0], paths.source_vocabulary, paths.target_vocabulary, paths.shortlist)
 
 
