@@ -2,7 +2,6 @@
 
 Also words a second of each on one core:
 
-
     python benchmarks/firefox_certificate.py FOLDER --source test.de [--lines 1000] [--bergamot PACKAGE]
 
 PACKAGE is the folder of `@browsermt/bergamot-translator`, where npm has installed it. Our arithmetic is timed as it is
@@ -19,11 +18,11 @@ from pathlib import Path
 
 import torch
 
-import transduce
 from transduce.corpora.formats import read_lines
 from transduce.exchange.firefox.alphas import GREEDY
 from transduce.inference.engines.firefox.engine import Student
 from transduce.inference.engines.firefox.files import Paths
+from transduce.inference.translator import Translator
 
 NODE = Path(__file__).parent / "bergamot_lines.mjs"
 SHOWN = 5
@@ -39,7 +38,7 @@ def main() -> None:
     torch.set_num_threads(1)
     lines = [line for line in read_lines(options.source) if line.strip()][: options.lines]
     words = sum(len(line.split()) for line in lines)
-    ours = transduce.load(options.folder, engine="pytorch")
+    ours = Translator.load(options.folder, engine="pytorch")
     student = Student(Paths.find(options.folder))
     outputs = {
         "ours": timed("ours", words, lambda: [each.text for each in ours.translate(lines, GREEDY)]),
