@@ -65,6 +65,7 @@ NOT_RUN = {
     r"--compile": "compiles for minutes, as tests/inference/test_compiled.py does",
     r"^transduce quickstart": "trains for minutes",
     r"^transduce serve": "runs until it is told to end, as tests/serving/ do",
+    r"--to page": "needs the engine of pages, as tests/exchange/test_translator_page.py does",
     r"^transduce push .*--yes": "uploads, as tests/exchange/test_pushing.py does",
     r"^transduce (distill|backtranslate)": "needs a model that has learned, as tests/experiment/test_distill.py has",
     r"--reverse": "needs a model of the other direction, as tests/cli/test_looking.py has",

@@ -78,7 +78,7 @@ def render_positions(title: str, drawing: str) -> str:
     """Returns the page that shows position encodings: a drawing in SVG, which needs no script."""
     body = DRAWN.format(
         kind="Position encodings",
-        title=_text(title),
+        title=escape_text(title),
         heading="Positions and their likeness",
         explanation="The vector of each position, the dot products of every two, and their mean by distance.",
         drawing=drawing,
@@ -88,14 +88,14 @@ def render_positions(title: str, drawing: str) -> str:
 
 def _document(title: str, scripts: tuple[str, ...], facts: dict[str, Any]) -> str:
     script = "\n".join(_file(name) for name in scripts)
-    return _page(title, SCRIPTED.format(facts=_json(facts), script=script))
+    return _page(title, SCRIPTED.format(facts=json_block(facts), script=script))
 
 
 def _page(title: str, body: str) -> str:
-    return TEMPLATE.format(policy=POLICY, title=_text(title), style=style_sheet(), body=body)
+    return TEMPLATE.format(policy=POLICY, title=escape_text(title), style=style_sheet(), body=body)
 
 
-def _text(text: str) -> str:
+def escape_text(text: str) -> str:
     """Escapes text between elements. A folder's name may have bytes that are no UTF-8, which the page cannot hold."""
     return html.escape(text.encode("utf-8", "replace").decode())
 
@@ -104,7 +104,7 @@ def _file(name: str) -> str:
     return (resources.files("transduce.analysis") / "pages" / name).read_text(encoding="utf-8")
 
 
-def _json(facts: dict[str, Any]) -> str:
+def json_block(facts: dict[str, Any]) -> str:
     """Writes JSON in ASCII that no text in it can end early: a script element ends at any `</script`."""
     text = json.dumps(_finite(facts), allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

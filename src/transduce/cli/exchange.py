@@ -6,11 +6,13 @@ from typing import Annotated, Literal
 import typer
 
 from transduce.cli.machine import set_threads
-from transduce.cli.messages import print_json
+from transduce.cli.messages import print_json, teller
 from transduce.cli.options import Json, Model, Threads, given_options
 from transduce.errors import InputError
 
 Quantization = Literal["float32", "float16", "bfloat16", "int16", "int8", "int8_float16", "int8_bfloat16"]
+WRITTEN = {"argos": "package", "page": "page"}
+"""Names of what an export writes, where it is no model's folder."""
 
 
 def export(
@@ -18,10 +20,11 @@ def export(
     model: Model,
     *,
     output: Path,
-    to: Literal["ctranslate2", "argos", "firefox", "huggingface"] = "ctranslate2",
+    to: Literal["ctranslate2", "argos", "firefox", "page", "huggingface"] = "ctranslate2",
     quantization: Quantization = "float32",
     sentences: str | None = None,
     splitter: Path | None = None,
+    engine: Path | None = None,
     license: str | None = None,
     threads: Threads = None,
     json: Json = False,
@@ -31,13 +34,14 @@ def export(
     Example: `transduce export runs/multi30k --to ctranslate2 -o multi30k-fast`
 
     Args:
-        output: The folder to write, or for Argos Translate the package (.argosmodel).
+        output: The folder to write, for Argos Translate the package (.argosmodel), for a page its file (.html).
         to: Target engine or library.
         quantization: CTranslate2 and Argos Translate: how weights are stored: int8 is a quarter as large; how fast it
             is depends on the processor.
         sentences: CTranslate2, Argos Translate and Firefox: text to compare both models on, one sentence per line, for
             Firefox also to measure activations by; default: the model's own samples, for Firefox the run's validation
             data.
+        engine: Page: npm package of its engine, a file .tgz (default: fetched once, by npm where it is installed).
         splitter: Argos Translate: sentence splitter to pack, of MiniSBD (.onnx) or Stanza (a folder).
         license: Hugging Face: licence named by the model's card, such as apache-2.0 (default: the run's).
     """
@@ -49,6 +53,8 @@ def export(
         raise InputError("--license is for Hugging Face; leave it out, or export to that")
     if splitter is not None and to != "argos":
         raise InputError("--splitter is for Argos Translate; leave it out, or export to that")
+    if engine is not None and to != "page":
+        raise InputError("--engine is for a page; leave it out, or export to that")
     if to == "huggingface":
         if refused := given_options(context, ("to", "output", "license", "threads", "json")):
             raise InputError(
@@ -58,16 +64,20 @@ def export(
 
         exported = certificate = export_huggingface(Path(model), output, license)
         report = f"read again: weights, token ids and logits are equal bit for bit\n{certificate.describe()}"
-    elif to == "firefox":
+    elif to in ("firefox", "page"):
         if "--quantization" in given_options(context, ()):
             raise InputError("--quantization: models of Firefox are of 8 bits; leave it out")
-        from transduce.corpora.formats import read_lines
         from transduce.exchange.firefox.exporting import export_firefox
-        from transduce.experiment.validation_text import validation_sources
 
-        lines = validation_sources(Path(model)) if sentences is None else list(read_lines(sentences))
-        exported = student = export_firefox(Path(model), output, lines)
-        report = student.describe()
+        if to == "page":
+            from transduce.corpora.catalogue.download import announce
+            from transduce.exchange.page.writing import export_page
+
+            exported = page = export_page(Path(model), output, _measured(model, sentences), engine, announce(teller()))
+            report = page.describe()
+        else:
+            exported = student = export_firefox(Path(model), output, _measured(model, sentences))
+            report = student.describe()
     else:
         from transduce.corpora.formats import read_lines
 
@@ -89,7 +99,18 @@ def export(
         print_json({"model": str(output), "export": exported})
         return
     print(report)
-    print(f"the {'package' if to == 'argos' else 'model'} is in {output}")
+    print(f"the {WRITTEN.get(to, 'model')} is in {output}")
+
+
+def _measured(model: str, sentences: str | None) -> list[str]:
+    """Returns the text by which an export to Firefox is measured; none for a folder that is in that form already."""
+    from transduce.corpora.formats import read_lines
+    from transduce.exchange.firefox.importing import is_firefox
+    from transduce.experiment.validation_text import validation_sources
+
+    if sentences is not None:
+        return list(read_lines(sentences))
+    return [] if is_firefox(Path(model)) else validation_sources(Path(model))
 
 
 def push(folder: Path, name: str, *, yes: bool = False, private: bool = False, json: Json = False) -> None:

@@ -45,6 +45,13 @@ def ends_sentence(text: str) -> bool:
     return not text.strip() or re.search(rf"[.!?…:;{FINAL}][\"'”’»)\]」』）]*\s*$", text) is not None
 
 
+def words_at_stops() -> dict[str, list[str]]:
+    """Returns the words by which `may_end_before` decides, for a web page that has the same rules: names, numbers,
+    units, more (abbreviations) and begins."""
+    kinds = {"names": _NAMES, "numbers": _NUMBERS, "units": _UNITS, "more": _MORE, "begins": _BEGINS}
+    return {kind: sorted(words) for kind, words in kinds.items()}
+
+
 def _ends_sentence(text: str, begin: int, after: int) -> bool:
     """Returns True if the text from `begin` to `after`, which ends in a sign of an end and blanks, is a sentence."""
     end = _without_last_blanks(text, begin, after)

@@ -41,6 +41,8 @@ class Remote:
     """The checksum, as "sha256:..." or "md5:..."; None if it is not known: then the first download's is recorded."""
     size: int | None = None
     """The size in bytes, roughly if the address does not pin a version."""
+    advice: str | None = None
+    """Words on what to do if it cannot be downloaded (default: where to put the files of a data set)."""
 
 
 @dataclass
@@ -123,10 +125,12 @@ def _download(remote: Remote, folder: Path, record: Record, progress: Progress |
         try:
             resuming.download(remote.address, download)
         except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as error:
+            advice = remote.advice or (
+                f"get it elsewhere, put what is needed of it ({', '.join(remote.keep)}) in a folder named "
+                f"{folder.name}, and set TRANSDUCE_DATA to the folder above that"
+            )
             raise DataError(
-                f"{remote.address} cannot be downloaded ({_describe(error)}); try again later, or get it elsewhere, "
-                f"put what is needed of it ({', '.join(remote.keep)}) in a folder named {folder.name}, and set "
-                f"TRANSDUCE_DATA to the folder above that"
+                f"{remote.address} cannot be downloaded ({_describe(error)}); try again later, or {advice}"
             ) from None
         if checksum is None or _has(download, checksum):
             return download
@@ -138,7 +142,7 @@ def _download(remote: Remote, folder: Path, record: Record, progress: Progress |
                 f"{remote.address} has changed since it was first downloaded (SHA-256 was {recorded}); if that is "
                 f"right, remove {folder / RECORD} and try again"
             )
-        kind = remote.checksum.partition(":")[0].upper().replace("SHA256", "SHA-256")
+        kind = remote.checksum.partition(":")[0].upper().replace("SHA", "SHA-")
         raise DataError(f"{remote.address}: the download is not the {name} expected ({kind} differs)")
 
 

@@ -1,6 +1,7 @@
 """Imports a model of Firefox Translations as a bundle that can be trained, and reports what its bytes cost."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,36 @@ class StudentImport(Settings, frozen=True):
         )
 
 
+@dataclass(frozen=True)
+class FirefoxFiles:
+    """The files of a folder, read and found to fit each other, except the shortlist."""
+
+    paths: Paths
+    student: StudentFile
+    config: BundleConfig
+    """The settings of the bundle that they make."""
+    tokenizers: Tokenizers
+
+    @staticmethod
+    def open(folder: Path) -> "FirefoxFiles":
+        """Reads a folder; see `import_firefox` for what it holds and for errors."""
+        paths = Paths.find(folder)
+        source, target = _languages(folder, paths)
+        student = StudentFile(paths.model)
+        if student.is_shared != paths.is_shared:
+            raise CheckpointError(f"{paths.model} and the vocabularies of {folder} are of different models; {ADVICE}")
+        tokenizers, how = _read_tokenizers(paths)
+        config = BundleConfig(
+            format=FORMAT,
+            source=source,
+            target=target,
+            model=student.config,
+            tokenizer=how,
+            longest_source=LONGEST - 1,
+        )
+        return FirefoxFiles(paths, student, config, tokenizers)
+
+
 def import_firefox(folder: Path, output: Path, texts: Sequence[str] | None = None) -> StudentImport:
     """Reads a folder, compares its model in float32 with its 8-bit arithmetic, and writes the bundle.
 
@@ -69,20 +100,8 @@ def import_firefox(folder: Path, output: Path, texts: Sequence[str] | None = Non
     CheckpointError for a folder that is damaged or not whole.
     """
     check_absent(output)
-    paths = Paths.find(folder)
-    source, target = _languages(folder, paths)
-    student = StudentFile(paths.model)
-    if student.is_shared != paths.is_shared:
-        raise CheckpointError(f"{paths.model} and the vocabularies of {folder} are of different models; {ADVICE}")
-    tokenizers, how = _read_tokenizers(paths)
-    config = BundleConfig(
-        format=FORMAT,
-        source=source,
-        target=target,
-        model=student.config,
-        tokenizer=how,
-        longest_source=LONGEST - 1,
-    )
+    files = FirefoxFiles.open(folder)
+    paths, student, config, tokenizers = files.paths, files.student, files.config, files.tokenizers
     bundle = ModelBundle(config, float_model(student, tokenizers), tokenizers)
     in_bytes, shortlist = open_student(paths, config, tokenizers)
     sentences = None if texts is None else [ids for ids in bundle.read([text.strip() for text in texts]) if ids]
@@ -91,8 +110,8 @@ def import_firefox(folder: Path, output: Path, texts: Sequence[str] | None = Non
     samples = sentences or _random_samples(tokenizers.source)
     floats, bytes_ = (_translate(of, samples, shortlist) for of in (bundle, in_bytes))
     result = StudentImport(
-        source=source,
-        target=target,
+        source=config.source,
+        target=config.target,
         parameters=sum(parameter.numel() for parameter in bundle.model.parameters()),
         sentences=len(samples),
         identical=sum(map(list.__eq__, floats, bytes_)),
