@@ -11,7 +11,7 @@ setup: .venv/installed
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Installing into .venv: some hundred megabytes, PyTorch first, which takes minutes on a slow line."
-	$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt --editable '.[export,evaluation,hub,documents,serve,parquet,dev]'
+	$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt --editable '.[export,firefox,evaluation,hub,documents,serve,parquet,dev]'
 	touch $@
 
 demo: setup
