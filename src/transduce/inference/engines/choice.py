@@ -44,7 +44,7 @@ def engine_for(
     if engine in FORMS and bundles:
         folder, form = bundles[0].folder, FORMS[engine]
         raise InputError(
-            f"{folder} is not for {ENGINES[engine]}; first: transduce export {folder} --to {form} -o FOLDER"
+            f"{folder} is not for {ENGINES[engine]}; first export it to {form}, by: transduce export {folder}"
         )
     for model_of_engine in exported:
         own, folder = model_of_engine.export.engine, model_of_engine.folder
