@@ -253,7 +253,7 @@ def test_where_one_process_lacks_memory_all_end_with_the_line_that_says_so(recip
     def begin(rank: int, mebibytes: int) -> subprocess.Popen[str]:
         limit = mebibytes * 2**20
         places = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "RANK": str(rank), "LOCAL_RANK": str(rank)}
-        large = ["model.feed_forward_dim=80000", "batching.target_tokens=100000", "training.updates=1"]
+        large = ["model.feed_forward_dim=30000", "batching.target_tokens=100000", "training.updates=1"]
         return subprocess.Popen(
             [sys.executable, "-m", "transduce", "train", str(recipe_file), *large, "--out", str(tmp_path / "run")],
             stderr=subprocess.PIPE,
@@ -262,7 +262,7 @@ def test_where_one_process_lacks_memory_all_end_with_the_line_that_says_so(recip
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (limit, limit)),
         )
 
-    processes = [begin(rank, mebibytes) for rank, mebibytes in ((0, 8000), (1, 1000))]
+    processes = [begin(rank, mebibytes) for rank, mebibytes in ((0, 8000), (1, 700))]
     for process in processes:
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 2, errors
