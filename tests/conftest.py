@@ -36,11 +36,15 @@ jaxtyping.install_import_hook(
 import transduce.experiment.run  # noqa: E402
 from transduce.analysis.plots import plot_training_curves  # noqa: E402
 from transduce.analysis.training_log import read_curves  # noqa: E402
+from transduce.experiment import machine  # noqa: E402
+from transduce.training import estimate  # noqa: E402
 
 CHECKS_AXES = {"data", "models", "nn", "objectives", "search"}
 
 torch.set_num_threads(1)
 os.fsync = lambda descriptor: None  # nobody pulls the plug
+estimate.MAX_PARTS = 2  # foretelling how long a tiny training takes would be a sixth of it
+machine.BOUTS, machine.ENOUGH = 1, 0.02  # seconds: no test asserts how fast a machine is, and many measure it
 
 
 def _draw_once(log: Path, picture: Path) -> None:

@@ -35,11 +35,14 @@ from transduce.corpora.corpus import SentencePair
 from transduce.corpora.generated.grammar import derive_pairs, split_pairs
 from transduce.experiment import Recipe, from_words, load_recipe
 from transduce.experiment import run as running
+from transduce.experiment.machine import Machine
+from transduce.experiment.plan import plan
 from transduce.experiment.recipe import find_recipe
 from transduce.inference.engines import pytorch as decoding
 from transduce.inference.engines.ctranslate2 import engine as ctranslate2_engine
 from transduce.search.settings import limits_for
 from transduce.task_table import find_task
+from transduce.training.memory_check import MemoryCheck
 from xlnet_folder import write_xlnet
 
 COMMAND = typer.main.get_command(app)
@@ -289,6 +292,9 @@ def make_small(patch: pytest.MonkeyPatch, data: Path) -> None:
     parts = dict(zip(("train", "validation", "test"), split_pairs(derive_pairs(400, seed=5), 7, 11), strict=True))
     patch.setattr(running, "_train", lambda recipe, *others: train(shrink(recipe), *others))
     patch.setattr(running, "plot_training_curves", lambda *_: None)  # takes longer than the training
+    patch.setattr(MemoryCheck, "run", lambda *_: None)  # nothing here needs much
+    patch.setattr(running, "measure_machine", lambda device, *_: Machine(device.type, 1e10))
+    patch.setitem(plan.__globals__, "ATTEMPTS", 0)  # at larger batches, which are most of a plan's work
     for module in (decoding, ctranslate2_engine):
         patch.setattr(module, "limits_for", lambda settings, lengths, _: limits_for(settings, lengths, MAX_TOKENS))
     patch.setattr(webbrowser, "open", lambda page: True)
@@ -314,6 +320,7 @@ def write_files(folder: Path) -> None:
         for language, line in (("en", pair.source), ("de", pair.target)):
             with (folder / f"mine.{language}").open("a" if number else "w", encoding="utf-8") as file:
                 file.write(f"{line}\n")
+    shutil.copy(folder / "mine.de", folder / "mine.fr")
     shutil.copy(folder / "train.tsv", folder / "pairs.en-fr.tsv")
     (folder / "part-1.tsv.gz").write_bytes(gzip.compress((folder / "train.tsv").read_bytes()))
     table = (folder / "train.tsv").read_text(encoding="utf-8").replace("\t", '","').replace("\n", '"\n7,"')
