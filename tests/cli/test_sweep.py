@@ -88,6 +88,7 @@ def test_models_of_both_cases_and_of_one_are_all_scored_case_insensitively(
 ) -> None:
     status, output, errors = transduce(
         *("sweep", recipe_file, "tokenizer.lowercase=false,true", "training.updates=10", "search.size=1"),
+        *("search.max_ratio=2.0", "search.max_extra=50"),  # as evaluate has them
         *("--metric", "chrf", "--out", tmp_path / "all", "--json"),
     )
     assert status == 0, errors
