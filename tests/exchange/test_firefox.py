@@ -2,7 +2,7 @@
 
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,16 @@ from transduce.errors import CheckpointError, InputError
 from transduce.exchange.firefox.alphas import GREEDY, collect_multipliers
 from transduce.exchange.firefox.exporting import export_firefox, what_cannot_be_exported
 from transduce.exchange.firefox.importing import import_firefox
-from transduce.exchange.firefox.writing import student_items
+from transduce.exchange.firefox.writing import SEARCH, student_items
+from transduce.inference.documents.sentence_model import confidence_of
 from transduce.inference.engines.firefox.binary import Item, QuantizedMatrix, read_items, write_items
-from transduce.inference.engines.firefox.files import Paths, StudentFile
+from transduce.inference.engines.firefox.engine import LONGEST
+from transduce.inference.engines.firefox.files import OUTPUT, Paths, StudentFile
 from transduce.inference.engines.firefox.lexicon import read_lexicon, write_lexicon
 from transduce.inference.requests import Request
 from transduce.inference.shortlist.shortlist import FILE
 from transduce.search.beam import Beam
+from transduce.text.tokenizer import SPACE
 
 Make = Callable[..., Path]
 
@@ -126,6 +129,28 @@ def test_the_engine_gives_what_our_arithmetic_gives(
     assert len({translation.text for translation in ours}) > len(lines) / 4
 
 
+def test_blanks_around_a_translation_are_no_difference(make: Make, tmp_path: Path, corpus: Path) -> None:
+    pytest.importorskip("fxtranslate", reason="the engine of Firefox's form: pip install fxtranslate")
+    bundle = ModelBundle.load(make())
+    (blank,) = (number for number, piece in _pieces(bundle) if piece == SPACE)
+    with torch.no_grad():
+        bundle.writer.get_submodule(OUTPUT).bias[blank] += 100
+    bundle.save(tmp_path / "model", [("The dog sleeps.", "Der Hund schläft.")])
+    result = export_firefox(tmp_path / "model", tmp_path / "ende", lines_of(corpus))
+    assert result.export.parity.identical == result.export.parity.sentences
+
+
+def _pieces(bundle: ModelBundle) -> Iterable[tuple[int, str]]:
+    tokenizer = bundle.tokenizers.target
+    return enumerate(tokenizer.pieces(range(len(tokenizer))))
+
+
+def test_bergamot_cuts_nothing_off_that_fxtranslate_writes(exported: Path) -> None:
+    assert "\nmax-length-factor: 4.0\n" in (exported / "config.yml").read_text()
+    factor, ratio, extra = SEARCH["max-length-factor"], GREEDY.max_ratio, GREEDY.max_extra
+    assert all(factor * (tokens + 1) >= ratio * tokens + extra + 1 for tokens in range(1, LONGEST))
+
+
 def test_a_folder_has_the_files_of_its_users(exported: Path) -> None:
     names = {file.name for file in exported.iterdir()}
     assert {
@@ -187,7 +212,9 @@ def test_phrases_are_refused_and_scores_are_not_made_up(exported: Path) -> None:
         translator.translate([Request("The dog sleeps.", banned=["Hund"])])
     with pytest.raises(InputError, match="cannot score"):
         translator.score([("The dog sleeps.", "Der Hund schläft.")])
-    assert json.loads(msgspec.json.encode(translator.translate("The dog sleeps.")))["n_best"][0]["score"] is None
+    translation = translator.translate("The dog sleeps.")
+    assert json.loads(msgspec.json.encode(translation))["n_best"][0]["score"] is None
+    assert confidence_of([translation], translator.bundle.tokenizers.target) is None
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,8 @@ def test_no_text_becomes_html_and_nothing_is_loaded() -> None:
     model = PageModel("de", "en", {"model": b"m", "source": b"s"}, HOSTILE)
     page = render_page(model, PageEngine(b"script</script>", b"program", "<i>notice"))
     assert "<b>" not in page and "<img" not in page and "<a " not in page and "&lt;i&gt;notice" in page
+    settings = json.loads(re.search(r'id="facts">(.*?)</script>', page, re.DOTALL)[1])["settings"].splitlines()
+    assert "max-length-factor: 4.0" in settings and "ssplit-mode: sentence" in settings
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', page)
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == rules["connect-src"] == rules["base-uri"] == rules["form-action"] == "'none'"

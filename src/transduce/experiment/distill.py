@@ -28,7 +28,7 @@ from transduce.training.observers import Observer
 STUDENT = "student-tiny"
 """The recipe of a student, unless another is named."""
 TAG = "⮌"
-"""The word that marks back-translated sources (Caswell et al. 2019): a sign is one token in every vocabulary."""
+"""The word that marks back-translated sources (Caswell et al. 2019): a sign that no other text has."""
 DEFAULT_BEAM = 5
 
 Models = str | Path | Sequence[str | Path]

@@ -30,8 +30,9 @@ class Selection(Settings, frozen=True):
 
     metric: Literal["chrf", "bleu"] = "chrf"
     """Metric by which the hypothesis nearest a reference is chosen: chrf, or bleu of the sentence."""
-    drop_worst: ShareBelowOne = 0.05
-    """Share of the translations that is left out for the lowest log-probabilities per token; 0 for none."""
+    drop_worst: ShareBelowOne = 0.0
+    """Share of the translations that is left out for the lowest log-probabilities per token. By default none: a model
+    is least sure of rare words and free sentences, of which a student would then see none."""
     cleaning: tuple[Step, ...] | None = None
     """Cleaning steps, as in data.cleaning, for pairs with translations and true ones; by default they are chosen as for
     files to train on, and phrases that repeat are left out too."""

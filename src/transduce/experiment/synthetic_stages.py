@@ -24,6 +24,7 @@ from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation.metric import Score
 from transduce.evaluation.significance import Difference, compare_counts
 from transduce.evaluation.translations import count_bleu
+from transduce.exchange.firefox.importing import is_firefox
 from transduce.experiment.recipe import Recipe, record
 from transduce.experiment.run import RunResult, train
 from transduce.experiment.synthetic_pairs import (
@@ -37,6 +38,7 @@ from transduce.experiment.synthetic_pairs import (
 from transduce.experiment.synthetic_texts import GivenTexts, languages_of_direction
 from transduce.experiment.translated_shards import Part, read_translations, translate_part
 from transduce.files import check_absent, locked, made_parents, new_folder, write_text
+from transduce.inference.engines.choice import EngineName
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator
 from transduce.ranges import CorpusWeight, Number
@@ -144,13 +146,7 @@ class Stages:
         is_begun = _check_stage(self.translations, made_from, f"{self.folder} was begun with")
         is_missing = any(not file.exists() for part in self.parts for file in part.shards(self.translations))
         recipe = self._recipe()
-        translator = (
-            Translator.load(*self.models, device=self.device, precision=self.precision).directed(
-                self.direction.target, self.direction.source
-            )
-            if is_missing
-            else None
-        )
+        translator = self._translator().directed(self.direction.target, self.direction.source) if is_missing else None
         with _alone_in(self.folder):
             if not is_begun:
                 _begin(self.translations, made_from)
@@ -266,6 +262,12 @@ class Stages:
             max_tokens=config.data.max_tokens,
         )
         return Recipe(self.recipe.name, msgspec.structs.replace(config, data=data), run)
+
+    def _translator(self) -> Translator:
+        """Opens the models that translate, by an engine that gives log-probabilities and searches by beams."""
+        of_firefox = len(self.models) == 1 and is_firefox(find_bundle(self.models[0]))
+        engine: EngineName = "pytorch" if of_firefox else "auto"
+        return Translator.load(*self.models, device=self.device, precision=self.precision, engine=engine)
 
     def _compare(self, student: Path) -> Comparison:
         """Scores student and teacher on the test set."""

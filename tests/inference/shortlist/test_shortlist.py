@@ -149,6 +149,13 @@ def test_what_is_asked_of_a_line_can_be_written_though_no_list_holds_it(translat
     assert (second.satisfied, third.satisfied) == (["Frau"], ["Die", "Hund"])
 
 
+def test_no_list_needs_the_unknown_token(translator: Translator) -> None:
+    shortlist, unknown = shortlist_of(translator, 3, 5), translator.bundle.tokenizers.target.unknown
+    without = replace(shortlist, always=shortlist.always[shortlist.always != unknown])
+    found = with_shortlist(translator, without).translate(TEXTS, BEAM)
+    assert_same(found, [slowly(translator, without, Request(text), BEAM) for text in TEXTS])
+
+
 def test_an_ensemble_takes_a_shortlist(translator: Translator) -> None:
     shortlist = shortlist_of(translator, 3, 5)
     twice = Translator(translator.bundle, translator.bundle, shortlist=shortlist)

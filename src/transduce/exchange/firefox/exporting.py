@@ -209,6 +209,6 @@ def _compare(bundle: ModelBundle, paths: Paths, lines: Sequence[str]) -> list[tu
     in_float = Translator(bundle).translate(lines, GREEDY)
     engine = Student(paths)
     return [
-        (line, by_us.text, engine.translate(line).strip(), by_float.text)
+        (line, by_us.text.strip(), engine.translate(line).strip(), by_float.text.strip())
         for line, by_us, by_float in zip(lines, ours, in_float, strict=True)
     ]

@@ -34,6 +34,23 @@ from transduce.text.sentencepiece_writing import fill_up
 
 CONFIGS = ("config.yml", "config.intgemm8bitalpha.yml")
 """The same settings under the names that Bergamot's users and translateLocally know."""
+SEARCH = {
+    "beam-size": 1,
+    "normalize": 1.0,
+    "word-penalty": 0,
+    "max-length-break": LONGEST,
+    "max-length-factor": 4.0,
+    "mini-batch-words": 1024,
+    "workspace": 128,
+    "skip-cost": True,
+    "cpu-threads": 0,
+    "quiet": True,
+    "quiet-translation": True,
+    "gemm-precision": "int8shiftAlphaAll",
+}
+"""Settings by which Bergamot translates. Of a source of n tokens, its end token included, it writes n times
+`max-length-factor` at most, and fxtranslate 2 n + 4: as n is at least 2, Bergamot cuts nothing off that fxtranslate
+does not, in short sources neither."""
 KNOWN_SIZES = {
     (256, 1536, 6, 2): "tiny",
     (384, 1536, 6, 4): "base-memory",
@@ -177,21 +194,15 @@ def _bergamot_config(paths: Paths, has_shortlist: bool) -> str:
             "models": [paths.model.name],
             "vocabs": [paths.source_vocabulary.name, paths.target_vocabulary.name],
             **({"shortlist": [paths.shortlist.name, False]} if has_shortlist else {}),
-            "beam-size": 1,
-            "normalize": 1.0,
-            "word-penalty": 0,
-            "max-length-break": LONGEST,
-            "max-length-factor": 2.0,
-            "mini-batch-words": 1024,
-            "workspace": 128,
-            "skip-cost": True,
-            "cpu-threads": 0,
-            "quiet": True,
-            "quiet-translation": True,
-            "gemm-precision": "int8shiftAlphaAll",
+            **SEARCH,
             "alignment": "soft",
         }
     )
+
+
+def search_settings() -> str:
+    """Returns the settings by which Bergamot translates, in YAML."""
+    return _yaml(SEARCH)
 
 
 def is_shared(bundle: ModelBundle) -> bool:

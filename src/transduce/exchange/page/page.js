@@ -161,7 +161,7 @@ async function start() {
   state.worker = new Worker(URL.createObjectURL(new Blob(parts, { type: "text/javascript" })));
   state.worker.addEventListener("message", hear);
   state.worker.addEventListener("error", (event) => fail(`The engine cannot be started (${event.message})`));
-  state.worker.postMessage({ files: packed });
+  state.worker.postMessage({ files: packed, settings: facts.settings });
 }
 
 async function openFile(file) {

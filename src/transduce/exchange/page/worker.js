@@ -15,21 +15,6 @@
   };
   const MODEL_ALIGNMENT = 256; // bytes
   const FILE_ALIGNMENT = 64;
-  // Of few pieces in a source, a translation may need three times as many; it is cut there.
-  const SETTINGS = `beam-size: 1
-normalize: 1.0
-word-penalty: 0
-cpu-threads: 0
-gemm-precision: int8shiftAlphaAll
-skip-cost: true
-quiet: true
-quiet-translation: true
-ssplit-mode: sentence
-max-length-break: 128
-max-length-factor: 3.0
-mini-batch-words: 1024
-workspace: 128
-`;
 
   let translate = null;
 
@@ -54,7 +39,7 @@ workspace: 128
     });
   }
 
-  async function load(files) {
+  async function load(files, settings) {
     const contents = {};
     for (const [name, text] of Object.entries(files)) contents[name] = await unpacked(text);
     const engine = await started(contents.engine);
@@ -68,7 +53,7 @@ workspace: 128
     if (contents.target) vocabularies.push_back(held(contents.target, FILE_ALIGNMENT));
     const shortlist = contents.shortlist ? held(contents.shortlist, FILE_ALIGNMENT) : null;
     const model = held(contents.model, MODEL_ALIGNMENT);
-    const translator = new engine.TranslationModel(SETTINGS, model, shortlist, vocabularies, null);
+    const translator = new engine.TranslationModel(settings, model, shortlist, vocabularies, null);
     const service = new engine.BlockingService({ cacheSize: 0 });
     return (text) => {
       const texts = new engine.VectorString();
@@ -86,7 +71,7 @@ workspace: 128
   self.addEventListener("message", async ({ data }) => {
     try {
       if (data.files) {
-        translate = await load(data.files);
+        translate = await load(data.files, data.settings);
         self.postMessage({ ready: true });
       } else {
         self.postMessage({ source: data.text, target: translate(data.text) });

@@ -21,6 +21,7 @@ from transduce.documents.sentences import words_at_stops
 from transduce.errors import InputError
 from transduce.exchange.firefox.exporting import export_firefox
 from transduce.exchange.firefox.importing import is_firefox
+from transduce.exchange.firefox.writing import search_settings
 from transduce.exchange.page.engine import PageEngine, load_engine
 from transduce.exchange.page.model import PageModel, read_page_model
 from transduce.files import check_absent, made_parents, new_file
@@ -102,6 +103,7 @@ def render_page(model: PageModel, engine: PageEngine) -> str:
         "names": names,
         "words": words_at_stops(),
         "worker": "\n".join(map(_file, WORKER)),
+        "settings": f"{search_settings()}ssplit-mode: sentence\n",
     }
     script = '\n"use strict";\n' + "\n".join(map(_file, SCRIPTS))
     style = f"\n{palettes()}\n{_file('page.css')}"

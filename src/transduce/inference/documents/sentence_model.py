@@ -91,7 +91,8 @@ class SentenceModel:
 
 
 def confidence_of(translations: Sequence[Translation], tokenizer: Tokenizer) -> float | None:
-    """Returns the geometric mean of the token probabilities of the best translations, 0 to 1; None for no tokens."""
+    """Returns the geometric mean of the token probabilities of the best translations, 0 to 1; None for no tokens, or
+    from an engine that gives no probabilities."""
     return confidence(_measured(translations, tokenizer))
 
 

@@ -41,7 +41,7 @@ class TranslatedSentence:
 
     text: str
     log_probability: float = 0.0
-    """Natural logarithm of the text's probability, its end counted."""
+    """Natural logarithm of the text's probability, its end counted; NaN from an engine that gives none."""
     tokens: int = 0
     """The number of the text's tokens and its end; 0 for a blank sentence, which no model translates."""
     truncated: bool = False
@@ -94,6 +94,8 @@ class LineTranslator(Protocol):
 
 
 def confidence(sentences: Sequence[TranslatedSentence]) -> float | None:
-    """Returns the geometric mean of the probabilities of all tokens, 0 to 1; None for no tokens."""
+    """Returns the geometric mean of the probabilities of all tokens, 0 to 1; None for no tokens, or from an engine that
+    gives no probabilities."""
     count = sum(sentence.tokens for sentence in sentences)
-    return min(1.0, math.exp(sum(sentence.log_probability for sentence in sentences) / count)) if count else None
+    mean = sum(sentence.log_probability for sentence in sentences) / count if count else math.nan
+    return None if math.isnan(mean) else min(1.0, math.exp(mean))

@@ -57,8 +57,10 @@ class VocabularyReduction:
             )
 
         begin, end = self._renumber((whole.begin, whole.end))
-        never = self._renumber([token for token in whole.never if token in self._numbers])
-        unknown = self._renumber(whole.unknown)
+        never, unknown = (
+            self._renumber([token for token in tokens if token in self._numbers])
+            for tokens in (whole.never, whole.unknown)
+        )
         return Vocabulary(begin, end, never, unknown, lambda numbers: whole.decode(self._widen(numbers)), edges)
 
     def pieces(self, pieces: Sequence[Piece]) -> list[Piece]:
