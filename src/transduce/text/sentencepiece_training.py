@@ -48,7 +48,8 @@ def train_sentencepiece(config: SideConfig, texts: Iterable[str], size: int) -> 
         )
     except RuntimeError as error:
         name = "size" if config.max_size is None else "max_size"
-        reason = " ".join(str(error).split()).rpartition("] ")[2]
+        sentences = " ".join(str(error).split()).rpartition("] ")[2].split(". ")
+        reason = ". ".join(each for each in sentences if "--" not in each)  # its own options are none of ours
         raise ConfigError(f"tokenizer.{name} = {size}: SentencePiece makes no vocabulary of it ({reason})") from None
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"vocabulary{SENTENCEPIECE}"

@@ -13,6 +13,13 @@ ROWS = [
     row("a teacher that does not translate", "distill lm -o new", 2, "lm is a language model"),
     row("a teacher without its data", "distill mean --recipe tiny.toml -o new", 2, "data are unknown"),
     row("a second teacher of other tokens", f"{DISTILL} --with rnn", 2, "tokenizer"),
+    row(
+        "a teacher in Firefox's form that has learned nothing",
+        "distill firefox test.en --validation dev.en dev.de --recipe tiny.toml -o new -q",
+        2,
+        ("no sentence pairs are left", "that reached the longest length"),
+        leaves=("new/*",),
+    ),
     row("a student's recipe that is not there", "distill run --recipe nothing -o new", 2, "no recipe 'nothing'"),
     row(
         "a student that does not translate", "distill run --recipe lm.toml -o new", 2, "lm does not learn to translate"

@@ -130,8 +130,8 @@ def import_firefox(folder: Path, output: Path, texts: Sequence[str] | None = Non
 
 
 def is_firefox(folder: Path) -> bool:
-    """Returns True if a folder seems to hold a model of Firefox Translations."""
-    return folder.is_dir() and any(folder.glob("model.*.bin"))
+    """Returns True if a folder seems to hold a model of Firefox Translations, though it may still be compressed."""
+    return folder.is_dir() and any(folder.glob("model.*.bin*"))
 
 
 def _languages(folder: Path, paths: Paths) -> tuple[str, str]:

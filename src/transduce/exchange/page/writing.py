@@ -78,7 +78,7 @@ def export_page(
         CheckpointError: if the model is damaged.
         DataError: if the engine cannot be fetched.
     """
-    if file.suffix not in SUFFIXES:
+    if file.suffix.lower() not in SUFFIXES:
         raise InputError(f"{file}: a page ends in {SUFFIXES[0]}; name it {file.name}{SUFFIXES[0]}")
     check_absent(file, "choose another name")
     read = read_page_model(model) if is_firefox(model) else None
