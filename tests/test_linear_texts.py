@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -99,7 +99,7 @@ QUICK = Rule(screened=(200, 800), lengths=(1_000, 4_000, 16_000), slowest=2)
 @cache
 def tokenizer(kind: str) -> Tokenizer:
     """A small one of a kind."""
-    return train_tokenizer(TokenizerConfig(kind=kind, min_frequency=1, size=None), TEXTS)  # type: ignore[arg-type]
+    return train_tokenizer(_config(kind, size=None), TEXTS)
 
 
 def _encodes(kind: str) -> Callable[[str], object]:
@@ -114,8 +114,14 @@ def _encodes(kind: str) -> Callable[[str], object]:
 
 
 def _learns(kind: str) -> Callable[[str], object]:
-    config = TokenizerConfig(kind=kind, min_frequency=1)  # type: ignore[arg-type]
+    config = _config(kind)
     return lambda text: train_tokenizer(config, [*TEXTS, text])
+
+
+def _config(kind: str, **choices: Any) -> TokenizerConfig:
+    if kind == "sentencepiece":
+        choices["normalize"] = "NFKC"
+    return TokenizerConfig(kind=kind, min_frequency=1, **choices)  # type: ignore[arg-type]
 
 
 def _reads(name: str, read: Callable[[Path], object]) -> Callable[[str], object]:

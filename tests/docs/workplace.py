@@ -68,6 +68,7 @@ NOT_RUN = {
     r"--compile": "compiles for minutes, as tests/inference/test_compiled.py does",
     r"^transduce quickstart": "trains for minutes",
     r"^transduce serve": "runs until it is told to end, as tests/serving/ do",
+    r"\bende\b": "needs a student that ends its sentences, as tests/exchange/test_firefox.py has",
     r"--to page": "needs the engine of pages, as tests/exchange/test_translator_page.py does",
     r"^transduce push .*--yes": "uploads, as tests/exchange/test_pushing.py does",
     r"^transduce (distill|backtranslate)": "needs a model that has learned, as tests/experiment/test_distill.py has",

@@ -241,7 +241,7 @@ def _normalizer(model: SentencePieceModel) -> normalizers.Normalizer:
         composed = [normalizers.NFC()] if model.rules in COMPOSING else []
         steps += [*composed, normalizers.Precompiled(model.character_map), *composed]
     if model.joins_spaces:
-        steps += [normalizers.Replace(Regex("^ +| +$"), ""), normalizers.Replace(Regex(" {2,}"), " ")]
+        steps += [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Replace(Regex("^ | $"), "")]
     elif model.adds_space:  # which the pre-tokenizer does not before a space
         steps.append(normalizers.Replace(LEADING_SPACE, "  "))
     return normalizers.Sequence(steps)

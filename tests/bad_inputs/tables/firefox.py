@@ -59,9 +59,16 @@ ROWS: list[Row] = [
     row("Firefox's model: twice", IMPORT, 2, "2 files model.*.bin", copy(f"firefox/{MODEL}", "firefox/model.de.bin")),
     row("Firefox's model: another version", IMPORT, 2, "its version is 3; expected 1", _number(0, 3), UNNAMED),
     *(
-        row(f"Firefox's model: a lying {what}", IMPORT, 2, "damaged", _number(offset, value), UNNAMED)
+        row(
+            f"Firefox's model: a {'huge' if value > 2**32 else 'lying'} {what}",
+            IMPORT,
+            2,
+            "damaged",
+            _number(offset, value),
+            UNNAMED,
+        )
         for what, offset in (("number of tensors", 8), ("length of a name", 16), ("number of axes", 32), ("size", 40))
-        for value in (2**31, 2**64 - 1)
+        for how, value in (("lying", 2**31), ("huge", 2**64 - 1))
     ),
     row(
         "Firefox's shortlist of another model",
@@ -85,7 +92,7 @@ ROWS: list[Row] = [
         for harm, damage in HARMS.items()
     ),
     row("an export for Firefox by another engine", "translate firefox test.en --engine ctranslate2", 2, "fxtranslate"),
-    row("a model by Firefox's engine", "translate run test.en --engine fxtranslate", 2, "--to firefox"),
+    row("a model by Firefox's engine", "translate run test.en --engine fxtranslate", 2, "transduce export run"),
     row(
         "an export for Firefox with a shortlist",
         f"{TRANSLATE} --shortlist-file short.safetensors",

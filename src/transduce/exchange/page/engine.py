@@ -14,15 +14,15 @@ from transduce.corpora.catalogue.download import Progress, Remote, retrieve
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.errors import InputError
 
-NAME, VERSION = "@browsermt/bergamot-translator", "0.4.9"
+PACKAGE, VERSION = "@browsermt/bergamot-translator", "0.4.9"
 SHA512 = (
     "6cdbae0b033f267b0861008a5dc60a153e10739bcb32807c35bbf3f1178882ce"
     "f1cde6caf126be47c8842bc98bbcd05efd6699eb3acf69442294bb114ff79af1"
 )
 FILE = f"bergamot-translator-{VERSION}.tgz"
 NOTICE = (
-    f"Bergamot Translator {VERSION} (the npm package {NAME}), under the Mozilla Public License 2.0; its source is at "
-    "https://github.com/browsermt/bergamot-translator"
+    f"Bergamot Translator {VERSION} (the npm package {PACKAGE}), under the Mozilla Public License 2.0; its source is "
+    "at https://github.com/browsermt/bergamot-translator"
 )
 SCRIPT, PROGRAM = (f"package/worker/bergamot-translator-worker.{ending}" for ending in ("js", "wasm"))
 REGISTRY = "https://registry.npmjs.org"
@@ -54,11 +54,11 @@ def load_engine(package: Path | None = None, progress: Progress | None = None) -
     if package is None:
         package = _fetch(progress)
     elif not package.is_file():
-        raise InputError(f"{package}: no such file; expected the npm package of {NAME} {VERSION}")
+        raise InputError(f"{package}: no such file; expected the npm package of {PACKAGE} {VERSION}")
     elif not _is_genuine(package):
         raise InputError(
-            f"{package} is not the npm package of {NAME} {VERSION} (SHA-512 differs); get it by "
-            f"`npm pack {NAME}@{VERSION}`"
+            f"{package} is not the npm package of {PACKAGE} {VERSION} (SHA-512 differs); get it by "
+            f"`npm pack {PACKAGE}@{VERSION}`"
         )
     with tarfile.open(package) as archive:
         script, program = (archive.extractfile(name) for name in (SCRIPT, PROGRAM))
@@ -74,8 +74,8 @@ def _fetch(progress: Progress | None) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         _pack(folder)
     registry = os.environ.get("NPM_CONFIG_REGISTRY") or REGISTRY
-    address = f"{registry.rstrip('/')}/{NAME}/-/{FILE}"
-    advice = f"get the npm package of {NAME} {VERSION} elsewhere, and name its file (engine)"
+    address = f"{registry.rstrip('/')}/{PACKAGE}/-/{FILE}"
+    advice = f"get the npm package of {PACKAGE} {VERSION} elsewhere, and name its file (engine)"
     retrieve(Remote(address, {FILE: ""}, f"sha512:{SHA512}", advice=advice), folder, progress)
     return package
 
@@ -85,7 +85,7 @@ def _pack(folder: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         return
-    command = [npm, "pack", f"{NAME}@{VERSION}", "--silent", "--ignore-scripts", "--fetch-retries=0"]
+    command = [npm, "pack", f"{PACKAGE}@{VERSION}", "--silent", "--ignore-scripts", "--fetch-retries=0"]
     with tempfile.TemporaryDirectory(dir=folder) as here:
         with suppress(subprocess.TimeoutExpired, OSError):
             subprocess.run(command, cwd=here, capture_output=True, check=False, timeout=PATIENCE)
