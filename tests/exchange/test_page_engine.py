@@ -13,9 +13,9 @@ import pytest
 from file_server import FileServer
 from transduce.errors import DataError, InputError
 from transduce.exchange.page import engine
-from transduce.exchange.page.engine import FILE, NAME, PROGRAM, SCRIPT, VERSION, load_engine
+from transduce.exchange.page.engine import FILE, PACKAGE, PROGRAM, SCRIPT, VERSION, load_engine
 
-ADDRESS = f"{NAME}/-/{FILE}"
+ADDRESS = f"{PACKAGE}/-/{FILE}"
 
 
 def package(program: bytes = b"program") -> bytes:
@@ -90,7 +90,7 @@ def test_another_engine_than_expected_is_not_kept(registry: FileServer, without_
 def test_an_engine_out_of_reach_says_what_to_do(registry: FileServer, without_npm: None) -> None:
     (registry.folder / ADDRESS).unlink()
     with pytest.raises(
-        DataError, match=rf"cannot be downloaded \(HTTP 404.*npm package of {NAME}.*its file \(engine\)"
+        DataError, match=rf"cannot be downloaded \(HTTP 404.*npm package of {PACKAGE}.*its file \(engine\)"
     ):
         load_engine()
 
@@ -111,9 +111,9 @@ def offer(registry: FileServer, content: bytes) -> None:
     (registry.folder / "other" / "package.tgz").write_bytes(content)
     integrity = f"sha512-{base64.b64encode(hashlib.sha512(content).digest()).decode()}"
     dist = {"tarball": f"{registry.address}/other/package.tgz", "integrity": integrity}
-    described = {"name": NAME, "dist-tags": {"latest": VERSION}}
-    described |= {"versions": {VERSION: {"name": NAME, "version": VERSION, "dist": dist}}}
-    (registry.folder / NAME.replace("/", "%2f")).write_text(json.dumps(described), encoding="utf-8")
+    described = {"name": PACKAGE, "dist-tags": {"latest": VERSION}}
+    described |= {"versions": {VERSION: {"name": PACKAGE, "version": VERSION, "dist": dist}}}
+    (registry.folder / PACKAGE.replace("/", "%2f")).write_text(json.dumps(described), encoding="utf-8")
 
 
 @pytest.mark.slow
