@@ -1,4 +1,4 @@
-"""What text of one language is worth beside a third of Multi30k's pairs, in both directions.
+"""Measures the gain by text of one language beside a third of Multi30k's pairs, in both directions.
 
     python benchmarks/back_translation.py --out runs/bench/back-translation
 

@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -154,6 +155,24 @@ def write_recipe(folder: Path) -> Path:
     path = folder / "tiny.toml"
     path.write_text(tomli_w.dumps({"data": {**data, "source": "en", "target": "de"}, **TINY}), encoding="utf-8")
     return path
+
+
+# As root, as which continuous integration runs, Chromium starts without its sandbox only.
+BROWSER_OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
+BROWSER_OPTIONS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, without a window; tests skip where it or playwright is not installed."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    program = shutil.which("chromium", path="/usr/bin") or shutil.which("chromium")
+    if not program:
+        pytest.skip("Chromium is not installed")
+    with playwright.sync_playwright() as running:
+        opened = running.chromium.launch(executable_path=program, args=BROWSER_OPTIONS)
+        yield opened
+        opened.close()
 
 
 @pytest.fixture

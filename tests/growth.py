@@ -20,7 +20,7 @@ SHORTEST = 5e-6  # the same where texts are only chosen by it
 
 
 PRELOADED = ["torch", "pytest", "sacrebleu", "transduce.experiment", "transduce.documents.formats"]
-"""What a process imports once that forks for each worker: importing takes seconds, as long as most attacks together."""
+"""Modules that one process imports, which forks for each worker: importing takes seconds, as most attacks together."""
 NUMBER, CHARACTER = "\ue000", "\ue001"
 """In a unit: another number, and another character, each time it is repeated."""
 

@@ -30,7 +30,7 @@ from transduce.reprs import shown_by
 from transduce.task_table import TASKS
 from transduce.text.tokenizer import SENTENCEPIECE, Tokenizer, TokenizerConfig, Tokenizers
 from transduce.unzipping import is_zipped, unzipped
-from transduce.verification import check_unchanged, checksums, read_json
+from transduce.verification import CARD, check_unchanged, checksums, read_json
 
 EXPORT = "export.json"  # in the folder of a model that another engine runs, and in no bundle
 
@@ -154,7 +154,7 @@ class ModelBundle:
         self.tokenizers.source.save(folder / _tokenizer_file(self.config.tokenizer, "source"))
         self.tokenizers.target.save(folder / _tokenizer_file(self.config.tokenizer, "target"))
         (folder / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(self.history)))
-        (folder / "README.md").write_text(card_of(self), encoding="utf-8")
+        (folder / CARD).write_text(card_of(self), encoding="utf-8")
 
     def with_history(self, **facts: Any) -> "ModelBundle":
         """Returns a copy with these facts added to its history."""
@@ -293,7 +293,7 @@ def read_weights(folder: Path, config: BundleConfig, base: Path | None = None) -
 def identity(folder: Path) -> str:
     """Returns a hash of the files that determine a bundle's outputs."""
     checksums = read_probe(folder).sha256
-    relevant = {name: checksum for name, checksum in checksums.items() if name not in ("README.md", "history.json")}
+    relevant = {name: checksum for name, checksum in checksums.items() if name not in (CARD, "history.json")}
     return hashlib.sha256(msgspec.json.encode(sorted(relevant.items()))).hexdigest()
 
 

@@ -9,6 +9,8 @@ from transduce.errors import CheckpointError
 from transduce.files import sha256
 
 T = TypeVar("T")
+CARD = "README.md"
+"""The model card in a model's folder, which people may change."""
 COPY_AGAIN = "copy the model again"
 MAX_BYTES = 1 << 20  # of a JSON file; those that are written here have a few thousand
 
@@ -21,7 +23,7 @@ def checksums(folder: Path) -> dict[str, str]:
 def check_unchanged(folder: Path, expected: dict[str, str], advice: str = COPY_AGAIN) -> None:
     """Raises CheckpointError, with advice, unless the files, except the model card, have these checksums."""
     for name, checksum in expected.items():
-        if name == "README.md":
+        if name == CARD:
             continue
         path = folder / name
         if not path.is_file():

@@ -1,12 +1,10 @@
 """Pages show what they were given, in a browser that may not load anything, and no text can break out of them."""
 
 import base64
-import importlib
 import io
 import json
 import math
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from importlib import resources
@@ -206,25 +204,6 @@ def test_every_file_of_the_pages_is_used() -> None:
 
 # In a browser.
 
-# As root, as which continuous integration runs, Chromium starts without its sandbox only.
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-ARGUMENTS += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    try:
-        playwright = importlib.import_module("playwright.sync_api")
-    except ImportError:
-        pytest.skip("playwright is not installed")
-    program = shutil.which("chromium", path="/usr/bin") or shutil.which("chromium")
-    if not program:
-        pytest.skip("Chromium is not installed")
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=program, args=ARGUMENTS)
-        yield opened
-        opened.close()
-
 
 @pytest.fixture
 def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Any]]:
@@ -317,9 +296,12 @@ def test_a_small_map_is_chosen_by_keyboard(show: Callable[..., Any]) -> None:
     assert page.locator(".multiple[aria-pressed=true]").count() == 1
 
 
+LARGE_MAP = "document.querySelector('#attention canvas').toDataURL('image/png')"
+
+
 def drawn(page: Any) -> Any:
     """The pixels of the large map, one a cell: [rows, columns, red green blue]."""
-    address = page.evaluate("document.querySelector('#attention canvas').toDataURL('image/png')")
+    address = page.evaluate(LARGE_MAP)
     picture = imread(io.BytesIO(base64.b64decode(address.partition(",")[2])))
     return np.rint(picture[..., :3] * 255)
 
@@ -333,8 +315,7 @@ def test_the_colours_are_those_of_the_weights(show: Callable[..., Any]) -> None:
     assert (drawn(light)[1] == [[0xF1, 0xF4, 0xF8], [0xF1, 0xF4, 0xF8], [0x0A, 0x32, 0x63]]).all()
     assert (drawn(dark)[1] == [[0x1B, 0x1F, 0x25], [0x1B, 0x1F, 0x25], [0xEA, 0xF4, 0xFD]]).all()
     light.emulate_media(color_scheme="dark")
-    light.evaluate("() => new Promise((done) => requestAnimationFrame(done))")
-    assert (drawn(light) == drawn(dark)).all()
+    light.wait_for_function(f"address => {LARGE_MAP} === address", arg=dark.evaluate(LARGE_MAP))
     assert light.locator(".multiple").count() == 0  # a single map has no others beside it
 
 

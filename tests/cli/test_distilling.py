@@ -22,7 +22,7 @@ SMALL = ("training.updates=4", "tokenizer.kind=bytes", "checkpoint.every_updates
 
 @pytest.fixture
 def common(corpus: Path, recipe_file: Path) -> tuple[object, ...]:
-    """What both verbs are told: files to validate on, a recipe, and that nothing is too bad."""
+    """Options of both verbs: files to validate on, a recipe, and no translation that is too bad."""
     return (*SMALL, "--recipe", recipe_file, "--validation", corpus / "dev.en", corpus / "dev.de", "--drop-worst", 0)
 
 

@@ -62,18 +62,6 @@ def file(folder: Path, engine: Path) -> Path:
     return page
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium")
-    if not program:
-        pytest.skip("Chromium is not installed")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
-
-
 class Opened:
     """A page opened from a file, offline; its policy forbids the tests what Playwright does by `eval`."""
 
@@ -109,9 +97,9 @@ class Opened:
 
 
 @pytest.fixture(scope="module")
-def shared(chromium: Any, file: Path) -> Iterator[Opened]:
+def shared(browser: Any, file: Path) -> Iterator[Opened]:
     """The page on a phone, on which nothing may go wrong."""
-    opened = Opened(chromium, file, viewport={"width": 390, "height": 844}, permissions=["clipboard-read"])
+    opened = Opened(browser, file, viewport={"width": 390, "height": 844}, permissions=["clipboard-read"])
     yield opened
     assert opened.problems == []
     assert [url for url in opened.requests if not url.startswith(("file:", "blob:"))] == []
@@ -310,11 +298,11 @@ def test_the_engine_outside_the_browser_gives_the_same(opened: Opened, folder: P
 
 
 @pytest.mark.slow
-def test_text_from_right_to_left_is_at_the_right(chromium: Any, engine: Path, tmp_path: Path) -> None:
+def test_text_from_right_to_left_is_at_the_right(browser: Any, engine: Path, tmp_path: Path) -> None:
     sentencepiece = pytest.importorskip("sentencepiece")
     write_handmade(sentencepiece, tmp_path / "enhe", HEBREW, "enhe")
     export_page(tmp_path / "enhe", tmp_path / "a.html", engine=engine)
-    opened = Opened(chromium, tmp_path / "a.html", color_scheme="dark", locale="fr")
+    opened = Opened(browser, tmp_path / "a.html", color_scheme="dark", locale="fr")
     text = "ein hund 12."
     assert opened.translate(text) == "".join(HEBREW.get(character, character) for character in text)
     assert opened.page.title() == "anglais → hébreu"
@@ -337,11 +325,11 @@ def test_text_from_right_to_left_is_at_the_right(chromium: Any, engine: Path, tm
     ],
 )
 def test_a_damaged_page_says_so(
-    chromium: Any, file: Path, tmp_path: Path, harm: Callable[[str], str], answer: str
+    browser: Any, file: Path, tmp_path: Path, harm: Callable[[str], str], answer: str
 ) -> None:
     content = file.read_bytes().decode("utf-16")
     (tmp_path / "a.html").write_bytes(codecs.BOM_UTF16_LE + harm(content).encode("utf-16-le"))
-    opened = Opened(chromium, tmp_path / "a.html")
+    opened = Opened(browser, tmp_path / "a.html")
     assert answer in opened.page.inner_text("#state")
     opened.page.fill("#source", "Text bleibt.")
     assert opened.page.input_value("#source") == "Text bleibt."

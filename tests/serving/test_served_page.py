@@ -1,7 +1,6 @@
 """The page of a server in a real browser: words, files, the glossary, keys, and text from right to left."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,18 +43,6 @@ def sentences(corpus: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def expected(tiny_run: Path, sentences: list[str]) -> list[str]:
     return [one.text for one in Translator.load(tiny_run, device="cpu").translate(sentences)]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium")
-    if not program:
-        pytest.skip("Chromium is not installed")
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(autouse=True)

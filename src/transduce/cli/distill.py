@@ -74,27 +74,10 @@ def distill(
     from transduce.experiment import distill as run
 
     texts, changes = _divided(sources or ())
-    _train(
-        context,
-        json,
-        quiet,
-        lambda common: run(
-            [teacher, *(with_ or ())],
-            texts,
-            out,
-            recipe=recipe,
-            overrides=changes,
-            search=search,
-            selection=_selection(selection, step),
-            pairs_weight=pairs_weight,
-            to=languages.to,
-            from_=languages.from_,
-            device=machine.device,
-            precision=machine.precision,
-            **common,
-        ),
-        held_out,
+    options = _common(
+        context, recipe, changes, search, _selection(selection, step), held_out, languages, machine, quiet
     )
+    _print(json, lambda: run([teacher, *(with_ or ())], texts, out, pairs_weight=pairs_weight, **options))
 
 
 def backtranslate(
@@ -143,29 +126,11 @@ def backtranslate(
     from transduce.experiment import backtranslate as run
 
     texts, changes = _divided(text)
-    _train(
-        context,
-        json,
-        quiet,
-        lambda common: run(
-            [model, *(with_ or ())],
-            texts,
-            out,
-            pairs=pairs or (),
-            recipe=recipe,
-            overrides=changes,
-            search=search,
-            selection=_selection(selection, step),
-            pairs_weight=pairs_weight,
-            tag=tag,
-            to=languages.to,
-            from_=languages.from_,
-            device=machine.device,
-            precision=machine.precision,
-            **common,
-        ),
-        held_out,
+    options = _common(
+        context, recipe, changes, search, _selection(selection, step), held_out, languages, machine, quiet
     )
+    models = [model, *(with_ or ())]
+    _print(json, lambda: run(models, texts, out, pairs=pairs or (), pairs_weight=pairs_weight, tag=tag, **options))
 
 
 def _divided(words: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -183,25 +148,42 @@ def _selection(given: Mapping[str, Any], steps: Sequence[str] | None) -> Any:
     return Selection(**given, cleaning=cleaning)
 
 
-def _train(
+def _common(
     context: typer.Context,
-    json: bool,
-    quiet: bool,
-    run: "Callable[[dict[str, Any]], SyntheticRun]",
+    recipe: str | None,
+    changes: Sequence[str],
+    search: Any,
+    selection: Any,
     held_out: HeldOut,
-) -> None:
-    """Runs all stages, and prints the result."""
+    languages: LanguageOptions,
+    machine: Machine,
+    quiet: bool,
+) -> dict[str, Any]:
+    """Returns the arguments that both functions share."""
     from transduce.experiment import HeldOutFiles
     from transduce.training.display import console_observer
-    from transduce.training.signals import Interrupted
 
-    common = {
+    return {
+        "recipe": recipe,
+        "overrides": changes,
+        "search": search,
+        "selection": selection,
         "held_out": HeldOutFiles(**held_out.held_out(context)),
+        "to": languages.to,
+        "from_": languages.from_,
         "observers": [] if quiet else [console_observer()],
         "tell": teller(quiet, prefix=""),
+        "device": machine.device,
+        "precision": machine.precision,
     }
+
+
+def _print(json: bool, run: "Callable[[], SyntheticRun]") -> None:
+    """Runs all stages, and prints the result."""
+    from transduce.training.signals import Interrupted
+
     try:
-        result = run(common)
+        result = run()
     except Interrupted:
         teller()("interrupted; everything is saved; repeat the command to continue")
         raise typer.Exit(130) from None

@@ -125,6 +125,7 @@ def push(folder: Path, name: str, *, yes: bool = False, private: bool = False, j
         private: Make a new repository private.
     """
     from transduce.exchange.huggingface import pushing
+    from transduce.verification import CARD
 
     upload = pushing.plan_upload(folder, name)
     if not json:
@@ -133,7 +134,7 @@ def push(folder: Path, name: str, *, yes: bool = False, private: bool = False, j
             print(f"{size:{width},}  {file}")
         print(f"{sum(upload.files.values()):,} bytes in {len(upload.files)} files, for {name}")
         if not upload.names_license:
-            print(f"no licence is named in {pushing.CARD}; `transduce export --license` names one")
+            print(f"no licence is named in {CARD}; `transduce export --license` names one")
     address = pushing.push(upload, private) if yes else None
     if json:
         print_json({"name": name, "files": upload.files, "uploaded": address})

@@ -24,6 +24,7 @@ from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.text.sentencepiece_writing import require_sentencepiece, what_cannot_be_written, write_sentencepiece
 from transduce.text.tokenizer import SPACE, Tokenizer
+from transduce.verification import CARD
 
 ENDING = ".argosmodel"
 ARGOS_VERSION = "1.9.0"
@@ -98,7 +99,7 @@ def export_argos(
         (package / "sentencepiece.model").write_bytes(write_sentencepiece(bundle.tokenizers.source))
         _, parity = write_ctranslate2(bundle, quantization, samples, package / "model", file)
         (package / "metadata.json").write_bytes(msgspec.json.format(msgspec.json.encode(_metadata(bundle))))
-        (package / "README.md").write_text(card_of(bundle), encoding="utf-8")
+        (package / CARD).write_text(card_of(bundle), encoding="utf-8")
         if splitter is not None and splitter.is_dir():
             shutil.copytree(splitter, package / "stanza")
         elif splitter is not None:

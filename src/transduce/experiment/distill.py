@@ -100,18 +100,18 @@ def distill(
     student = _student(find_recipe(recipe, overrides), overrides)
     folder = Path(out or Path("runs") / f"{models[0].resolve().name}-student")
     stages = Stages(
-        folder,
-        models,
-        direction,
-        texts,
-        parts,
-        Orientation(is_back_translation=False),
-        selection or Selection(),
-        pairs_weight,
-        student,
-        "student",
-        device,
-        precision,
+        folder=folder,
+        models=models,
+        direction=direction,
+        texts=texts,
+        parts=parts,
+        orientation=Orientation(is_back_translation=False),
+        selection=selection or Selection(),
+        pairs_weight=pairs_weight,
+        recipe=student,
+        name="student",
+        device=device,
+        precision=precision,
     )
     return stages.run(observers, tell)
 
@@ -179,18 +179,18 @@ def backtranslate(
     learner = _student(find_recipe(recipe, overrides), overrides)
     folder = Path(out or Path("runs") / f"{models[0].resolve().name}-backtranslated")
     stages = Stages(
-        folder,
-        models,
-        reverse,
-        texts,
-        parts,
-        Orientation(is_back_translation=True, tag=tag),
-        selection or Selection(),
-        pairs_weight,
-        learner,
-        "model",
-        device,
-        precision,
+        folder=folder,
+        models=models,
+        direction=reverse,
+        texts=texts,
+        parts=parts,
+        orientation=Orientation(is_back_translation=True, tag=tag),
+        selection=selection or Selection(),
+        pairs_weight=pairs_weight,
+        recipe=learner,
+        name="model",
+        device=device,
+        precision=precision,
     )
     return stages.run(observers, tell)
 

@@ -18,7 +18,7 @@ from transduce.experiment.recipe import SETTINGS_FILE, Recipe, load_recipe, reci
 from transduce.tasks.translation.settings import TranslationConfig
 
 TWO_FILES = ","
-"""What joins the names of two line-aligned files."""
+"""The sign between the names of two line-aligned files."""
 
 
 @dataclass(frozen=True)

@@ -137,13 +137,20 @@ class SelfAttentionLayer(nn.Module):
 class Embedding(nn.Module):
     """Token embeddings with scale, positions and dropout."""
 
-    def __init__(self, table: nn.Embedding, scale: float, positions: Positions, dropout: Dropout) -> None:
+    def __init__(
+        self,
+        table: nn.Embedding,
+        scale: float,
+        positions: Positions,
+        dropout: Dropout,
+        starts_with_zeros: bool = False,
+    ) -> None:
         super().__init__()
         self.table = table
         self.scale = scale
         self.positions = positions
         self.dropout = dropout
-        self.starts_with_zeros = False
+        self.starts_with_zeros = starts_with_zeros
         """True if the vector of the first token, whichever it is, is zero before its position is added."""
 
     def forward(self, tokens: Tokens, at: Span | Ragged) -> Hidden:
@@ -205,11 +212,11 @@ class Parts:
         self.initialization.embedding(table.weight)
         return table
 
-    def embedding(self, table: nn.Embedding, positions: Positions) -> Embedding:
+    def embedding(self, table: nn.Embedding, positions: Positions, starts_with_zeros: bool = False) -> Embedding:
         """Returns embeddings of tokens with positions."""
         config = self.config
         scale = config.dim**0.5 if config.scale_embeddings else 1.0
-        return Embedding(table, scale, positions, Dropout(self.rate(config.embedding_dropout)))
+        return Embedding(table, scale, positions, Dropout(self.rate(config.embedding_dropout)), starts_with_zeros)
 
     def output(self, table: nn.Embedding, tie: bool) -> nn.Linear:
         """Returns the layer that makes logits, without a bias: with the matrix of the embeddings if they are tied."""

@@ -78,10 +78,9 @@ def build_transformer(config: TransformerConfig, source_vocabulary: int, target_
     encoder_layers = [parts.self_attention_layer(rotary) for _ in range(config.encoder_layers)]
     decoder_layers = [_decoder_layer(config, parts, rotary) for _ in range(config.decoder_layers)]
     of_source, of_target = (
-        parts.embedding(table, position_encoding(config, parts.initialization))
-        for table in (source_table, target_table)
+        parts.embedding(table, position_encoding(config, parts.initialization), starts_with_zeros)
+        for table, starts_with_zeros in ((source_table, False), (target_table, config.decoder_start == "zeros"))
     )
-    of_target.starts_with_zeros = config.decoder_start == "zeros"
     encoder = TransformerEncoder(of_source, encoder_layers, parts.final_norm())
     decoder = TransformerDecoder(of_target, decoder_layers, parts.final_norm(), output, config.first_token)
     return Transformer(encoder, decoder)

@@ -18,6 +18,7 @@ from transduce.exchange.huggingface.weights import to_theirs
 from transduce.files import check_absent, new_folder
 from transduce.model_card import LICENSE
 from transduce.text.tokenizer import Tokenizer
+from transduce.verification import CARD
 
 SPECIAL = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id", "forced_eos_token_id")
 """The settings that generation_config.json repeats."""
@@ -54,7 +55,7 @@ def export_huggingface(model: Path, folder: Path, license: str | None = None) ->
         write_tensors(new, to_theirs(unshared_weights(bundle.model), family.same(bundle.config)))
         family.write_tokenizers(new, bundle)
         card = hub_card(bundle, family.architecture(bundle.config), license)
-        (new / "README.md").write_text(card, encoding="utf-8")
+        (new / CARD).write_text(card, encoding="utf-8")
         again, _ = read_bundle(new)
         _check_same(bundle, again, folder, family)
         return certify(new, family, again)

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from transduce.errors import InputError
+from transduce.verification import CARD
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])(?<!\.git)", re.ASCII)
 LONGEST_NAME = 96
 DESCRIPTIONS = ("config.json", "config.toml")
 """A model's folder has one of these files."""
-CARD = "README.md"
 
 
 @dataclass(frozen=True)

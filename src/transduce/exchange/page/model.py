@@ -1,4 +1,4 @@
-"""What a page holds of a model in Firefox's form: its files, languages and card."""
+"""Reads a model in Firefox's form for a page: its files, languages and card."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,8 +7,7 @@ from transduce.bundle import EXPORT
 from transduce.exchange.firefox.importing import FirefoxFiles
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.engines.firefox.opening import open_student
-
-CARD = "README.md"
+from transduce.verification import CARD
 
 
 @dataclass(frozen=True)
