@@ -40,6 +40,8 @@ class Scale:
     """Sentences of such a batch."""
     recipe: str = "multi30k"
     """The recipe that is trained for a minute."""
+    changes: Sequence[str] = ()
+    """Changes to this recipe."""
     seconds: float = 60
     """The seconds of this minute."""
 
@@ -55,6 +57,7 @@ TINY = Scale(
     lengths=(2, 3),
     sentences=5,
     recipe="reverse",
+    changes=["data.sequences={train=400, validation=9, test=9}", "model.dim=32", "model.feed_forward_dim=64"],
     seconds=1,
 )
 """Sizes to try the benchmark itself, whose figures mean nothing."""

@@ -39,15 +39,15 @@ def train_for_a_minute(scale: Scale, device: torch.device) -> Iterator[Measureme
 
 
 def train_and_test(scale: Scale, device: torch.device) -> Figures:
-    most = load_recipe(scale.recipe).config.training.updates
+    most = load_recipe(scale.recipe, scale.changes).config.training.updates
     assert most is not None
     pace = Pace()
     with tempfile.TemporaryDirectory() as folder:
         train = partial(transduce.train, scale.recipe, device=str(device), observers=[pace])
-        train(Path(folder) / "pace", overrides=SHORT)
+        train(Path(folder) / "pace", overrides=[*scale.changes, *SHORT])
         updates = max(min(most, int(scale.seconds / pace.seconds_per_update)), 3)
         warmup = min(350, updates // 3)
         changes = [f"training.updates={updates}", f"optimizer.schedule.warmup={warmup}"]
-        result = train(Path(folder) / "run", overrides=changes)
+        result = train(Path(folder) / "run", overrides=[*scale.changes, *changes])
     assert result.test is not None
     return {"updates": updates, "seconds": result.seconds, "BLEU": result.test["bleu"]}

@@ -1,11 +1,12 @@
 """The benchmark of a GPU runs to its end, at small sizes on a CPU, whatever of it fails or hangs."""
 
 import json
+import multiprocessing
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ import torch
 import gpu
 from gpu_parts.measuring import TINY, Figures, Measurement, Scale
 
-SCRIPT, CPU = Path(gpu.__file__), torch.device("cpu")
+CPU = torch.device("cpu")
 SYSTEMS = ["a large matrix product", "Transduce", "transformers' Marian", "Transduce, compiled"]
 DECODERS = [f"{name}, {precision}" for name in ("Transduce", "CTranslate2") for precision in ("float32", "bfloat16")]
 
@@ -33,8 +34,13 @@ def part(scale: Scale, device: torch.device) -> Iterator[Measurement]:
 
 
 @pytest.mark.slow
-def test_the_whole_benchmark_runs_on_a_cpu_at_small_sizes(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, SCRIPT, "--device", "cpu", "--tiny", "--out", tmp_path], check=True)
+def test_the_whole_benchmark_runs_on_a_cpu_at_small_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forks = multiprocessing.get_context("fork")  # each part would import for longer than it works
+    monkeypatch.setattr(gpu, "multiprocessing", SimpleNamespace(get_context=lambda _: forks))
+    monkeypatch.setenv("TORCH_COMPILE_DISABLE", "1")
+    monkeypatch.setattr("torch._dynamo.config.disable", True)  # which has read that already
+    monkeypatch.setattr(sys, "argv", ["gpu.py", "--device", "cpu", "--tiny", "--out", str(tmp_path)])
+    gpu.main()
     results = json.loads((tmp_path / "gpu.json").read_text(encoding="utf-8"))["results"]
     figures = {(result["part"], result["name"]): result["figures"] for result in results}
     expected = [(f"Training, {shape}", name) for shape in ("base", "big") for name in SYSTEMS]

@@ -1,8 +1,7 @@
 """Documentation says what the program does."""
 
 import re
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,9 @@ from pages import PAGES, ROOT, inline_commands
 from transduce.cli.main import app, run
 
 
-def test_the_settings_page_is_the_code() -> None:
-    made = subprocess.run([sys.executable, ROOT / "docs/make_settings.py"], capture_output=True, text=True, check=True)
-    assert (ROOT / "docs/settings.md").read_text(encoding="utf-8") == made.stdout
+def test_the_settings_page_is_the_code(capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(ROOT / "docs/make_settings.py"), run_name="__main__")
+    assert (ROOT / "docs/settings.md").read_text(encoding="utf-8") == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
