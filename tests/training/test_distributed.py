@@ -105,24 +105,6 @@ def test_what_is_shared_out_comes_back_in_order(count: int) -> None:
     assert OneOf(0, count, of_each=shares).gather_shares(shares[0]) == values
 
 
-@pytest.mark.skipif("TRANSDUCE_DATA" not in os.environ, reason="needs Multi30k in TRANSDUCE_DATA")
-def test_two_processes_give_the_losses_of_one_on_multi30k(tmp_path: Path) -> None:
-    small = [
-        "model.dim=24",
-        "model.heads=3",
-        "model.feed_forward_dim=40",
-        "model.encoder_layers=2",
-        "model.decoder_layers=1",
-    ]
-    rates = ["model.attention_dropout=0.0", "model.activation_dropout=0.0", "model.tie=none"]
-    words = ["tokenizer={kind='words', shared=false, min_frequency=100}"]
-    short = ["training.updates=8", "training.report_every=1", "search={size=1, max_ratio=0.1, max_extra=0}"]
-    changes = [*STILL, *small, *rates, *words, *short]
-    transduce.train(load_recipe("multi30k", changes), tmp_path / "one")
-    finish(launch(2, ["multi30k", *changes, "--out", str(tmp_path / "two")]))
-    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
-
-
 def test_when_one_process_dies_the_run_ends_in_one_line_and_what_was_saved_stays(
     recipe_file: Path, tmp_path: Path
 ) -> None:
