@@ -128,6 +128,10 @@ def grow(run: Run, attacks: Iterable[Attack], rule: Rule, announce: Announce) ->
             short, long = (_seconds(run, attack.text(length)) for length in rule.screened)
         except Exception as error:
             return Growth(attack, {}, is_linear=False, problem=_described(error))
+        if long > MOST * max(short, FLOOR):  # others would take as long, which here is already too long
+            growth = _grown(run, attack, rule, lambda length, index=index: announce(index, length))
+            if not growth.is_linear:
+                return growth
         screened.append((long, long / max(short, SHORTEST), index, attack))
     by_time, by_growth = (sorted(screened, key=itemgetter(n), reverse=True)[: rule.slowest] for n in (0, 1))
     worst = Growth(None, {}, is_linear=True)
