@@ -73,9 +73,13 @@ def counted(recipe: str, folder: Path, changes: dict[str, Any], monkeypatch: pyt
     return counting
 
 
-def of_translation(files: Path, names: Sequence[str] = ("train", "validation")) -> dict[str, Any]:
+def of_translation(
+    files: Path, names: Sequence[str] = ("train", "validation"), max_tokens: int = 150
+) -> dict[str, Any]:
     paths = {name: [str(files / f"{name[:5]}.{side}") for side in ("en", "de")] for name in names}
-    return {"data": {"dataset": None, **paths, "source": "en", "target": "de", "max_tokens": 150, "cleaning": []}}
+    return {
+        "data": {"dataset": None, **paths, "source": "en", "target": "de", "max_tokens": max_tokens, "cleaning": []}
+    }
 
 
 @pytest.mark.slow
@@ -121,7 +125,8 @@ def test_validation_computes_in_the_precision_of_training(
     monkeypatch.setattr(TranslationValidator, "__call__", remember)
     monkeypatch.setattr(Trainer, "_save", lambda self, cost: None)
     changes = {f"model.{name}": 8 for name in ("dim", "encoder_dim", "decoder_dim")}
-    changes |= of_translation(files) | {"tokenizer.size": 300, "batching.target_tokens": 500, "validation.samples": 0}
+    changes |= of_translation(files, max_tokens=20)
+    changes |= {"tokenizer.size": 300, "batching.target_tokens": 200, "validation.samples": 0}
     counted(
         "multi30k-rnn", files, changes | {"training.precision": precision, "validation.every_updates": 1}, monkeypatch
     )

@@ -1,8 +1,5 @@
 """Runs that learn in two passes, skip layers and segment text anew resume exactly, on one process or several."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -12,6 +9,7 @@ from safetensors.torch import load_file
 from stop_at_update import Stop
 
 import transduce
+from forked_run import train_in_processes
 from transduce.errors import ConfigError
 from transduce.experiment import load_recipe
 from transduce.training.signals import Interrupted
@@ -63,8 +61,7 @@ def test_two_processes_learn_the_same_of_the_same_segmentations(recipe_file: Pat
     still = ["model.dropout=0.0", "training.precision=float32", "training.updates=6", "training.report_every=1"]
     changes = ["tokenizer={kind='bpe', size=400, dropout=0.2}", "training.r_drop=5", *still]
     transduce.train(load_recipe(str(recipe_file), changes), tmp_path / "one")
-    command = [sys.executable, "-m", "transduce", "train", str(recipe_file), "--out", str(tmp_path / "two"), *changes]
-    subprocess.run([*command, "--processes", "2", "-q"], check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    train_in_processes(2, load_recipe(str(recipe_file), changes), tmp_path / "two")
     assert result_of(tmp_path / "two")[1] == pytest.approx(result_of(tmp_path / "one")[1], rel=1e-4)
 
 

@@ -1,9 +1,5 @@
 """Processes that each have a shard of the weights train the model that one process would."""
 
-import os
-import socket
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +11,7 @@ from torch import Tensor, distributed, multiprocessing, nn
 from torch.testing import assert_close
 
 import transduce
+from forked_run import train_in_processes
 from transduce.experiment import load_recipe
 from transduce.nn.initialization import Initialization
 from transduce.nn.layers import FeedForward
@@ -136,7 +133,7 @@ def work(rank: int, folder: Path) -> None:
 
 def test_gradients_updates_and_averages_of_shards_are_those_of_one_process(tmp_path: Path) -> None:
     """FSDP would divide sums by the number of processes."""
-    multiprocessing.start_processes(work, (tmp_path,), COUNT, start_method="spawn")
+    multiprocessing.start_processes(work, (tmp_path,), COUNT, start_method="fork")
 
 
 RUN = [
@@ -151,17 +148,8 @@ RUN = [
 ]
 
 
-def train(recipe_file: Path, out: Path, *changes: str) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    starter = ["-m", "torch.distributed.run", f"--nproc-per-node={COUNT}", f"--master-port={port}"]
-    subprocess.run(
-        [*(sys.executable, *starter, "-m", "transduce", "train", str(recipe_file)), *RUN, *changes, "--out", str(out)],
-        check=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-    )
+def train(recipe_file: Path, out: Path, *changes: str, resume: bool = False) -> None:
+    train_in_processes(COUNT, load_recipe(str(recipe_file), [*RUN, *changes]), out, resume=resume)
 
 
 def losses(run: Path) -> list[float]:
@@ -172,7 +160,7 @@ def losses(run: Path) -> list[float]:
 def test_a_sharded_run_resumes_bit_for_bit_and_goes_on_in_one_process(recipe_file: Path, tmp_path: Path) -> None:
     train(recipe_file, tmp_path / "whole", "training.sharding=full", "training.updates=12")
     train(recipe_file, tmp_path / "run", "training.sharding=full", "training.updates=6")
-    train(recipe_file, tmp_path / "run", "training.sharding=full", "training.updates=12", "--resume")
+    train(recipe_file, tmp_path / "run", "training.sharding=full", "training.updates=12", resume=True)
     assert losses(tmp_path / "run") == losses(tmp_path / "whole")
     first, second = (
         load_file(whole_checkpoints(tmp_path / run)[-1] / "optimizer.safetensors") for run in ("run", "whole")

@@ -1,7 +1,5 @@
 """Language models that remember the segments before: trained, resumed, measured, and written with."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import tomli_w
 import torch
 
 import transduce
+from forked_run import train_in_processes
 from transduce.cli.machine import Machine
 from transduce.cli.options import DataOptions
 from transduce.cli.scored import evaluate_text
@@ -182,17 +181,16 @@ def test_streams_in_both_directions_go_on_bit_for_bit_with_their_memory(folder: 
 def test_each_process_keeps_the_memory_of_its_streams(folder: Path, tmp_path: Path) -> None:
     recipe, still = folder / "transformer-xl.toml", {"model.dropout": 0.0, "model.word_dropout": 0.0}
 
-    def in_two(run: str, updates: int, *options: str) -> list[float]:
-        changes = [*(f"{key}={value}" for key, value in still.items()), f"training.updates={updates}"]
-        command = [sys.executable, "-m", "transduce", "train", str(recipe), *changes, "--quiet", "--processes", "2"]
-        subprocess.run([*command, "--out", str(tmp_path / run), *options], check=True, capture_output=True, timeout=300)
+    def in_two(run: str, updates: int, resume: bool = False) -> list[float]:
+        changes = {**still, "training.updates": updates}
+        train_in_processes(2, recipe, tmp_path / run, overrides=changes, resume=resume)
         return losses(tmp_path / run)
 
     transduce.train(recipe, tmp_path / "one", overrides={**still, "training.updates": 20})
     whole = in_two("whole", 20)
     assert whole == pytest.approx(losses(tmp_path / "one"), abs=1e-4)
     in_two("stopped", 10)
-    assert in_two("stopped", 20, "--resume") == whole
+    assert in_two("stopped", 20, resume=True) == whole
 
 
 def test_scheduled_sampling_is_refused(folder: Path, tmp_path: Path) -> None:
