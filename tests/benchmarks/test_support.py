@@ -26,6 +26,8 @@ OBJECTIVES = (
 )
 """Choices with objectives, or weights of them, of their own; those of the families' defaults are the empty one."""
 SAMPLE = [row for row in ROWS if row.choice in OBJECTIVES]
+FIRST = {row.choice: row for row in reversed(SAMPLE)}
+"""The rows in which choices are tried with shards of the weights; families' defaults all are."""
 OTHERS = [name for name in CELLS if name not in ("train", "parts", "processes")]
 
 
@@ -49,21 +51,14 @@ def test_the_page_has_a_row_for_every_family_and_choice() -> None:
 
 
 @pytest.mark.parametrize(("number", "row"), list(enumerate(SAMPLE)), ids=[row.name for row in SAMPLE])
-def test_a_sample_is_as_the_page_says_and_parts_and_processes_give_one_model(
-    number: int, row: Row, folder: Path
+def test_a_sample_is_as_the_page_says_and_parts_processes_and_shards_give_one_model(
+    number: int, row: Row, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cells compare weights: those of parts of batches, and of two processes, are within 1e-6 of one's."""
-    other = list(itertools.islice(itertools.cycle(OTHERS), 2 * number, 2 * number + 2))
-    found = try_row(row, folder, ("train", "parts", "processes", *other))
     told = told_of(row)
-    assert {name: outcome.line for name, outcome in found.items()} == {name: told[name] for name in found}
-
-
-@pytest.mark.parametrize("row", SAMPLE, ids=[row.name for row in SAMPLE])
-def test_processes_with_shards_of_the_weights_give_one_model(
-    row: Row, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told = told_of(row)  # of the columns that the page has
+    told["sharded"] = told["train"]  # a column that the page has not
+    other = list(itertools.islice(itertools.cycle(OTHERS), 2 * number, 2 * number + 2))
     monkeypatch.setitem(CELLS, "sharded", Cell("sharded", "processes", ("training.sharding=full",)))
-    found = try_row(row, folder, ("train", "sharded"))
-    assert {name: outcome.line for name, outcome in found.items()} == dict.fromkeys(found, told["train"])
+    sharded = ["sharded"] if not row.choice or row is FIRST[row.choice] else []
+    found = try_row(row, folder, ("train", "parts", "processes", *sharded, *other))
+    assert {name: outcome.line for name, outcome in found.items()} == {name: told[name] for name in found}
