@@ -44,6 +44,7 @@ def evaluate(
     output: str | None = None,
     scoring: ScoringOptions,
     all_bleu: bool = False,
+    robust: bool = False,
     machine: Machine,
     engine: Engine = "auto",
     batch_tokens: BatchTokens = None,
@@ -67,6 +68,8 @@ def evaluate(
         model: A model's or a run's folder, or a text file of finished outputs; - is standard input.
         output: Also write the model's translations here.
         all_bleu: Also print BLEU in four ways: 13a and intl, cased and uncased.
+        robust: Score the test set as it is written, and as others type it: in capitals, as titles, in lower case,
+            without full stops, with typing errors, and word by word.
         confusion: For a classifier: also draw its confusion matrix into this file (.png, .svg or .pdf).
         memory: For a Transformer-XL or XLNet: tokens remembered (default: as in training).
         dynamic: For a language model: let it learn from the text that it has been measured on.
@@ -104,6 +107,12 @@ def evaluate(
     system = test_set.open_system(model, machine, engine, shortlist.chosen, batch_tokens)
     if isinstance(system, list) and (refused := given_options(context, OF_OUTPUTS)):
         raise InputError(f"{refused[0]}: nothing is translated, the outputs are in {model}")
+    if robust:
+        if all_bleu or output is not None:
+            raise InputError(f"--robust goes without {'--all-bleu' if all_bleu else '--output'}; leave one of them out")
+        typed = test_set.evaluate_as_typed(model, system, data, scoring, search)
+        print_json(typed.to_dict()) if json else print(typed.describe())
+        return
     evaluation = test_set.evaluate_system(model, system, data, scoring, all_bleu, output, search)
     print_json(evaluation.to_dict()) if json else print(evaluation.describe())
 

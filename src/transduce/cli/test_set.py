@@ -22,6 +22,7 @@ from transduce.errors import InputError
 from transduce.evaluation.evaluate import DirectionEvaluations, Evaluation, evaluate, evaluate_outputs
 from transduce.evaluation.metric import check_aligned
 from transduce.evaluation.metrics import metrics_by_key
+from transduce.evaluation.robustness import TypedEvaluations, evaluate_typed
 from transduce.experiment.recipe import Recipe, recipe_of
 from transduce.inference.engines.choice import EngineName
 from transduce.inference.translator import Translator
@@ -94,6 +95,27 @@ def evaluate_system(
             if stream is not None:
                 stream.writelines(f"{translation.text}\n" for translation in evaluations[direction].translations)
     return evaluations[None] if None in evaluations else DirectionEvaluations(evaluations)
+
+
+def evaluate_as_typed(
+    name: str, system: System, data: DataOptions, scoring: ScoringOptions, search: DecisionRule
+) -> TypedEvaluations:
+    """Returns a translator's scores of its test set in several ways of typing; InputError for finished outputs, or for
+    several directions."""
+    if isinstance(system, list):
+        raise InputError(f"--robust translates the test set again; {name} has finished outputs")
+    if _is_many(system):
+        directions = _directions_of(data, name, system)
+        if len(directions) > 1:
+            raise InputError("--robust is for one direction; choose it with --direction")
+        system = system.directed(directions[0].target, directions[0].source)
+        data = replace(data, direction=str(directions[0]))
+    warn_of_case(name, system, scoring)
+    tell_engine(system, search, tell)
+    test = open_test_set(data, {name: system})
+    return evaluate_typed(
+        system, test.to_translate(), test.references, search, scoring.lowercase, scoring.tokenize, scoring.metrics
+    )
 
 
 def directed(data: DataOptions, systems: Mapping[str, System]) -> dict[str, System]:

@@ -66,6 +66,17 @@ class Filter(Protocol):
         """Begins a pass; nothing of its pairs is remembered after it."""
 
 
+class Copies(Protocol):
+    """Makes further pairs of those of a corpus."""
+
+    @property
+    def content(self) -> str:
+        """A text that changes if the copies may change."""
+
+    def copies(self, pair: SentencePair) -> Iterable[SentencePair]:
+        """Returns the pairs that follow a pair."""
+
+
 def _first_html(corpus: "ParallelCorpus | TextCorpus") -> str:
     try:
         first = list(islice(corpus, 5))
@@ -96,12 +107,21 @@ class ParallelCorpus:
     """Reads the pairs that the filters keep, where these have been written; None reads all and filters them."""
     shards: tuple["ParallelCorpus", ...] = ()
     """The files that are read one after another, before filters; none for a corpus of one file."""
+    noise: Copies | None = None
+    """Adds copies to the pairs that are kept; None adds none."""
 
     def __iter__(self) -> Iterator[SentencePair]:
         return self.sift(lambda reason, pair: None)
 
     def sift(self, drop: Drop) -> Iterator[SentencePair]:
-        """Yields the pairs that the filters keep; calls `drop` with those that are left out for a reason."""
+        """Yields the pairs that the filters keep, each with its copies; calls `drop` with those that are left out for a
+        reason."""
+        for pair in self._sifted(drop):
+            yield pair
+            if self.noise is not None:
+                yield from self.noise.copies(pair)
+
+    def _sifted(self, drop: Drop) -> Iterator[SentencePair]:
         if self.kept is not None:
             yield from self.kept()
             return
@@ -117,9 +137,8 @@ class ParallelCorpus:
 
     def content(self) -> str:
         """Returns a hash that changes when the pairs do."""
-        if not self.filters:
-            return self.fingerprint()
-        return _hash([self.fingerprint(), *(step.content for step in self.filters)])
+        decided = [step.content for step in (*self.filters, self.noise) if step is not None]
+        return _hash([self.fingerprint(), *decided]) if decided else self.fingerprint()
 
     @property
     def parts(self) -> list["ParallelCorpus"]:
@@ -129,7 +148,7 @@ class ParallelCorpus:
         """
         if not self.shards or self.kept is not None or any(step.remembers for step in self.filters):
             return [self]
-        return [shard.filtered(self.filters) for shard in self.shards]
+        return [replace(shard.filtered(self.filters), noise=self.noise) for shard in self.shards]
 
     def filtered(self, filters: Sequence[Filter], name: str | None = None) -> "ParallelCorpus":
         """Returns the same corpus, filtered further."""

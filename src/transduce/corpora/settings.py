@@ -15,6 +15,7 @@ from transduce.corpora.formats import Columns, is_bilingual, is_file_of_pairs
 from transduce.corpora.generated.sequences import SequencesConfig
 from transduce.corpora.given import pairs_setting
 from transduce.corpora.languages import UNKNOWN, languages_of
+from transduce.corpora.noise import Noise
 from transduce.corpora.splitting import Side, Split, SplitKind
 from transduce.errors import ConfigError
 from transduce.ranges import PositiveInt, Seed, ShareBelowOne, ShareWithin
@@ -102,6 +103,8 @@ class DataConfig(Settings, frozen=True):
     cleaning: tuple[Step, ...] = ()
     """Cleaning steps, applied in this order to the training pairs; counts and examples are printed. Data without a
     predefined split are cleaned before they are split."""
+    noise: Noise = Noise()
+    """Copies of the training pairs that are left, written as people type."""
     split: SplitKind | None = None
     """The split of files without validation files, or of a built-in data set without its own: all pairs with the
     same English (else target) sentence in one part (grouped, default), or each by itself (random), which leaks

@@ -62,7 +62,18 @@ class Splits:
 
 
 def open_splits(config: DataConfig, folder: Path, progress: Progress | None = None) -> Splits:
-    """Opens the corpora that the settings name, training data cleaned; relative paths start from the folder."""
+    """Opens the corpora that the settings name, training data cleaned and with the copies that data.noise adds.
+
+    Relative paths start from the folder.
+    """
+    splits = _open_cleaned(config, folder, progress)
+    if not config.noise.shares:
+        return splits
+    train = [replace(each, corpus=replace(each.corpus, noise=config.noise)) for each in splits.train]
+    return replace(splits, train=train)
+
+
+def _open_cleaned(config: DataConfig, folder: Path, progress: Progress | None) -> Splits:
     dataset = find_dataset(config.dataset) if config.dataset is not None else None
     if config.directions is not None:
         return _open_directions(config, folder, progress)

@@ -142,18 +142,25 @@ class DirectionEvaluations:
 
     def describe(self) -> str:
         """Returns a line for each direction and one with the means, for people."""
-        first = next(iter(self.directions.values()))
-        metrics = {name: find_metric(name) for name in first.scores}
-        scores = {str(direction): evaluation.scores for direction, evaluation in self.directions.items()}
-        rows = {direction: {name: score.score for name, score in each.items()} for direction, each in scores.items()}
-        if len(rows) > 1:
-            rows["mean"] = self.mean
-        width = max(len("mean"), *map(len, rows)) + 2
-        lines = ["".join([" " * width, *(f"{metric.title:>9}" for metric in metrics.values())])]
-        for row, values in rows.items():
-            cells = [f"{value:9.{metrics[name].digits}f}" for name, value in values.items()]
-            lines.append("".join([f"{row:<{width}}", *cells]))
-        lines += [f"{metrics[name].title}: {score.signature}" for name, score in first.scores.items()]
-        sentences = sum(evaluation.sentences for evaluation in self.directions.values())
-        seconds = sum(evaluation.seconds or 0.0 for evaluation in self.directions.values())
-        return "\n".join([*lines, f"{sentences:,} sentences in {seconds:.1f} s"])
+        return "\n".join(evaluation_rows({str(name): each for name, each in self.directions.items()}, self.mean))
+
+
+def evaluation_rows(evaluations: Mapping[str, Evaluation], mean: Mapping[str, float] | None = None) -> list[str]:
+    """Returns a table of scores for people: a line for each evaluation, one with the means if there are several, the
+    signatures, and the seconds spent on translating."""
+    first = next(iter(evaluations.values()))
+    metrics = {name: find_metric(name) for name in first.scores}
+    rows: dict[str, Mapping[str, float]] = {
+        row: {name: score.score for name, score in each.scores.items()} for row, each in evaluations.items()
+    }
+    if mean is not None and len(rows) > 1:
+        rows["mean"] = mean
+    width = max(map(len, [*rows, "mean"])) + 2
+    lines = ["".join([" " * width, *(f"{metric.title:>9}" for metric in metrics.values())])]
+    for row, values in rows.items():
+        cells = [f"{value:9.{metrics[name].digits}f}" for name, value in values.items()]
+        lines.append("".join([f"{row:<{width}}", *cells]))
+    lines += [f"{metrics[name].title}: {score.signature}" for name, score in first.scores.items()]
+    sentences = sum(evaluation.sentences for evaluation in evaluations.values())
+    seconds = sum(evaluation.seconds or 0.0 for evaluation in evaluations.values())
+    return [*lines, f"{sentences:,} sentences in {seconds:.1f} s"]

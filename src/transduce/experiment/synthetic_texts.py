@@ -5,11 +5,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.corpus import ParallelCorpus, TextCorpus
 from transduce.corpora.directions import Direction
 from transduce.corpora.formats import is_file_of_pairs, text_file
 from transduce.corpora.languages import UNKNOWN
+from transduce.corpora.noise import Noise
 from transduce.corpora.settings import CorpusConfig, DataConfig, FilesConfig
 from transduce.corpora.shards import files_of, open_corpus
 from transduce.corpora.splits import Splits, open_splits
@@ -155,7 +158,8 @@ def _splits_towards(recipe: Recipe[Any], direction: Direction, progress: Progres
         raise InputError(
             f"{recipe.name} has data of {', '.join(map(str, learned))}, but {direction} is learned; name others"
         )
-    splits = open_splits(config.data, recipe.folder, progress)
+    plain = msgspec.structs.replace(config.data, noise=Noise())  # copies are for training, not for translating
+    splits = open_splits(plain, recipe.folder, progress)
     if direction in learned:
         return splits.directions.get(direction, splits)
     splits = splits.directions.get(direction.reversed, splits)

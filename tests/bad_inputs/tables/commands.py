@@ -248,6 +248,8 @@ ROWS = [
     row("pairs in two", "score run --pairs test.tsv --source test.en --target test.de", 2, "--pairs"),
     row("a shortlist from half a corpus", "shortlist run --source test.en --out x", 2, ("--source", "--target")),
     row("a shortlist from too much", "shortlist run --source a --target b --pairs c", 2, ("--source", "--pairs")),
+    row("other ways to type finished outputs", "evaluate test.de --reference test.de --robust", 2, "--robust"),
+    row("a file for many outputs", "evaluate run --robust -o out", 2, "--robust goes without --output"),
     row("no test set", "evaluate mean", 2, ("--source", "--reference", "--dataset")),
     row("no test set for finished outputs", "evaluate test.de", 2, ("--source", "--reference", "--dataset")),
     row(

@@ -112,6 +112,8 @@ def prepare(
             tell(f"  left out: {dropped.count:,} {reason}, such as:")
             for example in dropped.examples:
                 tell(f"    {example}")
+    if shares := config.data.noise.shares:
+        tell(f"  with copies by data.noise: {', '.join(f'{share:.0%} {way}' for way, share in shares.items())}")
     count = sum(map(len, validation.values()))
     tell(f"validation data: {count:,} pairs from {splits.validation.name}")
     if splits.general_validation and general:
