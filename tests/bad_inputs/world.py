@@ -228,6 +228,17 @@ def write_examples() -> None:
         Path(f"{name}.toml").write_text(f"{text}\n[tokenizer]\n{kind}\n{ENCODER}", encoding="utf-8")
 
 
+def write_project() -> None:
+    """Make a project with a few segments, for others to damage."""
+    from transduce.projects.project import Project
+    from transduce.projects.settings import ProjectSettings
+
+    shop = Project.create("projects/shop", ProjectSettings(source="en", target="de"))
+    for number in range(30):
+        shop.store.confirm(f"The dog number {number} sleeps.", "", f"Der Hund Nummer {number} schläft.")
+    shop.close()
+
+
 def teach() -> None:
     """Distil the run, which is hardly trained, as if its translations were the references."""
     from unittest.mock import patch
@@ -263,6 +274,7 @@ def prepare(folder: Path) -> None:
         Path(f"{name}.toml").write_text(text, encoding="utf-8")
     Path("terms.tsv").write_text("dog\tHund\n", encoding="utf-8")
     write_examples()
+    write_project()
     for name, run in (("tiny", "run"), *((name, name) for name in ("rnn", "lm", "many", *READERS))):
         train(load_recipe(f"{name}.toml"), Path(run))
     average(Path("run"), out=Path("mean"))

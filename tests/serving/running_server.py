@@ -12,6 +12,7 @@ from typing import Any
 import requests
 
 from transduce.inference.translator import Translator
+from transduce.projects.project import Projects
 from transduce.serving.metrics import Metrics
 from transduce.serving.models import Models
 from transduce.serving.running import uvicorn_of
@@ -20,9 +21,10 @@ from transduce.serving.settings import ServerSettings
 
 
 class Running:
-    def __init__(self, *runs: Path, **settings: Any) -> None:
+    def __init__(self, *runs: Path, projects: Projects | None = None, **settings: Any) -> None:
         metrics, folders = Metrics(), [str(run) for run in runs]
-        self.server = Server(Models(folders, Translator.load, metrics), ServerSettings(port=0, **settings), metrics)
+        models = Models(folders, Translator.load, metrics)
+        self.server = Server(models, ServerSettings(port=0, **settings), metrics, projects)
         self._uvicorn = uvicorn_of(self.server)
         self._thread = threading.Thread(target=self._uvicorn.run)
         self._thread.start()

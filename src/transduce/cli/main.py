@@ -22,7 +22,7 @@ from transduce.cli.stopping import stoppable
 
 VERBS = (
     "quickstart recipes plan train sweep distill backtranslate runs average merge translate generate classify tag "
-    "answer fill embed score evaluate compare look align info shortlist export push serve import"
+    "answer fill embed score evaluate compare look align info shortlist export push serve learn import"
 )
 """The verbs in the order of --help; each is a function, in a file of its name or the one of `FILES`."""
 FILES = {

@@ -29,6 +29,7 @@ def serve(
     models: list[str],
     *,
     settings: Annotated["ServerSettings", options_from(SERVER)],
+    projects: Path | None = None,
     machine: Machine,
     engine: Engine = "auto",
     compile: bool = False,
@@ -41,6 +42,7 @@ def serve(
 
     Args:
         models: Folders of models, runs or exported models.
+        projects: A folder of projects, whose confirmed translations, memories and terms the server keeps and uses.
         compile: Compile the models (1 to 2 minutes each).
     """
     try:
@@ -54,6 +56,7 @@ def serve(
             "the folder of Transduce"
         ) from None
     from transduce.inference.translator import Translator
+    from transduce.projects.project import Projects
     from transduce.search.beam import Beam
 
     if settings.keys is not None:
@@ -61,6 +64,7 @@ def serve(
     host, port = settings.host, settings.port
     check_free(host, port)
     check_temporary_folder()
+    opened = None if projects is None else Projects(projects)
     metrics = Metrics()
     served = Models(
         models,
@@ -71,10 +75,16 @@ def serve(
     )
     for model in served.all:
         tell_engine(model.translator, Beam(), teller(prefix=f"{model.name}: "))
+    served_directions = {(model.source, model.target) for model in served.all}
+    for project in opened.all if opened else ():
+        if (project.source, project.target) not in served_directions:
+            teller()(
+                f"{project.name}: no model from {project.source} to {project.target} is served, so it cannot translate"
+            )
     if settings.is_public and settings.keys is None:
         teller()(f"anyone who reaches {host} can use this server; --keys asks for keys")
     teller()(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    run_server(Server(served, settings, metrics))
+    run_server(Server(served, settings, metrics, opened))
 
 
 keys = typer.Typer(help="Make, list and revoke the keys of a server's clients.", no_args_is_help=True)

@@ -56,6 +56,8 @@ class Unit:
     """The translation that the document has; None where it has none."""
     is_draft: bool = False
     """True if that translation is not finished: filling gaps then replaces it."""
+    needs_review: bool = False
+    """True if the document says that a person has still to look at that translation."""
     notes: tuple[str, ...] = ()
     """Notes for a person."""
     id: str = ""

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from html import unescape
 from pathlib import Path
 
 from transduce.documents.document import Languages, TextFile, bytes_of, require
 from transduce.documents.formats import format_of, read_document
 from transduce.documents.messages.tables import rows_of
-from transduce.documents.segment import Segment
+from transduce.documents.segment import Mark, Segment
 from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
 
@@ -62,20 +63,49 @@ class Memory:
 
     def find(self, segment: Segment) -> Match | None:
         """Returns the same segment (`similarity` 1), or else the most similar; None if none is similar enough."""
+        return next(iter(self.matches(segment, 1)), None)
+
+    def matches(self, segment: Segment, most: int) -> list[Match]:
+        """Returns the same segment alone, or else at most so many that are similar enough, the most similar first."""
         wanted = segment.one_line
         if wanted in self.pairs:
             source, target = self.pairs[wanted]
-            return Match(wanted, target, 1.0, source)
+            return [Match(wanted, target, 1.0, source)]
+        if not most or not wanted:
+            return []
         process, fuzz = require("rapidfuzz.process"), require("rapidfuzz.fuzz")
-        match = process.extractOne(wanted, self._sources, scorer=fuzz.ratio, score_cutoff=100 * LEAST_LIKE)
-        if match is None:
-            return None
-        source_text, percent, _ = match
-        return Match(source_text, self.pairs[source_text][1], min(percent / 100, 0.999))
+        similar = process.extract(wanted, self._sources, scorer=fuzz.ratio, score_cutoff=100 * LEAST_LIKE, limit=most)
+        return [Match(text, self.pairs[text][1], min(percent / 100, 0.999)) for text, percent, _ in similar]
 
     @cached_property
     def _sources(self) -> list[str]:
         return list(self.pairs)
+
+
+def pairs_of_tmx(data: bytes, name: str, languages: Languages) -> list[tuple[str, str]]:
+    """Returns the sources in a TMX file with their translations, see `plain_text`; the last of several of one source.
+
+    Raises InputError for a file that cannot be read, or holds no translations in these languages.
+    """
+    units = read_document(data, name, languages, "tmx").units
+    pairs = Memory.of((unit.source, unit.target) for unit in units if unit.target is not None).pairs.values()
+    if not pairs:
+        raise InputError(f"{name}: no translations from {languages.source!r} to {languages.target!r}")
+    return [(plain_text(source).strip(), plain_text(target).strip()) for source, target in pairs]
+
+
+def plain_text(segment: Segment, is_xml: bool = True) -> str:
+    """Returns a segment as a person typed it: with the placeholders and tags of its text, without elements of XML.
+
+    `is_xml` says whether the document writes its text as XML.
+    """
+    if not is_xml:
+        return segment.written()
+    return "".join(part if isinstance(part, str) else _typed(part) for part in segment.parts)
+
+
+def _typed(mark: Mark) -> str:
+    return mark.shown if mark.raw.startswith("<") else unescape(mark.raw)
 
 
 def _rows(data: bytes, name: str) -> Iterable[tuple[Segment, Segment]]:

@@ -22,6 +22,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from transduce.analysis.design import palettes
 from transduce.errors import TransduceError
+from transduce.projects.project import UnknownProjectError
+from transduce.projects.store import StoreError, UnknownSegmentError
+from transduce.projects.watching import Watcher
 from transduce.serving.admission import size_of
 from transduce.serving.bodies import FORM, JSON, URLENCODED, content_type, has_body, is_json, unsupported
 from transduce.serving.clients import is_loopback
@@ -29,6 +32,7 @@ from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
 from transduce.serving.libretranslate import libretranslate
 from transduce.serving.listening import SHORTAGE
+from transduce.serving.projects import is_of_projects, projects, takes_file
 from transduce.serving.server import Server
 from transduce.serving.settings import LOOPBACK, ServerSettings
 from transduce.serving.v1 import v1
@@ -48,7 +52,13 @@ def build_app(server: Server) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         server.documents.start()
+        watcher = None if server.projects is None else Watcher(server.projects, server.parts.learning)
         yield
+        if watcher is not None:
+            watcher.close()
+        server.parts.learning.close()
+        if server.projects is not None:
+            server.projects.close()
         server.documents.close()
         server.models.close()
 
@@ -56,6 +66,8 @@ def build_app(server: Server) -> FastAPI:
     detector = Detector()
     app.include_router(libretranslate(server, detector))
     app.include_router(v1(server, detector))
+    if server.projects is not None:
+        app.include_router(projects(server))
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics(http: HTTPRequest) -> Response:
@@ -87,7 +99,7 @@ def build_app(server: Server) -> FastAPI:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=list(server.settings.cors),
-            allow_methods=["GET", "POST"],
+            allow_methods=["GET", "POST"] if server.projects is None else ["GET", "POST", "PUT", "DELETE"],
             allow_headers=["authorization", "content-type"],
         )
     return app
@@ -104,6 +116,11 @@ def _answer(error: Exception) -> JSONResponse:
         case OSError() if error.errno in SHORTAGE:
             log.error("a request is refused: %s", str(error.strerror).lower())
             return _answer(RefusedError(503, "The server is short of memory or file descriptors; try again soon", 10.0))
+        case UnknownProjectError() | UnknownSegmentError():
+            return _answer(RefusedError(404, str(error)[:1000]))
+        case StoreError():
+            log.error("a request is refused: %s", error)
+            return _answer(RefusedError(503, "The project's file cannot be used now; the log says why", 10.0))
         case ClientDisconnect():
             message = "The client has gone away"
         case ValidationError():
@@ -201,7 +218,7 @@ class Watch:
     def _most(self, path: str) -> int:
         """Returns the most bytes that a request may have."""
         settings = self._server.settings
-        is_upload = POSTED.get(path) == (FORM,)
+        is_upload = POSTED.get(path) == (FORM,) or takes_file(path)
         return settings.max_upload_bytes if is_upload else min(settings.max_upload_bytes, settings.max_body_bytes)
 
     async def _enter(self, http: HTTPRequest, most: int) -> None:
@@ -209,13 +226,18 @@ class Watch:
         host = http.headers.get("host")
         if (host is None and http.scope["http_version"] != "1.0") or not self._hosts.takes(host):
             raise RefusedError(421, "The server does not go by this name")
-        kinds = POSTED.get(http.scope["path"])
-        if kinds is None or http.method != "POST":
+        path = http.scope["path"]
+        kinds = POSTED.get(path) if http.method == "POST" else None
+        if is_of_projects(path):
+            kinds = (JSON,)
+        if kinds is None:
             return
         await self._server.admission.enter(http, FORM in kinds)  # the JSON of our own API holds no key
         if size_of(http) > most:
             raise too_large(most)
         kind = content_type(http)
+        if takes_file(path) and http.method == "PUT":  # of any kind: no page of elsewhere may send one
+            return
         if has_body(http) and not (kind in kinds or (JSON in kinds and is_json(kind))):
             raise unsupported()
 

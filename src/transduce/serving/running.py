@@ -14,6 +14,7 @@ import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 
 from transduce.errors import InputError, TransduceError
+from transduce.projects.project import MOST as MOST_PROJECTS
 from transduce.serving.app import JsonLines, build_app, log
 from transduce.serving.connections import Connections, protocol_of
 from transduce.serving.listening import listening_socket
@@ -23,6 +24,8 @@ END_SECONDS = 2.0
 """Seconds of the grace in which unfinished requests are given up and the rest ends."""
 OTHER_FILES = 200
 """The number of file descriptors that are not connections: libraries, models, processes of documents."""
+FILES_OF_PROJECT = 3
+"""The number of files that SQLite keeps open for a project."""
 LEAST_CONNECTIONS = 8
 THREAD_SECONDS = 0.1
 """The seconds that a thread has to end with the server."""
@@ -110,7 +113,8 @@ def end_at_the_latest(seconds: float) -> None:
 def uvicorn_of(server: Server) -> uvicorn.Server:
     """Returns the uvicorn server that runs a server; its `run` returns when it has ended."""
     settings = server.settings
-    connections = Connections(settings, settings.trusts, most_connections(settings.max_connections))
+    others = OTHER_FILES + (0 if server.projects is None else FILES_OF_PROJECT * MOST_PROJECTS)
+    connections = Connections(settings, settings.trusts, most_connections(settings.max_connections, others))
     connections.on_refused = server.refused
     server.metrics.watch("transduce_connections", "Open connections", lambda: connections.open.total)
     config = uvicorn.Config(
@@ -131,8 +135,8 @@ def uvicorn_of(server: Server) -> uvicorn.Server:
     return _Uvicorn(config, server)
 
 
-def most_connections(wanted: int) -> int:
-    """Returns the number of connections that may be open, limited by the file descriptors.
+def most_connections(wanted: int, others: int = OTHER_FILES) -> int:
+    """Returns the number of connections that may be open beside other files, limited by the file descriptors.
 
     Raises the process's soft limit of file descriptors as far as needed and allowed.
     """
@@ -141,14 +145,14 @@ def most_connections(wanted: int) -> int:
     except ImportError:  # Windows
         return wanted
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + OTHER_FILES
+    needed = wanted + others
     if soft != resource.RLIM_INFINITY and soft < needed:
         with suppress(OSError, ValueError):  # then the limit stays
             resource.setrlimit(resource.RLIMIT_NOFILE, (min(needed, hard) if hard >= 0 else needed, hard))
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return wanted
-    possible = max(LEAST_CONNECTIONS, soft - OTHER_FILES)
+    possible = max(LEAST_CONNECTIONS, soft - others)
     log.warning("at most %d connections, since there are only %d file descriptors; see `ulimit -n`", possible, soft)
     return min(wanted, possible)
 
@@ -179,7 +183,7 @@ def run_server(server: Server) -> None:
     """
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines())
-    for name in ("transduce.serving", "uvicorn"):
+    for name in ("transduce.serving", "transduce.projects", "uvicorn"):
         logging.getLogger(name).handlers = [handler]
         logging.getLogger(name).setLevel(logging.INFO)
     try:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
@@ -13,12 +13,25 @@ from starlette.requests import Request as HTTPRequest
 from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.documents.sentence_translator import Tell
 from transduce.inference.documents.translate import html_data, html_text
+from transduce.projects.parts import ProjectParts
+from transduce.projects.project import Project, Projects
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.serving.admission import Admission
 from transduce.serving.batching import Batcher, SharedTranslator
 from transduce.serving.clients import CLIENT
-from transduce.serving.documents.worker import Counted, File, Limits, Read, Sample, Sampled, Translate, Written
+from transduce.serving.documents.worker import (
+    Counted,
+    File,
+    Limits,
+    MemoryRead,
+    Read,
+    ReadMemory,
+    Sample,
+    Sampled,
+    Translate,
+    Written,
+)
 from transduce.serving.documents.workers import DocumentWorkers, Work, in_thread
 from transduce.serving.failures import RefusedError
 from transduce.serving.kept_files import Files
@@ -41,6 +54,9 @@ class Server:
     models: Models
     settings: ServerSettings
     metrics: Metrics
+    projects: Projects | None = None
+    parts: ProjectParts = field(default_factory=ProjectParts)
+    """What is done for projects beside remembering."""
 
     def __post_init__(self) -> None:
         limits = Limits(self.settings.document_memory * 2**20, max(1, round(self.settings.timeout)))
@@ -78,6 +94,16 @@ class Server:
         """Counts an answer that was given before there was a request."""
         self.metrics.request("none", status, 0.0)
         self.admission.count_refused(client)
+
+    def project(self, name: str) -> Project:
+        """Returns a project by its name; RefusedError (404) if there is none, or the server has no projects."""
+        if self.projects is None:
+            raise RefusedError(404, "This server has no projects")
+        return self.projects.find(name)
+
+    def with_project(self, model: ServedModel, project: Project) -> ServedModel:
+        """Returns the model with what was learned from the project so far."""
+        return replace(model, translator=self.parts.learning.adapted(project, model.translator))
 
     @asynccontextmanager
     async def begin(self, source: str, target: str) -> AsyncIterator[ServedModel]:
@@ -210,6 +236,11 @@ class Server:
         """Returns the beginning of a document's text; raises as `open_document` does."""
         async with self.documents.work(http.state.client, is_upload=True) as work:
             return (await work.ask(Sample(file, target), Sampled)).text
+
+    async def read_memory(self, http: HTTPRequest, file: File, source: str, target: str) -> list[tuple[str, str]]:
+        """Returns the sources and translations in a memory (TMX); raises as `open_document` does."""
+        async with self.documents.work(http.state.client, is_upload=True) as work:
+            return (await work.ask(ReadMemory(file, source, target), MemoryRead)).pairs
 
     async def translate_pages(self, http: HTTPRequest, model: ServedModel, texts: Sequence[str]) -> list[str]:
         """Translates pages in HTML, or parts of some."""

@@ -58,6 +58,8 @@ class Asked(BaseModel):
     prefix: str = Field("", max_length=2000)
     """Whole words that each text's translation begins with."""
     glossary: list[Term] = Field(default_factory=list, max_length=200)
+    project: str = Field("", max_length=64)
+    """The name of a project, whose terms and learned adapter are used."""
     alignment: bool = False
     """Also the probability of each token, and which words go together."""
     stream: bool = False
@@ -81,6 +83,13 @@ def v1(server: Server, detector: Detector) -> APIRouter:
         search = _search(asked, server.settings.beam_size)
         if not all(entry.target for entry in entries):
             raise RefusedError(400, "Invalid request: glossary: a target is blank")
+        project = server.project(asked.project) if asked.project else None
+        if project is not None:
+            if (project.source, project.target) != (asked.source, asked.target):
+                raise RefusedError(
+                    400, f"Invalid request: the project {project.name} is from {project.source} to {project.target}"
+                )
+            entries += project.glossary.entries if project.glossary else ()
         glossary = Glossary(entries) if entries else None
 
         def charge(characters: int) -> None:
@@ -88,6 +97,8 @@ def v1(server: Server, detector: Detector) -> APIRouter:
 
         async def work(put: Put) -> None:
             async with server.begin(asked.source, asked.target) as model:
+                if project is not None:
+                    model = server.with_project(model, project)
                 details = asked.alignment and isinstance(model.translator.bundle, ModelBundle)
                 before: dict[int, Sentence] = {}
                 async for number, sentence in server.sentences(model, texts, search, details, glossary, prefix, charge):

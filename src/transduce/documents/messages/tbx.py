@@ -1,10 +1,11 @@
 """TBX, term bases (ISO 30042): concepts with terms in several languages, as DCA or DCT, or of version 2 (TBX-Basic)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from transduce.documents import languages
-from transduce.documents.xml import Element, by_language, checked_root, elements_in, read_xml
+from transduce.documents.document import Languages
+from transduce.documents.xml import Element, by_language, checked_root, elements_in, escape, quoted, read_xml
 from transduce.errors import InputError
 
 ROOTS = ("tbx", "martif")
@@ -56,3 +57,22 @@ def _terms(section: Element) -> list[Term]:
         status = " ".join(child.text for child in statuses)
         terms.append(Term(text, "preferred" in status, "deprecated" in status or "superseded" in status))
     return terms
+
+
+def write_tbx(terms: Iterable[tuple[str, str, bool]], wanted: Languages) -> bytes:
+    """Returns a TBX-Basic file (DCA) of terms, their translations, and True for a translation that is deprecated."""
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        f'<tbx type="TBX-Basic" style="dca" xml:lang={quoted(wanted.source)} xmlns="urn:iso:std:iso:30042:ed-2">',
+        "<tbxHeader><fileDesc><sourceDesc><p>transduce</p></sourceDesc></fileDesc></tbxHeader>",
+        "<text><body>",
+    ]
+    deprecated = f'<termNote type="{STATUS}">deprecatedTerm-admn-sts</termNote>'
+    for number, (source, target, is_deprecated) in enumerate(terms, 1):
+        sides = ((wanted.source, source, ""), (wanted.target, target, deprecated if is_deprecated else ""))
+        sections = (
+            f"<langSec xml:lang={quoted(code)}><termSec><term>{escape(text)}</term>{note}</termSec></langSec>"
+            for code, text, note in sides
+        )
+        lines.append(f'<conceptEntry id="c{number}">{"".join(sections)}</conceptEntry>')
+    return "\n".join([*lines, "</body></text>", "</tbx>", ""]).encode()

@@ -1,6 +1,6 @@
 """TMX, translation memories: units with a text in each of several languages."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from transduce.documents import languages
@@ -41,6 +41,23 @@ def read_tmx(data: bytes, name: str, wanted: Languages) -> Document:
         reason = f"no text in {wanted.source!r}; it has {', '.join(sorted(seen))}" if seen else "no units"
         raise InputError(f"{name}: {reason}")
     return Document(units, file.save, left)
+
+
+def write_tmx(pairs: Iterable[tuple[str, str]], wanted: Languages) -> bytes:
+    """Returns a TMX 1.4 file of sources and their translations, without the characters that XML cannot hold."""
+    source, target = quoted(wanted.source), quoted(wanted.target)
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<tmx version="1.4">',
+        f'<header creationtool="transduce" creationtoolversion="1" segtype="sentence" o-tmf="transduce" adminlang="en" '
+        f'srclang={source} datatype="plaintext"/>',
+        "<body>",
+    ]
+    for source_text, target_text in pairs:
+        variants = ((source, source_text), (target, target_text))
+        texts = (f"<tuv xml:lang={code}><seg>{escape(text)}</seg></tuv>" for code, text in variants)
+        lines.append(f"<tu>{''.join(texts)}</tu>")
+    return "\n".join([*lines, "</body>", "</tmx>", ""]).encode()
 
 
 def languages_of_tmx(data: bytes, name: str) -> list[str]:

@@ -153,7 +153,25 @@ def _unit(file: TextFile, entry: _Entry, source: Element, target: Element | None
         if segment.is_translatable and not translation.text.strip():
             translation = None
     is_draft = translation is not None and _is_draft(entry, segment, translation)
-    return Unit(segment, write, file.where(source.start), True, translation, is_draft, id=id)
+    return Unit(
+        segment,
+        write,
+        file.where(source.start),
+        is_bilingual=True,
+        target=translation,
+        is_draft=is_draft,
+        needs_review=translation is not None and _needs_review(entry),
+        id=id,
+    )
+
+
+def _needs_review(entry: _Entry) -> bool:
+    """Returns True for a state before a person's last look; in XLIFF 2, "translated" is one that a machine may give."""
+    state = entry.state or ""
+    if entry.version > 1:
+        return state in ("initial", "translated")
+    is_approved = entry.element.attributes.get("approved") == "yes"
+    return not is_approved and (state == "new" or state.startswith("needs-"))
 
 
 def _is_draft(entry: _Entry, source: Segment, target: Segment) -> bool:

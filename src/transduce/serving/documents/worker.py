@@ -24,6 +24,7 @@ import msgspec
 
 from transduce.documents.document import Document, Edit, Languages, Unit
 from transduce.documents.formats import read_document
+from transduce.documents.memory import pairs_of_tmx
 from transduce.documents.segment import Segment
 from transduce.errors import TransduceError
 from transduce.inference.documents.sentence_translator import Links, Progress, TranslatedSentence
@@ -71,6 +72,14 @@ class Read(msgspec.Struct, frozen=True, tag=True):
     """The most characters of a paragraph; with it the process reports what it has read, and waits to go on."""
 
 
+class ReadMemory(msgspec.Struct, frozen=True, tag=True):
+    """To the process: read a translation memory (TMX)."""
+
+    file: File
+    source: str
+    target: str
+
+
 class Translate(msgspec.Struct, frozen=True, tag=True):
     """To the process: continue, translate and write the documents that were read."""
 
@@ -91,6 +100,12 @@ class Counted(msgspec.Struct, frozen=True, tag=True):
     characters: int
     too_large: str = ""
     """The position of the first paragraph with more characters or marks than allowed; "" for none."""
+
+
+class MemoryRead(msgspec.Struct, frozen=True, tag=True):
+    """From the process: sources and translations of a memory."""
+
+    pairs: list[tuple[str, str]]
 
 
 class Written(msgspec.Struct, frozen=True, tag=True):
@@ -141,9 +156,9 @@ class Align(msgspec.Struct, frozen=True, tag=True):
     pairs: list[tuple[str, str]]
 
 
-Order = Sample | Read | Translate
+Order = Sample | Read | ReadMemory | Translate
 Question = Examine | Sentences | Align
-Result = Sampled | Counted | Written
+Result = Sampled | Counted | MemoryRead | Written
 Report = Question | Result | Refused | OutOfMemory | Failed
 
 
@@ -268,9 +283,11 @@ def _done_with_care(line: _Line, limits: Limits) -> bytes:
     return encode(report)
 
 
-def _done(line: _Line, limits: Limits) -> Sampled | Written:
-    order: Sample | Read = line.receive(Sample | Read)  # type: ignore[arg-type]
+def _done(line: _Line, limits: Limits) -> Sampled | MemoryRead | Written:
+    order: Sample | Read | ReadMemory = line.receive(Sample | Read | ReadMemory)  # type: ignore[arg-type]
     _limit_time(limits)
+    if isinstance(order, ReadMemory):
+        return MemoryRead(pairs_of_tmx(order.file.data, order.file.name, Languages(order.source, order.target)))
     if isinstance(order, Sample):
         units = read_document(order.file.data, order.file.name, Languages("", order.target), order.file.kind).units
         return Sampled(" ".join(unit.source.text for unit in units[:SAMPLE_UNITS])[:SAMPLE_CHARACTERS])

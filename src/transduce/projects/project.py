@@ -1,0 +1,200 @@
+"""Projects in a folder: each a folder with its settings, all that people said, and what was learned from it."""
+
+import re
+import threading
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from transduce.config import convert, read_toml, to_toml
+from transduce.documents.languages import is_same
+from transduce.errors import InputError, TransduceError
+from transduce.files import locked, new_folder, remove
+from transduce.projects.memory import ProjectMemory
+from transduce.projects.settings import ProjectSettings
+from transduce.projects.store import Store
+from transduce.text.glossary import Glossary
+
+SETTINGS, STORE, ADAPTERS = "project.toml", "project.sqlite", "adapters"
+MOST = 100
+"""The most projects of a folder: each keeps three files open."""
+NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", re.ASCII)
+
+
+class UnknownProjectError(TransduceError):
+    """There is no project of a name."""
+
+
+class Project:
+    """A project: its settings, what people confirmed, its memory and its glossary."""
+
+    def __init__(self, folder: Path, settings: ProjectSettings, store: Store) -> None:
+        """Makes a project of parts; `open` and `create` make them of a folder."""
+        self.folder = folder
+        self.settings = settings
+        self.store = store
+        self.memory = ProjectMemory(store)
+        self._glossary: Glossary | None = None
+        self._is_read = False
+        self._lock = threading.Lock()
+
+    @staticmethod
+    def open(folder: str | Path) -> "Project":
+        """Opens a project's folder.
+
+        Raises UnknownProjectError if there is none, ConfigError for bad settings, InputError for a damaged store.
+        """
+        folder = Path(folder)
+        if not (folder / SETTINGS).is_file():
+            raise UnknownProjectError(f"{folder} is no project: it has no {SETTINGS}")
+        settings = convert(read_toml(folder / SETTINGS), ProjectSettings, str(folder / SETTINGS))
+        return Project(folder, settings, Store(folder / STORE))
+
+    @staticmethod
+    def create(folder: str | Path, settings: ProjectSettings) -> "Project":
+        """Makes a project's folder, which is whole or absent, and opens it.
+
+        Raises InputError for a folder that exists, a bad name, or languages that are none.
+        """
+        folder = Path(folder)
+        check_name(folder.name)
+        check_languages(settings.source, settings.target)
+        if folder.exists():
+            raise InputError(f"{folder} exists; open it, or choose another name")
+        with new_folder(folder) as building:
+            (building / SETTINGS).write_text(to_toml(settings), encoding="utf-8")
+            (building / ADAPTERS).mkdir()
+            Store.create(building / STORE).close()
+        return Project.open(folder)
+
+    def close(self) -> None:
+        """Closes the project's file."""
+        self.store.close()
+
+    @property
+    def name(self) -> str:
+        """Name of the project, which is that of its folder."""
+        return self.folder.absolute().name
+
+    @property
+    def source(self) -> str:
+        """Language of the sources."""
+        return self.settings.source
+
+    @property
+    def target(self) -> str:
+        """Language of the translations."""
+        return self.settings.target
+
+    @property
+    def adapters(self) -> Path:
+        """Folder of what was learned, which can be lost and made again; made if it is missing."""
+        folder = self.folder / ADAPTERS
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    @property
+    def glossary(self) -> Glossary | None:
+        """Terms of the project; None without any."""
+        with self._lock:
+            if not self._is_read:
+                entries = self.store.terms()
+                self._glossary, self._is_read = (Glossary(entries) if entries else None), True
+            return self._glossary
+
+    def replace_glossary(self, glossary: Glossary | None) -> None:
+        """Replaces the terms of the project, durably."""
+        with self._lock:
+            self.store.replace_terms(glossary.entries if glossary else [])
+            self._is_read = False
+
+
+class Projects:
+    """All projects of a folder, which one process holds at a time."""
+
+    def __init__(self, folder: str | Path) -> None:
+        """Opens all projects of a folder, which is made if it is missing.
+
+        Raises InputError if another process has it open, and as `Project.open` does for a damaged project.
+        """
+        self.folder = Path(folder)
+        self._lock = threading.Lock()
+        self._open: dict[str, Project] = {}
+        self._held = ExitStack()
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._held.enter_context(locked(self.folder, wait=False))
+        except BlockingIOError:
+            raise InputError(f"{self.folder} is open in another process; end that first, or choose a folder") from None
+        except OSError as error:
+            raise InputError(f"{self.folder} is no folder that projects can be kept in ({error.strerror})") from None
+        try:
+            for settings in sorted(self.folder.glob(f"*/{SETTINGS}")):
+                if not settings.parent.name.startswith("."):  # where a killed process left half of a new one
+                    check_name(settings.parent.name)
+                    self._open[settings.parent.name] = Project.open(settings.parent)
+                else:
+                    remove(settings.parent)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Closes all projects and lets other processes open them."""
+        with self._lock:
+            for project in self._open.values():
+                project.close()
+            self._open.clear()
+            self._held.close()
+
+    @property
+    def all(self) -> list[Project]:
+        """All projects, by name."""
+        with self._lock:
+            return [self._open[name] for name in sorted(self._open)]
+
+    def find(self, name: str) -> Project:
+        """Returns a project by its name, also one that another process made; UnknownProjectError if there is none."""
+        with self._lock:
+            return self._find(name)
+
+    def create(self, name: str, source: str, target: str) -> Project:
+        """Makes a project, or returns the one of this name if it has these languages.
+
+        Raises InputError for a bad name, other languages, or too many projects.
+        """
+        check_name(name)
+        with self._lock:
+            with suppress(UnknownProjectError):
+                project = self._find(name)
+                if (project.source, project.target) != (source, target):
+                    raise InputError(
+                        f"the project {name} is from {project.source} to {project.target}; choose another name"
+                    )
+                return project
+            if len(self._open) >= MOST:
+                raise InputError(f"there are {MOST} projects already; choose another folder for more")
+            settings = ProjectSettings(source=source, target=target)
+            self._open[name] = Project.create(self.folder / name, settings)
+            return self._open[name]
+
+    def _find(self, name: str) -> Project:
+        if name not in self._open:
+            if not NAME.fullmatch(name) or not (self.folder / name / SETTINGS).is_file():
+                raise UnknownProjectError(f"there is no project {name[:64]!r}")
+            self._open[name] = Project.open(self.folder / name)
+        return self._open[name]
+
+
+def check_name(name: str) -> None:
+    """Raises InputError for a text that is no name of a project."""
+    if not NAME.fullmatch(name):
+        raise InputError(
+            f"{name[:70]!r} is no name of a project; expected 1 to 64 letters, digits, dots, hyphens and underscores, "
+            "the first of them no dot"
+        )
+
+
+def check_languages(source: str, target: str) -> None:
+    """Raises InputError for blank languages, or one and the same."""
+    if not source.strip() or not target.strip() or is_same(source, target):
+        raise InputError(f"a project is from one language to another, not from {source[:20]!r} to {target[:20]!r}")

@@ -1,0 +1,73 @@
+"""Watches projects: files that people translate elsewhere, and what other processes confirm."""
+
+import logging
+import threading
+from pathlib import Path
+
+from transduce.errors import TransduceError
+from transduce.projects.exchange import learn_file
+from transduce.projects.parts import Learning
+from transduce.projects.project import Project, Projects
+
+PAUSE = 1.0
+"""Seconds between two looks at the files; one is read when it was the same in two looks."""
+log = logging.getLogger("transduce.projects")
+
+State = tuple[int, int, int]
+"""Facts about a file that change with it: the number on its disk, its size, and the time of its last change."""
+
+
+class Watcher:
+    """Confirms the final units of watched files as they change, and tells what learns of every change of a project."""
+
+    def __init__(self, projects: Projects, learning: Learning, pause: float = PAUSE) -> None:
+        """Begins to watch in a thread; all that a project has is news at first."""
+        self._projects = projects
+        self._learning = learning
+        self._pause = pause
+        self._revisions: dict[str, int] = {}
+        self._seen: dict[Path, State | None] = {}
+        self._read: dict[Path, State] = {}
+        self._is_closed = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="transduce-watcher", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Ends the thread after the file that it reads."""
+        self._is_closed.set()
+        self._thread.join()
+
+    def look(self, project: Project) -> None:
+        """Reads the watched files of a project that have changed, and tells what learns of a new revision."""
+        for name in project.settings.watch:
+            path = project.folder / name
+            state = _state_of(path)
+            is_steady, self._seen[path] = state == self._seen.get(path), state
+            if state is None or not is_steady or state == self._read.get(path):
+                continue
+            self._read[path] = state
+            try:
+                learn_file(project, path)
+            except TransduceError as error:
+                project.store.log("refused", {"file": path.name, "reason": str(error).replace(str(path), path.name)})
+                log.warning("%s: a watched file is refused: %s", project.name, error)
+        revision = project.store.revision()
+        if revision != self._revisions.get(project.name):
+            self._revisions[project.name] = revision
+            self._learning.changed(project)
+
+    def _run(self) -> None:
+        while not self._is_closed.wait(self._pause):
+            for project in self._projects.all:
+                try:
+                    self.look(project)
+                except Exception as error:  # of one project; the others are watched on
+                    log.error("%s cannot be watched now", project.name, exc_info=error)
+
+
+def _state_of(path: Path) -> State | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,0 +1,53 @@
+"""Projects: names, languages and files that cannot be, and damaged stores."""
+
+from bad_inputs.damages import cut, empty, garbage, remove, replace, write
+from bad_inputs.row import Damage, row
+
+TMX = (
+    '<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en"><seg>The dog sleeps.</seg></tuv>'
+    '<tuv xml:lang="de"><seg>Der Hund schläft.</seg></tuv></tu></body></tmx>\n'
+)
+SHOP, SETTINGS, STORE = "projects/shop", "projects/shop/project.toml", "projects/shop/project.sqlite"
+NEW = "--from en --to de"
+GIVEN = write("a.tmx", TMX)
+
+FRENCH = (
+    '<xliff version="1.2"><file source-language="en" target-language="fr"><body>'
+    "<trans-unit id='1'><source>dog</source></trans-unit></body></file></xliff>"
+)
+
+MISTAKEN: tuple[tuple[str, str, tuple[Damage, ...]], ...] = (
+    ("learn", "PROJECT", ()),
+    (f"learn {SHOP}", "FILE", ()),
+    ("learn nowhere a.tmx", "no such project", (GIVEN,)),
+    ("learn nowhere a.tmx --from en", "--from and --to", (GIVEN,)),
+    ("learn nowhere missing.tmx --from en --to de", "missing.tmx: cannot be opened", ()),
+    ("learn nowhere a.tmx --from en --to fr", "no translations", (GIVEN,)),
+    ("learn nowhere a.tmx --from en --to en", "from one language to another", (GIVEN,)),
+    (f"learn .hidden a.tmx {NEW}", "no name of a project", (GIVEN,)),
+    (f"learn 'a b' a.tmx {NEW}", "no name of a project", (GIVEN,)),
+    ("learn run a.tmx", "run is no project", (GIVEN,)),
+    (f"learn test.en a.tmx {NEW}", "test.en is no project", (GIVEN,)),
+    (f"learn {SHOP} a.tmx --to fr", "from en to de", (GIVEN,)),
+    (f"learn {SHOP} missing.po", "missing.po: cannot be opened", ()),
+    (f"learn {SHOP} test.en", "of the ending .tmx, .po", ()),
+    (f"learn {SHOP} a.tmx", "not well-formed", (write("a.tmx", TMX[:150]),)),
+    (f"learn {SHOP} a.tmx", "is empty", (write("a.tmx", ""),)),
+    (f"learn {SHOP} a.tmx", "a.tmx", (garbage("a.tmx"),)),
+    (f"learn {SHOP} a.xlf", "its target language is 'fr'", (write("a.xlf", FRENCH),)),
+    (f"learn {SHOP} a.tmx", "project.sqlite: no such file", (GIVEN, remove(STORE))),
+    (f"learn {SHOP} a.tmx", "project.sqlite is damaged", (GIVEN, cut(STORE))),
+    (f"learn {SHOP} a.tmx", "project.sqlite is damaged", (GIVEN, garbage(STORE))),
+    (f"learn {SHOP} a.tmx", "another program's", (GIVEN, empty(STORE))),
+    (f"learn {SHOP} a.tmx", "is no project", (GIVEN, remove(SETTINGS))),
+    (f"learn {SHOP} a.tmx", "'source' is missing", (GIVEN, empty(SETTINGS))),
+    (f"learn {SHOP} a.tmx", "did you mean 'target'", (GIVEN, replace(SETTINGS, "target", "tarqet"))),
+    ("serve run --projects test.en", "test.en is no folder", ()),
+    ("serve run --projects projects", "project.sqlite is damaged", (cut(STORE),)),
+    ("serve run --projects projects", "project.toml: cannot be read as UTF-8", (garbage(SETTINGS),)),
+    ("serve run --projects other", "no name of a project", (write("other/a b/project.toml", ""),)),
+)
+ROWS = [
+    row(f"projects: {number}: {command}", command, 2, words, *damages, leaves=("projects/.lock", "other/.lock"))
+    for number, (command, words, damages) in enumerate(MISTAKEN)
+]

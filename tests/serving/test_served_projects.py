@@ -1,0 +1,264 @@
+"""A server's projects answer from what people confirmed, lose nothing, keep apart, and refuse what they must."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
+
+from running_server import Running, wait_until
+
+from transduce.inference.translator import Translator
+from transduce.projects.project import Project, Projects
+from transduce.projects.settings import ProjectSettings
+from transduce.serving.keys import Keys
+
+TMX = """<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en"><seg>A dog.</seg></tuv>
+<tuv xml:lang="de"><seg>Ein Hund aus dem Speicher.</seg></tuv></tu></body></tmx>"""
+LANGUAGES = {"source": "en", "target": "de"}
+
+
+class Served(Running):
+    """A server with projects, and requests about them."""
+
+    def ask(self, method: str, path: str, body: Any = None, data: bytes | None = None, **headers: str) -> Any:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        url = f"{self.url}/v1/projects{path}"
+        return requests.request(method, url, json=body, data=data, headers=named, timeout=60)
+
+    def made(self, name: str) -> str:
+        assert self.ask("PUT", f"/{name}", LANGUAGES).status_code == 200
+        return f"/{name}"
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("served") / "projects"
+
+
+@pytest.fixture(scope="module")
+def served(tiny_run: Path, folder: Path) -> Iterator[Served]:
+    running = Served(tiny_run, projects=Projects(folder), max_characters=2000, max_upload_bytes=200_000)
+    yield running
+    running.end()
+
+
+@pytest.fixture(scope="module")
+def sentences(corpus: Path) -> list[str]:
+    return (corpus / "test.en").read_text(encoding="utf-8").splitlines()[:6]
+
+
+def test_the_memory_answers_what_it_has_and_the_model_the_rest(
+    served: Served, tiny_run: Path, sentences: list[str]
+) -> None:
+    shop = served.made("shop")
+    expected = [one.text for one in Translator.load(tiny_run).translate(sentences)]
+    answer = served.ask("POST", f"{shop}/translate", {"text": sentences}).json()["segments"]
+    assert [(one["translation"], one["origin"]) for one in answer] == [(text, "model") for text in expected]
+    assert all(one["quality"] is None and one["terms"] == [] for one in answer)
+    assert all(one["translation"] not in one["alternatives"] for one in answer)
+
+    machine = answer[1]["translation"]
+    segment = {"source": sentences[1], "machine": machine, "target": "Das habe ich bestätigt."}
+    id = served.ask("POST", f"{shop}/segments", segment).json()["id"]
+    (one,) = served.ask("POST", f"{shop}/translate", {"text": f"{sentences[1]}"}).json()["segments"]
+    assert (one["translation"], one["origin"]) == ("Das habe ich bestätigt.", "memory")
+    assert one["matches"] == [
+        {"source": sentences[1], "target": "Das habe ich bestätigt.", "similarity": 1.0, "segment": id}
+    ]
+    (one,) = served.ask("POST", f"{shop}/translate", {"text": [f"{sentences[1][:-1]}!"]}).json()["segments"]
+    assert one["origin"] == "model" and 0.7 < one["matches"][0]["similarity"] < 1
+
+    (listed,) = served.ask("GET", f"{shop}/segments").json()["segments"]
+    assert listed.items() >= {"id": id, "machine": machine, "origin": "api"}.items()
+    assert served.ask("GET", f"{shop}/segments?after={id}").json() == {"segments": []}
+    assert served.ask("DELETE", f"{shop}/segments/{id}").json() == {"id": id}
+    (one,) = served.ask("POST", f"{shop}/translate", {"text": [sentences[1]]}).json()["segments"]
+    assert (one["translation"], one["origin"], one["matches"]) == (machine, "model", [])
+    facts = served.ask("GET", shop).json()
+    assert facts.items() >= {"segments": 0, "revision": 2, "memory": 0, "learned": 0, **LANGUAGES}.items()
+
+
+def test_a_text_is_divided_into_sentences_unless_its_whole_is_known(served: Served) -> None:
+    name, text = served.made("parts"), "A dog runs. A cat sleeps."
+
+    def sources() -> list[tuple[int, str]]:
+        answer = served.ask("POST", f"{name}/translate", {"text": text}).json()["segments"]
+        return [(one["start"], one["source"]) for one in answer]
+
+    assert sources() == [(0, "A dog runs."), (12, "A cat sleeps.")]
+    served.ask("POST", f"{name}/segments", {"source": text, "target": "Beides."})
+    assert sources() == [(0, text)]
+
+
+def test_memory_and_glossary_come_in_and_go_out(served: Served) -> None:
+    name = served.made("files")
+    assert served.ask("PUT", f"{name}/memory", data=TMX.encode()).json() == {"pairs": 1}
+    (one,) = served.ask("POST", f"{name}/translate", {"text": "A dog."}).json()["segments"]
+    assert one["translation"] == "Ein Hund aus dem Speicher."
+    answer = served.ask("GET", f"{name}/memory")
+    assert answer.headers["Content-Type"] == "application/x-tmx+xml"
+    assert served.ask("PUT", f"{name}/memory", data=answer.content).json() == {"pairs": 1}
+    table = b"dog\tHund\ncat\tKater\tban\n"
+    kinds = ["text/tab-separated-values", "text/csv", "application/x-tbx"]
+    assert served.ask("PUT", f"{name}/glossary", data=table, Content_Type=kinds[0]).json() == {"terms": 2}
+    for kind in kinds:
+        file = served.ask("GET", f"{name}/glossary", Accept=kind)
+        assert file.headers["Content-Type"].partition(";")[0] == kind
+        assert served.ask("PUT", f"{name}/glossary", data=file.content, Content_Type=kind).json() == {"terms": 2}
+    assert served.ask("GET", f"{name}/glossary").content == table
+    (one,) = served.ask("POST", f"{name}/translate", {"text": "The dog."}).json()["segments"]
+    assert one["terms"] == [
+        {"source": "dog", "target": "Hund", "met": "Hund" in one["translation"], "why": one["terms"][0]["why"]}
+    ]
+    body = {"text": "The dog.", **LANGUAGES, "project": "files"}
+    (sentence,) = served.post("/v1/translate", body).json()["sentences"]
+    assert sentence["satisfied"] + sentence["unsatisfied"] == ["Hund"]
+    assert served.ask("PUT", f"{name}/glossary", data=b" ", Content_Type="text/csv").json() == {"terms": 0}
+
+
+def test_what_cannot_be_is_refused_in_one_line_and_changes_nothing(served: Served, folder: Path) -> None:
+    name = served.made("refused")
+    csv = {"Content_Type": "text/csv"}
+    long = {"source": "a" * 3000, "target": "b"}
+    cases: list[tuple[str, str, Any, bytes | None, dict[str, str], int, str]] = [
+        ("GET", "/missing", None, None, {}, 404, "no project 'missing'"),
+        ("POST", "/missing/segments", {"source": "a", "target": "b"}, None, {}, 404, "no project"),
+        ("PUT", "/.hidden", LANGUAGES, None, {}, 400, "no name of a project"),
+        ("PUT", "/" + "x" * 65, LANGUAGES, None, {}, 400, "no name of a project"),
+        ("PUT", "/..%2Fother", LANGUAGES, None, {}, 404, "Not Found"),
+        ("PUT", "/%2E%2E%5Cother", LANGUAGES, None, {}, 400, "no name of a project"),
+        ("PUT", "/french", {"source": "en", "target": "fr"}, None, {}, 400, "not supported"),
+        ("PUT", name, {"source": "de", "target": "en"}, None, {}, 400, "not supported"),
+        ("PUT", name, {}, None, {}, 400, "source"),
+        ("POST", f"{name}/segments", {"source": "a"}, None, {}, 400, "target"),
+        ("POST", f"{name}/segments", {"source": " ", "target": "b"}, None, {}, 400, "source is blank"),
+        ("POST", f"{name}/segments", {"source": "\ud800", "target": "b"}, None, {}, 400, "surrogate"),
+        ("POST", f"{name}/segments", long, None, {}, 413, "at most 2,000"),
+        ("POST", f"{name}/segments", None, b"{}", {"Content_Type": "text/plain"}, 415, "Unsupported media type"),
+        ("POST", f"{name}/translate", {"text": "a", "alternatives": 99}, None, {}, 400, "alternatives"),
+        ("GET", f"{name}/segments?after=x", None, None, {}, 400, "after"),
+        ("DELETE", f"{name}/segments/1", None, None, {}, 404, "no segment 1"),
+        ("DELETE", f"{name}/segments/{10**30}", None, None, {}, 404, "no segment"),
+        ("PUT", f"{name}/memory", None, b"<tmx", {}, 400, "memory.tmx"),
+        ("PUT", f"{name}/memory", None, TMX.replace('"de"', '"fr"').encode(), {}, 400, "'en' to 'de'"),
+        ("PUT", f"{name}/memory", None, b"x" * 300_000, {}, 413, "200,000 bytes"),
+        ("PUT", f"{name}/glossary", None, b"a,b,c,d", csv, 400, "glossary.csv: line 1"),
+        ("PUT", f"{name}/glossary", None, b"a,b", {"Content_Type": "text/html"}, 400, "no kind of glossary"),
+        ("GET", f"{name}/glossary", None, None, {"Accept": "image/png"}, 400, "Accept"),
+    ]
+    for method, path, body, data, headers, status, words in cases:
+        answer = served.ask(method, path, body, data, **headers)
+        assert (answer.status_code, words in answer.json()["error"]) == (status, True), (method, path, answer.text)
+    body = {"text": "a", "source": "de", "target": "en", "project": "refused"}
+    assert served.post("/v1/translate", body).status_code == 400
+    assert served.ask("GET", name).json()["revision"] == 0
+    assert served.ask("GET", f"{name}/memory").text.count("<tu>") == 0
+    assert all(path.name.isidentifier() or path.name == ".lock" for path in folder.iterdir())
+
+
+def test_projects_of_many_clients_at_once_do_not_cross(served: Served) -> None:
+    names = [served.made(name) for name in ("one", "two")]
+
+    def work(number: int) -> None:
+        mine = names[number % 2]
+        target = f"{mine} {number}"
+        for step in range(4):
+            source = f"A dog number {step} runs."
+            served.ask("POST", f"{mine}/segments", {"source": source, "target": target})
+            (one,) = served.ask("POST", f"{mine}/translate", {"text": [source]}).json()["segments"]
+            assert one["origin"] == "memory" and one["translation"].startswith(f"{mine} ")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    for name in names:
+        segments = served.ask("GET", f"{name}/segments").json()["segments"]
+        assert len(segments) == 16 and all(segment["target"].startswith(name) for segment in segments)
+
+
+def test_keys_and_rates_are_those_of_the_server(tiny_run: Path, tmp_path: Path) -> None:
+    file = tmp_path / "keys.sqlite"
+    key, slow = Keys(file).add("anna"), Keys(file).add("bert", characters_per_minute=20)
+    running = Served(tiny_run, projects=Projects(tmp_path / "projects"), keys=str(file))
+    anna, bert = ({"Authorization": f"Bearer {each}"} for each in (key, slow))
+    segment = {"source": "A dog", "machine": "Ein Hund", "target": "Der Hund"}
+    try:
+        for method, path, body in (
+            ("GET", "", None),
+            ("PUT", "/shop", LANGUAGES),
+            ("GET", "/shop/segments", None),
+            ("POST", "/shop/segments", segment),
+            ("PUT", "/shop/memory", None),
+        ):
+            assert running.ask(method, path, body).status_code == 403
+            assert running.ask(method, path, body, Authorization="Bearer wrong").status_code == 403
+        assert running.ask("PUT", "/shop", LANGUAGES, **anna).status_code == 200
+        assert running.ask("POST", "/shop/segments", segment, **bert).status_code == 200
+        assert running.ask("POST", "/shop/segments", segment, **bert).status_code == 429
+        assert running.ask("POST", "/shop/segments", segment, **anna).json() == {"id": 2}
+    finally:
+        running.end()
+
+
+def test_without_projects_there_are_none(tiny_run: Path) -> None:
+    running = Served(tiny_run)
+    try:
+        assert running.ask("GET", "").status_code == 404
+        answer = running.post("/v1/translate", {"text": "a", **LANGUAGES, "project": "shop"})
+        assert (answer.status_code, answer.json()["error"]) == (404, "This server has no projects")
+    finally:
+        running.end()
+
+
+@pytest.mark.slow
+def test_a_killed_server_has_all_that_it_answered(tiny_run: Path, tmp_path: Path) -> None:
+    projects = tmp_path / "projects"
+    Project.create(projects / "shop", ProjectSettings(**LANGUAGES)).close()
+    answered: dict[int, str] = {}
+    for round in range(2):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        arguments = ["serve", str(tiny_run), "--projects", str(projects), "--port", str(port), "--engine", "pytorch"]
+        process = subprocess.Popen([sys.executable, "-m", "transduce", *arguments], stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "Uvicorn running" in line:
+                break
+        url = f"http://127.0.0.1:{port}/v1/projects/shop/segments"
+
+        def confirm(client: int) -> None:
+            for step in range(10_000):
+                target = f"{round} {client} {step}"  # noqa: B023
+                try:
+                    answer = requests.post(url, json={"source": "a", "target": target}, timeout=20)  # noqa: B023
+                except requests.ConnectionError:
+                    return
+                answered[answer.json()["id"]] = target
+
+        with ThreadPoolExecutor(3) as pool:
+            clients = [pool.submit(confirm, client) for client in range(3)]
+            before = len(answered)
+            wait_until(lambda: len(answered) >= before + 20)  # noqa: B023
+            os.kill(process.pid, signal.SIGKILL)
+            [client.result() for client in clients]
+        process.stderr.close()
+        process.wait()
+    shop = Projects(projects).find("shop")
+    kept = {segment.id: segment.target for segment in shop.store.segments()}
+    assert answered.items() <= kept.items() and len(answered) >= 40
