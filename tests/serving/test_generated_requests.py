@@ -14,7 +14,7 @@ from schemathesis.checks import not_a_server_error
 pytestmark = pytest.mark.slow
 
 EXAMPLES = 120  # of each operation that takes anything: more than 2,000 in three ways
-SERVED = {"source": "en", "target": "de"}
+SERVED = {"source": "en", "target": "de", "source_lang": "en", "target_lang": "de"}
 
 
 @pytest.mark.parametrize(

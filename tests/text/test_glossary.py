@@ -4,9 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from transduce.errors import DataError, InputError
-from transduce.text.glossary import Entry, Glossary
+from transduce.text.glossary import Entry, Glossary, _comparable
+from transduce.text.phrases import holds
 
 
 def glossary(folder: Path, text: str) -> Glossary:
@@ -136,3 +139,21 @@ def test_a_term_base_that_does_not_fit_is_an_error(
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=re.escape(told)):
         Glossary.read(path, *languages)
+
+
+@given(
+    st.lists(st.tuples(st.text("aAéßÄ -x", max_size=5), st.sampled_from("uvw"), st.booleans()), max_size=9),
+    st.text("aAéßÄ -x", max_size=12),
+)
+def test_entries_that_are_looked_up_are_those_that_are_tried_one_by_one(
+    lines: list[tuple[str, str, bool]], text: str
+) -> None:
+    entries = [Entry(*line) for line in lines]
+    for is_banned, found in ((False, Glossary(entries).required(text)), (True, Glossary(entries).banned(text))):
+        apply = [
+            entry.target
+            for entry in entries
+            if entry.is_banned == is_banned
+            and (not entry.source or holds(_comparable(text), _comparable(entry.source)))
+        ]
+        assert found == tuple(dict.fromkeys(apply))

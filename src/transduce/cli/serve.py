@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 SERVER = From(
     "serving.settings.ServerSettings",
-    "host port keys cors allowed_host=allowed_hosts trusted_proxy=trusted_proxies public_metrics max_characters "
-    "max_sentences max_upload=max_upload_bytes max_document_characters document_workers document_memory max_waiting "
-    "max_connections max_headers=max_header_bytes max_kept=max_kept_bytes requests_per_minute characters_per_minute "
-    "timeout header_timeout body_timeout idle_timeout grace beam_size",
+    "host port keys glossaries cors allowed_host=allowed_hosts trusted_proxy=trusted_proxies public_metrics "
+    "max_characters max_sentences max_upload=max_upload_bytes max_document_characters document_workers "
+    "document_memory max_waiting max_connections max_headers=max_header_bytes max_kept=max_kept_bytes "
+    "requests_per_minute characters_per_minute timeout header_timeout body_timeout idle_timeout grace beam_size",
 )
 
 
@@ -34,7 +34,7 @@ def serve(
     engine: Engine = "auto",
     compile: bool = False,
 ) -> None:
-    """Serve translation models over HTTP: LibreTranslate's API, one of our own, and a page for people.
+    """Serve translation models over HTTP: the APIs of LibreTranslate and DeepL, one of our own, and a page for people.
 
     SIGHUP loads the models again; SIGTERM ends the server after what has begun, and within the grace.
 
@@ -46,6 +46,7 @@ def serve(
         compile: Compile the models (1 to 2 minutes each).
     """
     try:
+        from transduce.serving.glossaries import Glossaries
         from transduce.serving.metrics import Metrics
         from transduce.serving.models import Models
         from transduce.serving.running import check_free, check_temporary_folder, run_server
@@ -61,6 +62,8 @@ def serve(
 
     if settings.keys is not None:
         Keys(settings.keys).list()
+    if settings.glossaries is not None:
+        Glossaries(settings.glossaries)
     host, port = settings.host, settings.port
     check_free(host, port)
     check_temporary_folder()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import PurePath
+from typing import Literal
 
 from transduce.documents.document import Document, Languages, TextFile
 from transduce.documents.endings import (
@@ -20,6 +21,7 @@ from transduce.documents.endings import (
 )
 from transduce.documents.messages.tables import Columns
 from transduce.documents.segment import depth
+from transduce.documents.tagged_text import Tags, read_tagged
 from transduce.errors import InputError
 
 DEEPEST = 200  # tags within each other in a segment
@@ -122,7 +124,20 @@ def read_document(
     read = FORMATS[chosen].read if columns is None else partial(FORMATS[chosen].read, columns=columns)
     if encoding is not None:
         read = _in_encoding(encoding, read)
-    document = read(data, name, languages or Languages())
+    return _checked(read(data, name, languages or Languages()), name)
+
+
+def read_marked_up(data: bytes, name: str, kind: Literal["xml", "html"], tags: Tags) -> Document:
+    """Reads XML or HTML that is part of a request; of the settings, HTML knows the elements whose text stays.
+
+    Raises InputError for what is no XML or HTML.
+    """
+    if kind == "xml":
+        return _checked(read_tagged(data, name, tags), name)
+    return _checked(FORMATS["html"].read(data, name, Languages(), held=tags.ignored), name)
+
+
+def _checked(document: Document, name: str) -> Document:
     for unit in document.units:
         if depth(unit.source.marks) > DEEPEST:
             raise InputError(f"{name}: {unit.where}: more than {DEEPEST} tags in each other")

@@ -22,10 +22,12 @@ Inline = Callable[[Element], tuple[InlineKind, str]]
 """The kind of an element, and the name that both halves of a pair share."""
 
 
-def segment_of(element: Element, file: TextFile, inline: Inline) -> Segment:
-    """Returns the text and the marks within an element."""
+def segment_of(
+    element: Element, file: TextFile, inline: Inline, breaks: Callable[[str], bool] | None = ends_sentence
+) -> Segment:
+    """Returns the text and the marks within an element; for `breaks` see `mark_layout`."""
     parts = hold(mark_tags(_InlineReader(file, inline).parts(element), as_written), as_written)
-    return Segment.of(mark_layout(parts, str, ends_sentence))
+    return Segment.of(mark_layout(parts, str, breaks))
 
 
 class _InlineReader:

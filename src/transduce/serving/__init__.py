@@ -1,1 +1,1 @@
-"""Models served over HTTP: LibreTranslate's API, one of our own, and a page for people."""
+"""Models served over HTTP: the APIs of LibreTranslate and DeepL, one of our own, and a page for people."""

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ class Admission:
         self.settings = settings
         self.running = 0
         """The number of requests that are translated, or wait for it."""
+        self.used: Counter[str] = Counter()
+        """The characters of each client since the server began; of very many clients, those who have used most."""
         self.keys = None if settings.keys is None else KeyLookup(Keys(settings.keys))
         self._metrics = metrics
         self._requests = RateLimit("requests")
@@ -111,6 +114,9 @@ class Admission:
         limit = self.settings.characters_per_minute if key_limit is None else key_limit
         self._characters.take(http.state.client, characters, limit)
         self._metrics.characters.inc(characters)
+        self.used[http.state.client] += characters
+        if len(self.used) > CLIENTS:
+            self.used = Counter(dict(self.used.most_common(CLIENTS // 2)))
 
     def charge_more(self, http: HTTPRequest, characters: int) -> None:
         """Counts more characters of a request that has been admitted; they are part of its texts' limit (413)."""
@@ -237,7 +243,8 @@ def _key_too_late() -> RefusedError:
 def _token(http: HTTPRequest) -> str:
     """Returns the key in a request's query or header; "" without one."""
     kind, _, token = http.headers.get("authorization", "").partition(" ")
-    return (http.query_params.get("api_key") or (token if kind.lower() == "bearer" else "")).strip()
+    in_query = http.query_params.get("api_key") or http.query_params.get("auth_key")
+    return (in_query or (token if kind.lower() in ("bearer", "deepl-auth-key") else "")).strip()
 
 
 def size_of(http: HTTPRequest) -> int:

@@ -1,10 +1,10 @@
-"""The web application: both APIs, the page, and the rules for all answers."""
+"""The web application: all APIs, the page, and the rules for all answers."""
 
 import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib import resources
 from importlib.metadata import version
@@ -28,6 +28,8 @@ from transduce.projects.watching import Watcher
 from transduce.serving.admission import size_of
 from transduce.serving.bodies import FORM, JSON, URLENCODED, content_type, has_body, is_json, unsupported
 from transduce.serving.clients import is_loopback
+from transduce.serving.deepl.api import deepl, is_deepl
+from transduce.serving.deepl.documents import Jobs, document_routes
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
 from transduce.serving.libretranslate import libretranslate
@@ -42,6 +44,8 @@ POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 PAGES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
+MOST_GLOSSARY_BYTES = 4 * 2**20
+"""The most bytes of a request to make or change a glossary."""
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 log = logging.getLogger("transduce.serving")
 
@@ -54,6 +58,7 @@ def build_app(server: Server) -> FastAPI:
         server.documents.start()
         watcher = None if server.projects is None else Watcher(server.projects, server.parts.learning)
         yield
+        jobs.close()
         if watcher is not None:
             watcher.close()
         server.parts.learning.close()
@@ -62,12 +67,16 @@ def build_app(server: Server) -> FastAPI:
         server.documents.close()
         server.models.close()
 
+    jobs = Jobs()
     app = FastAPI(title="Transduce", version=version("transduce"), docs_url=None, redoc_url=None, lifespan=lifespan)
     detector = Detector()
     app.include_router(libretranslate(server, detector))
+    app.include_router(deepl(server, detector))
+    app.include_router(document_routes(server, detector, jobs))
     app.include_router(v1(server, detector))
     if server.projects is not None:
         app.include_router(projects(server))
+        app.include_router(deepl(server, detector), prefix="/projects/{project}", include_in_schema=False)
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics(http: HTTPRequest) -> Response:
@@ -84,15 +93,15 @@ def build_app(server: Server) -> FastAPI:
             raise RefusedError(404, "There is no such page")
         return Response(texts[name], media_type=PAGES[name], headers={"Content-Security-Policy": POLICY})
 
-    async def answer(_: HTTPRequest, error: Exception) -> JSONResponse:
-        return _answer(error)
+    async def answer(http: HTTPRequest, error: Exception) -> JSONResponse:
+        return _answer(error, http.scope["path"])
 
     for kind in (OSError, TransduceError, ValidationError, RequestValidationError, ClientDisconnect, HTTPException):
         app.add_exception_handler(kind, answer)
 
     @app.exception_handler(Exception)
-    async def failed(_: HTTPRequest, error: Exception) -> JSONResponse:
-        return JSONResponse({"error": "The server made a mistake; its log has the details"}, 500)
+    async def failed(http: HTTPRequest, error: Exception) -> JSONResponse:
+        return _failure(http.scope["path"], "The server made a mistake; its log has the details", 500)
 
     app.add_middleware(Watch, server=server)
     if server.settings.cors:
@@ -105,22 +114,28 @@ def build_app(server: Server) -> FastAPI:
     return app
 
 
-def _answer(error: Exception) -> JSONResponse:
+def _failure(path: str, message: str, status: int, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Returns an answer with an error, in the form of the path's API."""
+    return JSONResponse({"message" if is_deepl(path) else "error": message}, status, headers)
+
+
+def _answer(error: Exception, path: str) -> JSONResponse:
     """Returns the answer to a request that is refused or wrong; raises an error that is neither."""
     match error:
         case RefusedError():
             headers = {"Retry-After": str(max(1, round(error.retry_after)))} if error.retry_after else None
-            return JSONResponse({"error": error.message}, error.status, headers)
+            return _failure(path, error.message, error.status, headers)
         case HTTPException():
-            return JSONResponse({"error": str(error.detail)}, error.status_code, error.headers)
+            return _failure(path, str(error.detail), error.status_code, error.headers)
         case OSError() if error.errno in SHORTAGE:
             log.error("a request is refused: %s", str(error.strerror).lower())
-            return _answer(RefusedError(503, "The server is short of memory or file descriptors; try again soon", 10.0))
+            message = "The server is short of memory or file descriptors; try again soon"
+            return _answer(RefusedError(503, message, 10.0), path)
         case UnknownProjectError() | UnknownSegmentError():
-            return _answer(RefusedError(404, str(error)[:1000]))
+            return _answer(RefusedError(404, str(error)[:1000]), path)
         case StoreError():
             log.error("a request is refused: %s", error)
-            return _answer(RefusedError(503, "The project's file cannot be used now; the log says why", 10.0))
+            return _answer(RefusedError(503, "The project's file cannot be used now; the log says why", 10.0), path)
         case ClientDisconnect():
             message = "The client has gone away"
         case ValidationError():
@@ -133,7 +148,7 @@ def _answer(error: Exception) -> JSONResponse:
             message = str(error)[:1000]
         case _:
             raise error
-    return JSONResponse({"error": message}, 400)
+    return _failure(path, message, 400)
 
 
 async def _check_may_read_metrics(server: Server, http: HTTPRequest) -> None:
@@ -189,12 +204,12 @@ class Watch:
             try:
                 await self._enter(http, most)
             except RefusedError as error:
-                await _answer(error)(scope, receive, headed)
+                await _answer(error, scope["path"])(scope, receive, headed)
             else:
                 await self._app(scope, limited, headed)
         except asyncio.CancelledError:  # the grace is over
             if not is_begun:
-                await _answer(RefusedError(503, "The server ends"))(scope, receive, headed)
+                await _answer(RefusedError(503, "The server ends"), scope["path"])(scope, receive, headed)
         finally:
             self._server.admission.leave(http, status)
             seconds = time.monotonic() - began
@@ -218,8 +233,10 @@ class Watch:
     def _most(self, path: str) -> int:
         """Returns the most bytes that a request may have."""
         settings = self._server.settings
-        is_upload = POSTED.get(path) == (FORM,) or takes_file(path)
-        return settings.max_upload_bytes if is_upload else min(settings.max_upload_bytes, settings.max_body_bytes)
+        if POSTED.get(path) == (FORM,) or takes_file(path):
+            return settings.max_upload_bytes
+        is_glossary = is_deepl(path) and "/glossaries" in path
+        return min(settings.max_upload_bytes, MOST_GLOSSARY_BYTES if is_glossary else settings.max_body_bytes)
 
     async def _enter(self, http: HTTPRequest, most: int) -> None:
         """Raises RefusedError for a request that is refused before its body is read."""
@@ -228,6 +245,8 @@ class Watch:
             raise RefusedError(421, "The server does not go by this name")
         path = http.scope["path"]
         kinds = POSTED.get(path) if http.method == "POST" else None
+        if kinds is None and is_deepl(path):  # whose keys may be in any request, even in the body of one to get
+            kinds = (JSON, FORM, URLENCODED)
         if is_of_projects(path):
             kinds = (JSON,)
         if kinds is None:
@@ -248,6 +267,7 @@ POSTED = {
     "/translate_file": (FORM,),
     "/v1/translate": (JSON,),
     "/v1/translate_file": (FORM,),
+    "/v2/document": (FORM,),
 }
 """The kinds of bodies that a path accepts; an upload's is a form."""
 

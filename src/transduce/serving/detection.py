@@ -36,7 +36,7 @@ class Detector:
         if self._identifier is None or not text.strip():
             return [_fact(0.0, codes[0])]
         ranked = self._rank(text)
-        shares = [(ranked.get(_known(code), 0.0), code) for code in codes]
+        shares = [(ranked.get(canonical(code), 0.0), code) for code in codes]
         return [_fact(share, code) for share, code in sorted(shares, key=lambda item: -item[0])]
 
     def detect_any(self, text: str, served: Sequence[str]) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ class Detector:
             return [_fact(0.0, served[0])]
         codes: dict[str, str] = {}
         for code in served:
-            codes.setdefault(_known(code), code)
+            codes.setdefault(canonical(code), code)
         shares = {
             codes.get(code, code): share * (SERVED_WEIGHT if code in codes else 1.0)
             for code, share in self._rank(text).items()
@@ -66,8 +66,8 @@ def without_tags(text: str) -> str:
     return _TAG.sub(" ", text)
 
 
-def _known(code: str) -> str:
-    """Returns the code of py3langid for a language."""
+def canonical(code: str) -> str:
+    """Returns the code of py3langid for a language in any region."""
     language = primary(code)
     return ALIASES.get(language, language)
 

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from starlette.requests import Request as HTTPRequest
 
 from transduce.inference.documents.sentence_model import SentenceModel
-from transduce.inference.documents.sentence_translator import Tell
+from transduce.inference.documents.sentence_translator import SentenceTranslator, Tell
 from transduce.inference.documents.translate import html_data, html_text
 from transduce.projects.parts import ProjectParts
 from transduce.projects.project import Project, Projects
@@ -34,11 +34,13 @@ from transduce.serving.documents.worker import (
 )
 from transduce.serving.documents.workers import DocumentWorkers, Work, in_thread
 from transduce.serving.failures import RefusedError
+from transduce.serving.glossaries import Glossaries
 from transduce.serving.kept_files import Files
 from transduce.serving.metrics import Metrics
 from transduce.serving.models import Models, ServedModel
 from transduce.serving.settings import ServerSettings
-from transduce.serving.texts import Prepared, Sentence, prepare
+from transduce.serving.terms import SentencesWithTerms
+from transduce.serving.texts import Prepared, Sentence, Split, WantedTokens, prepare
 from transduce.text.glossary import Glossary
 
 T = TypeVar("T")
@@ -63,6 +65,7 @@ class Server:
         self.documents = DocumentWorkers(self.settings.document_workers, limits, self.settings.max_waiting)
         self.admission = Admission(self.settings, self.metrics)
         self.files = Files(self.settings.max_kept_bytes)
+        self.glossaries = None if self.settings.glossaries is None else Glossaries(self.settings.glossaries)
         self._preparing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._preparing_at_once = asyncio.Semaphore(PREPARED_AT_ONCE)
         self.metrics.watch("transduce_requests_in_progress", "Requests in progress", lambda: self.admission.running)
@@ -138,6 +141,7 @@ class Server:
         glossary: Glossary | None = None,
         prefix: str = "",
         charge: Callable[[int], None] = lambda characters: None,
+        split: Split = "lines",
     ) -> AsyncIterator[tuple[int, Sentence]]:
         """Yields the number of the text and each of its sentences, in order; a prefix begins each text.
 
@@ -146,7 +150,7 @@ class Server:
         Raises RefusedError for too many at once (413) or too many waiting of one client (429), InputError for requests
         that the model does not support.
         """
-        prepared = await self._prepare(model, texts, glossary, prefix)
+        prepared = await self._prepare(model, texts, glossary, prefix, split)
         charge(prepared.characters)
         client = CLIENT.get()
         if model.batcher.waiting_of(client) + len(prepared.requests) > self.settings.max_waiting_sentences:
@@ -176,12 +180,12 @@ class Server:
                 future.cancel()
 
     async def _prepare(
-        self, model: ServedModel, texts: Sequence[str], glossary: Glossary | None, prefix: str
+        self, model: ServedModel, texts: Sequence[str], glossary: Glossary | None, prefix: str, split: Split
     ) -> Prepared:
         """See `prepare`: at once if it is soon done, else in a thread, one request of each client at a time."""
 
         def work() -> Prepared:
-            return prepare(model.translator, texts, glossary, prefix, self.settings.max_sentences)
+            return prepare(model.translator, texts, glossary, prefix, self.settings.max_sentences, split)
 
         if sum(map(len, texts)) + len(prefix) <= SOON_PREPARED and glossary is None:
             return work()
@@ -201,22 +205,32 @@ class Server:
             raise
 
     async def translate(
-        self, model: ServedModel, texts: Sequence[str], search: Search | None = None
+        self,
+        model: ServedModel,
+        texts: Sequence[str],
+        search: Search | None = None,
+        glossary: Glossary | None = None,
+        charge: Callable[[int], None] = lambda characters: None,
+        split: Split = "lines",
     ) -> list[list[Sentence]]:
-        """Translates the sentences of each text."""
+        """Translates the sentences of each text; see `sentences`."""
         of_texts: list[list[Sentence]] = [[] for _ in texts]
-        async for number, sentence in self.sentences(model, texts, search):
+        async for number, sentence in self.sentences(
+            model, texts, search, glossary=glossary, charge=charge, split=split
+        ):
             of_texts[number].append(sentence)
         return of_texts
 
     @asynccontextmanager
-    async def open_document(self, http: HTTPRequest, model: ServedModel, file: File) -> AsyncIterator["OpenDocument"]:
+    async def open_document(
+        self, http: HTTPRequest, model: ServedModel, file: File, glossary: Glossary | None = None
+    ) -> AsyncIterator["OpenDocument"]:
         """Opens a document in a process that ends with the block, and counts its characters.
 
         Raises InputError for one that cannot be read; RefusedError for too much text, memory or processor time (413),
         for text that comes too soon (429), or if too many documents wait (503).
         """
-        async with self._at_work(http, model, is_upload=True) as document:
+        async with self._at_work(http, model, is_upload=True, glossary=glossary) as document:
             counted = await document.read([file], self.settings.max_characters)
             most = self.settings.max_document_characters
             if counted.characters > most:
@@ -244,19 +258,34 @@ class Server:
 
     async def translate_pages(self, http: HTTPRequest, model: ServedModel, texts: Sequence[str]) -> list[str]:
         """Translates pages in HTML, or parts of some."""
-        pages = [number for number, text in enumerate(texts) if text.strip()]
-        translated = list(texts)
-        if pages:
-            files = [File(html_data(texts[number]), "the text", "html") for number in pages]
-            async with self._at_work(http, model, is_upload=False) as document:
-                for number, data in zip(pages, await document.translate_at_once(files), strict=True):
-                    translated[number] = html_text(data)
-        return translated
+        files = [File(html_data(text), "the text", "html") if text.strip() else None for text in texts]
+        translated = await self.translate_marked_up(http, model, files)
+        return [text if data is None else html_text(data) for text, data in zip(texts, translated, strict=True)]
+
+    async def translate_marked_up(
+        self,
+        http: HTTPRequest,
+        model: ServedModel,
+        files: Sequence[File | None],
+        glossary: Glossary | None = None,
+        splits_sentences: bool = True,
+    ) -> list[bytes | None]:
+        """Translates texts with tags that are part of a request; None stays None."""
+        wanted = [file for file in files if file is not None]
+        if not wanted:
+            return list(files)  # type: ignore[arg-type]
+        async with self._at_work(http, model, False, glossary) as document:
+            translated = iter(await document.translate_at_once(wanted, splits_sentences))
+        return [None if file is None else next(translated) for file in files]
 
     @asynccontextmanager
-    async def _at_work(self, http: HTTPRequest, model: ServedModel, is_upload: bool) -> AsyncIterator["OpenDocument"]:
+    async def _at_work(
+        self, http: HTTPRequest, model: ServedModel, is_upload: bool, glossary: Glossary | None = None
+    ) -> AsyncIterator["OpenDocument"]:
         shared = SharedTranslator(model.batcher, model.translator)
-        sentences = SentenceModel(shared, Beam(size=self.settings.beam_size))
+        sentences: SentenceTranslator = SentenceModel(shared, Beam(size=self.settings.beam_size))
+        if glossary is not None:
+            sentences = self._with_terms(http, model, sentences, glossary)
         async with self.documents.work(http.state.client, is_upload) as work:
             try:
                 yield OpenDocument(work, sentences)
@@ -265,13 +294,27 @@ class Server:
             finally:
                 shared.cancel()
 
+    def _with_terms(
+        self, http: HTTPRequest, model: ServedModel, sentences: SentenceTranslator, glossary: Glossary
+    ) -> SentenceTranslator:
+        """Returns a translator with a glossary, for another thread; its terms are charged for as they apply."""
+        loop = asyncio.get_running_loop()
+
+        async def charge(characters: int) -> None:
+            self.admission.charge(http, characters)
+
+        def charge_and_wait(characters: int) -> None:
+            asyncio.run_coroutine_threadsafe(charge(characters), loop).result()
+
+        return SentencesWithTerms(sentences, glossary, WantedTokens(model.translator), charge_and_wait)
+
 
 @dataclass(frozen=True)
 class OpenDocument:
     """Documents in a process of their own, and a translator of their sentences."""
 
     work: Work
-    sentences: SentenceModel
+    sentences: SentenceTranslator
 
     async def read(self, files: Sequence[File], longest: int) -> Counted:
         """Reads files and counts their text, before `translate`; paragraphs have at most `longest` characters."""
@@ -285,14 +328,21 @@ class OpenDocument:
         order = Translate(tell is not None, retranslate)
         return (await self.work.ask(order, Written, self.sentences, tell)).files
 
-    async def translate_at_once(self, files: Sequence[File]) -> list[bytes]:
+    async def translate_at_once(self, files: Sequence[File], splits_sentences: bool = True) -> list[bytes]:
         """Reads files of any length and translates them."""
-        return (await self.work.ask(self._order(files, None), Written, self.sentences)).files
+        order = self._order(files, None, splits_sentences)
+        return (await self.work.ask(order, Written, self.sentences)).files
 
-    def _order(self, files: Sequence[File], longest: int | None) -> Read:
+    def _order(self, files: Sequence[File], longest: int | None, splits_sentences: bool = True) -> Read:
         sentences, languages = self.sentences, self.sentences.languages
         return Read(
-            list(files), languages.source, languages.target, sentences.can_require, sentences.can_align, longest
+            list(files),
+            languages.source,
+            languages.target,
+            sentences.can_require,
+            sentences.can_align,
+            longest,
+            splits_sentences,
         )
 
 

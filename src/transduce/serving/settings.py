@@ -23,6 +23,9 @@ class ServerSettings:
     """The port to listen on."""
     keys: str | None = None
     """A file of `transduce keys`; every request then needs a key."""
+    glossaries: str | None = None
+    """An SQLite file in which glossaries of DeepL's API are kept, made if it is not there; without it there are
+    none."""
     cors: tuple[str, ...] = ()
     """An origin whose pages may use the server from a browser."""
     allowed_hosts: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
 """Divides the texts of a request into sentences that a model can translate, and joins their translations."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from transduce.documents.sentences import split_sentences
 from transduce.inference.request import Request
@@ -10,6 +11,8 @@ from transduce.orthography.joining import gap_in_translation
 from transduce.serving.failures import RefusedError
 from transduce.text.glossary import Glossary
 
+Split = Literal["lines", "sentences", "whole"]
+"""The parts of a text that are translated one by one: sentences, which a line end may end or not, or all of it."""
 MOST = 128
 """The most tokens of a prefix, and twice those of required phrases, that a search places in good time; as many as the
 longest sentence has if the model knows longer ones."""
@@ -38,18 +41,24 @@ class Prepared:
 
 
 def prepare(
-    translator: Translator, texts: Sequence[str], glossary: Glossary | None, prefix: str, most: int
+    translator: Translator,
+    texts: Sequence[str],
+    glossary: Glossary | None,
+    prefix: str,
+    most: int,
+    split: Split = "lines",
 ) -> Prepared:
     """Divides texts into sentences with their constraints; a prefix begins each text.
 
     Raises RefusedError (413) for too many sentences, or for required texts too long to be searched in good time.
     """
-    positions = [(number, start, end) for number, text in enumerate(texts) for start, end in sentence_bounds(text)]
+    bounds = BOUNDS[split]
+    positions = [(number, start, end) for number, text in enumerate(texts) for start, end in bounds(text)]
     if len(positions) > most:
         raise RefusedError(413, f"There are {len(positions):,} sentences, but at most {most:,} are taken")
     requests, before, characters = [], -1, 0
     for number, start, end in positions:
-        text = texts[number][start:end]
+        text = " ".join(texts[number][start:end].splitlines())
         required, banned = (glossary.required(text), glossary.banned(text)) if glossary else ((), ())
         requests.append(Request(text, prefix if number != before else "", required, banned))
         characters += sum(map(len, required)) + sum(map(len, banned))
@@ -90,6 +99,19 @@ def sentence_bounds(text: str) -> list[tuple[int, int]]:
         bounds += [(begin + start, begin + end) for start, end in split_sentences(line)]
         begin += len(line)
     return bounds
+
+
+def _whole_bounds(text: str) -> list[tuple[int, int]]:
+    start = len(text) - len(text.lstrip())
+    return [(start, len(text.rstrip()))] if text.strip() else []
+
+
+BOUNDS: dict[Split, Callable[[str], list[tuple[int, int]]]] = {
+    "lines": sentence_bounds,
+    "sentences": lambda text: list(split_sentences(text)),
+    "whole": _whole_bounds,
+}
+"""Functions that return the beginning and the end of each part of a text."""
 
 
 def joined(text: str, sentences: Sequence[Sentence], choice: int = 0, language: str = "") -> str:

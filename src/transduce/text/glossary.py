@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from tokenizers import normalizers
@@ -17,6 +17,9 @@ from transduce.text.phrases import holds
 
 BAN = "ban"
 """The mark of a phrase that translations must not hold, and the name of the column of such marks."""
+
+BEGINNING = 3
+"""The number of characters of a term that its entry is looked up by."""
 
 _NFC = normalizers.NFC()  # Python's takes time that is quadratic in the marks on a letter
 
@@ -70,8 +73,18 @@ class Glossary:
 
     def _targets(self, source: str, is_banned: bool) -> tuple[str, ...]:
         text = _comparable(source)
-        apply = (entry for entry in self.entries if entry.is_banned == is_banned)
+        begins = {text[start : start + size] for size in range(1, BEGINNING + 1) for start in range(len(text))} | {""}
+        numbers = sorted(number for begin in begins & self._by_beginning.keys() for number in self._by_beginning[begin])
+        apply = [self.entries[number] for number in numbers if self.entries[number].is_banned == is_banned]
         return tuple(dict.fromkeys(e.target for e in apply if not e.source or holds(text, _comparable(e.source))))
+
+    @cached_property
+    def _by_beginning(self) -> dict[str, list[int]]:
+        """The numbers of the entries by their sources' first characters, so that few of many entries are tried."""
+        numbers: dict[str, list[int]] = {}
+        for number, entry in enumerate(self.entries):
+            numbers.setdefault(_comparable(entry.source)[:BEGINNING], []).append(number)
+        return numbers
 
 
 @lru_cache(1024)

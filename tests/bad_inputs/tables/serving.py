@@ -8,6 +8,8 @@ MISTAKEN = (
     ("serve run run", "both translate en-de"),
     ("serve run --port 0", "--port"),
     ("serve run --keys nowhere", "no such file of keys"),
+    ("serve run --glossaries test.en", "test.en is no file of glossaries"),
+    ("serve run --glossaries nowhere/glossaries.sqlite", "no such file or directory"),
     ("serve run --max-waiting 0", "--max-waiting"),
     ("serve run --max-sentences 0", "--max-sentences"),
     ("serve run --document-workers 0", "--document-workers"),

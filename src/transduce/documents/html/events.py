@@ -88,6 +88,8 @@ class Events:
 
     page: str
     is_xml: bool = False
+    held: frozenset[str] = frozenset()
+    """More elements whose text is held."""
     events: list[Event] = field(default_factory=list)
     attributes: list[Attribute] = field(default_factory=list)
 
@@ -209,13 +211,14 @@ class Events:
             return "held"
         return "translated" if translate == "yes" or ("translate" in given and not translate) else None
 
-    @staticmethod
-    def _by_nature(name: str, namespace: str, before: Decision) -> Decision | None:
+    def _by_nature(self, name: str, namespace: str, before: Decision) -> Decision | None:
         """Returns the fate of an element's text unless its attributes say otherwise."""
         if name in HIDDEN[namespace]:
             return "hidden"
         if before == "translated" and (
-            name == "math" or (namespace == "html" and (name in CODE or name in HELD or name in READINGS))
+            name == "math"
+            or name in self.held
+            or (namespace == "html" and (name in CODE or name in HELD or name in READINGS))
         ):
             return "held"
         return None

@@ -6,7 +6,7 @@ makes segments of it. Each takes time linear in the length of any page.
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -38,12 +38,16 @@ _AS_BROWSERS_READ = {  # https://encoding.spec.whatwg.org: labels of pages that 
 }
 
 
-def read_html(data: bytes, name: str, wanted: Languages) -> Document:
-    """Reads the texts of a page or a part of one: a segment for each paragraph, heading, cell and attribute."""
+def read_html(data: bytes, name: str, wanted: Languages, held: Collection[str] = ()) -> Document:
+    """Reads the texts of a page or a part of one: a segment for each paragraph, heading, cell and attribute.
+
+    The text of elements whose names are in `held` stays as it is.
+    """
     file = replace(TextFile.read(data, name, _encoding(data)), errors="xmlcharrefreplace")
     if "\0" in file.text:
         raise InputError(f"{name}: is no HTML; it holds zero bytes")
-    page = HtmlPage(file.text, is_xml=name.lower().endswith((".xhtml", ".xht")))
+    is_xml = name.lower().endswith((".xhtml", ".xht"))
+    page = HtmlPage(file.text, is_xml, held=frozenset(element.lower() for element in held))
     units = [Unit(text.source, text.write, file.where(text.start) + text.place) for text in page.texts]
     left = [Untranslated(file.where(start), text, reason) for start, text, reason in page.untranslated]
     return Document(units, file.save, left)
@@ -95,10 +99,10 @@ class HtmlText:
 class HtmlPage:
     """The texts of a page, and of the pages in its attributes, in their order; and untranslated texts, with reasons."""
 
-    def __init__(self, page: str, is_xml: bool = False, depth: int = 0) -> None:
+    def __init__(self, page: str, is_xml: bool = False, depth: int = 0, held: frozenset[str] = frozenset()) -> None:
         self.texts: list[HtmlText] = []
-        self._page, self._depth = page, depth
-        parsed = Events(page, is_xml)
+        self._page, self._depth, self._held = page, depth, held
+        parsed = Events(page, is_xml, held)
         settle_pairs(parsed.events, DEEPEST_MARK)
         segments, self.untranslated = find_segments(page, parsed.events)
         for items in segments:
@@ -126,7 +130,7 @@ class HtmlPage:
         if self._depth == DEEPEST_PAGE or not attribute.quote:
             self.untranslated.append((attribute.start, value.text, _PAGE_STAYS))
             return
-        inner = HtmlPage(value.text, depth=self._depth + 1)
+        inner = HtmlPage(value.text, depth=self._depth + 1, held=self._held)
         self.texts += [text.within(value, escape, ", srcdoc") for text in inner.texts]
         self.untranslated += [(value.offsets[start], text, reason) for start, text, reason in inner.untranslated]
 

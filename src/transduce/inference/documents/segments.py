@@ -47,9 +47,12 @@ class TranslatedSegment:
 class SegmentTranslator:
     """A translator for segments; with a glossary, its terms for each sentence are required or banned."""
 
-    def __init__(self, sentences: SentenceTranslator, glossary: "Glossary | None" = None) -> None:
+    def __init__(
+        self, sentences: SentenceTranslator, glossary: "Glossary | None" = None, splits_sentences: bool = True
+    ) -> None:
         self.glossary = glossary
         self._sentences = sentences
+        self._splits_sentences = splits_sentences
         self._holds = self._sentences.can_require
         """True if the search itself keeps held texts; else they are put in afterwards."""
 
@@ -100,7 +103,7 @@ class SegmentTranslator:
         """Returns the sentences of each segment, divided if too long, and the texts that hold unknown tokens."""
         held = [(segment.text, *held_of(segment), segment.families) for segment in segments]
         sentences = [
-            [_piece(span, *of_segment) for span in _sentences(segment, of_segment[0])]
+            [_piece(span, *of_segment) for span in _sentences(segment, of_segment[0], self._splits_sentences)]
             for segment, of_segment in zip(segments, held, strict=True)
         ]
         asked = [piece for of_segment in sentences for piece in of_segment]
@@ -193,12 +196,15 @@ class SegmentTranslator:
         return TranslatedSegment(placed, sureness, tuple(dict.fromkeys(reasons)))
 
 
-def _sentences(segment: Segment, text: str) -> Iterator[Span]:
-    """Yields the spans of the sentences in a segment's text, between marks that break it."""
+def _sentences(segment: Segment, text: str, splits: bool) -> Iterator[Span]:
+    """Yields the spans of the sentences in a segment's text, or those of its texts between marks that break it."""
     begin = 0
     ends = [(position, len(mark.shown)) for position, mark in segment.placed_marks() if mark.breaks]
     for stop, size in [*ends, (len(text), 0)]:
-        for start, end in split_sentences(text[begin:stop]):
+        between = text[begin:stop]
+        blank = len(between) - len(between.lstrip())
+        whole = [(blank, len(between.rstrip()))] if between.strip() else []
+        for start, end in split_sentences(between) if splits else whole:
             yield begin + start, begin + end
         begin = stop + size
 

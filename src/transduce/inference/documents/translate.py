@@ -99,11 +99,13 @@ class DocumentTranslator:
     memory: Memory | None = None
     languages: Languages = field(default_factory=Languages)
     """Languages to translate between; the model's where they are left open."""
+    splits_sentences: bool = True
+    """True if a segment is translated sentence by sentence; else at once, as far as the model can read it."""
 
     def __post_init__(self) -> None:
         sentences = _sentence_translator(self.translator, self.search)
         self.languages = languages_of(sentences, self.languages)
-        self._segments = SegmentTranslator(sentences, self.glossary)
+        self._segments = SegmentTranslator(sentences, self.glossary, self.splits_sentences)
 
     def translate(
         self,

@@ -23,9 +23,10 @@ from xml.parsers import expat
 import msgspec
 
 from transduce.documents.document import Document, Edit, Languages, Unit
-from transduce.documents.formats import read_document
+from transduce.documents.formats import read_document, read_marked_up
 from transduce.documents.memory import pairs_of_tmx
 from transduce.documents.segment import Segment
+from transduce.documents.tagged_text import Tags
 from transduce.errors import TransduceError
 from transduce.inference.documents.sentence_translator import Links, Progress, TranslatedSentence
 from transduce.inference.documents.translate import DocumentTranslator
@@ -49,7 +50,9 @@ class File(msgspec.Struct, frozen=True):
     name: str
     """The file's name, for its format and for messages."""
     kind: str | None = None
-    """The format; None for that of the name's ending."""
+    """The format; None for that of the name's ending. `xml` with `tags`, which is no format of files."""
+    tags: Tags | None = None
+    """Settings for the elements of XML or HTML that is part of a request."""
 
 
 class Sample(msgspec.Struct, frozen=True, tag=True):
@@ -70,6 +73,8 @@ class Read(msgspec.Struct, frozen=True, tag=True):
     can_align: bool
     longest: int | None = None
     """The most characters of a paragraph; with it the process reports what it has read, and waits to go on."""
+    splits_sentences: bool = True
+    """See DocumentTranslator."""
 
 
 class ReadMemory(msgspec.Struct, frozen=True, tag=True):
@@ -289,10 +294,10 @@ def _done(line: _Line, limits: Limits) -> Sampled | MemoryRead | Written:
     if isinstance(order, ReadMemory):
         return MemoryRead(pairs_of_tmx(order.file.data, order.file.name, Languages(order.source, order.target)))
     if isinstance(order, Sample):
-        units = read_document(order.file.data, order.file.name, Languages("", order.target), order.file.kind).units
+        units = _read(order.file, Languages("", order.target)).units
         return Sampled(" ".join(unit.source.text for unit in units[:SAMPLE_UNITS])[:SAMPLE_CHARACTERS])
-    translator = DocumentTranslator(_Asking(line, order))
-    documents = [read_document(file.data, file.name, translator.languages, file.kind) for file in order.files]
+    translator = DocumentTranslator(_Asking(line, order), splits_sentences=order.splits_sentences)
+    documents = [_read(file, translator.languages) for file in order.files]
     go_on = Translate(with_progress=False)
     if order.longest is not None:
         line.send(encode(_counted(order.longest, documents)))
@@ -301,6 +306,12 @@ def _done(line: _Line, limits: Limits) -> Sampled | MemoryRead | Written:
     tell = (lambda share: None) if go_on.with_progress else None  # the other end reports the progress
     translator.translate_document(together.document, go_on.retranslate, tell)
     return Written(together.written)
+
+
+def _read(file: File, languages: Languages) -> Document:
+    if file.tags is None:
+        return read_document(file.data, file.name, languages, file.kind)
+    return read_marked_up(file.data, file.name, "xml" if file.kind == "xml" else "html", file.tags)
 
 
 def _counted(longest: int, documents: Sequence[Document]) -> Counted:

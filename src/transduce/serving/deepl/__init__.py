@@ -1,0 +1,1 @@
+"""DeepL's API, by its public documentation, so that its clients work unchanged."""

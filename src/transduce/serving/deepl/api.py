@@ -1,0 +1,163 @@
+"""The routes of DeepL's API: texts, languages, usage, and those of glossaries and documents."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request as HTTPRequest
+
+from transduce.documents.xml import escape
+from transduce.inference.documents.translate import html_data, html_text
+from transduce.projects.project import Project
+from transduce.serving.bodies import read_values
+from transduce.serving.deepl.bodies import Authenticated, TranslateBody
+from transduce.serving.deepl.described import ERRORS, any_body
+from transduce.serving.deepl.glossaries import find_glossary, glossary_routes
+from transduce.serving.deepl.languages import (
+    base,
+    choose_models,
+    languages_for,
+    source_languages,
+    target_languages,
+)
+from transduce.serving.detection import Detector, without_tags
+from transduce.serving.documents.worker import File
+from transduce.serving.failures import RefusedError
+from transduce.serving.models import ServedModel
+from transduce.serving.server import Server
+from transduce.serving.texts import joined
+from transduce.text.glossary import Glossary
+
+FEATURES = ("tag_handling", "auto_detection")
+UNLIMITED = 1_000_000_000_000
+"""The limit of characters that DeepL's API reports where there is none."""
+
+
+_PATH = re.compile(r"(?:/projects/[^/]++)?/v[23]/")
+
+
+def is_deepl(path: str) -> bool:
+    """Returns True for a path of DeepL's API, which each project has, too."""
+    return _PATH.match(path) is not None
+
+
+def deepl(server: Server, detector: Detector) -> APIRouter:
+    """Makes the routes of DeepL's API but those of documents."""
+    router = APIRouter()
+
+    @router.get("/v2/translate", include_in_schema=False)
+    @router.post("/v2/translate", tags=["DeepL"], openapi_extra=any_body(TranslateBody), responses=ERRORS)
+    async def translate(http: HTTPRequest) -> dict[str, Any]:
+        """Translate texts, which may have tags of XML or HTML."""
+        asked = TranslateBody.model_validate(await read_values(http, server.settings.max_sentences))
+        texts = asked.texts
+        await server.admission.admit(http, asked.auth_key, texts)
+        asked.check()
+        models = choose_models(server.models.all, asked.source_lang, asked.target_lang)
+        project = project_of(http)
+        if project is not None:
+            models = [model for model in models if (model.source, model.target) == (project.source, project.target)]
+            if not models:
+                raise RefusedError(400, f"The project is from {project.source} to {project.target}")
+        sources = [models[0].source] * len(texts)
+        if asked.source_lang is None and project is None:
+            read = [without_tags(text) for text in texts] if asked.tag_handling else texts
+            codes = [model.source for model in models]
+            sources = await run_in_threadpool(lambda: [detector.detect(text, codes)[0]["language"] for text in read])
+        outputs = [""] * len(texts)
+
+        async def work() -> None:
+            for source in dict.fromkeys(sources):
+                numbers = [number for number, language in enumerate(sources) if language == source]
+                target = next(model.target for model in models if model.source == source)
+                async with server.begin(source, target) as model:
+                    translated = await translated_by(http, asked, model, [texts[number] for number in numbers])
+                for number, output in zip(numbers, translated, strict=True):
+                    outputs[number] = output
+
+        await server.finish(http, work())
+        translations = [
+            {"detected_source_language": base(source), "text": output}
+            | ({"billed_characters": len(text)} if asked.show_billed_characters else {})
+            for source, text, output in zip(sources, texts, outputs, strict=True)
+        ]
+        return {"translations": translations}
+
+    async def translated_by(
+        http: HTTPRequest, asked: TranslateBody, model: ServedModel, texts: Sequence[str]
+    ) -> list[str]:
+        """Returns the translations of texts of one language, by a project's memory where it has them."""
+        glossary = await find_glossary(http, server, asked.glossaries, model)
+        project = project_of(http)
+        if project is None:
+            return await translated_anew(http, asked, model, texts, glossary)
+        known = await run_in_threadpool(_remembered, project, texts, asked.tag_handling is not None)
+        unknown = [number for number in range(len(texts)) if number not in known]
+        adapted, terms = server.with_project(model, project), glossary or project.glossary
+        translated = await translated_anew(http, asked, adapted, [texts[number] for number in unknown], terms)
+        known |= dict(zip(unknown, translated, strict=True))
+        return [known[number] for number in range(len(texts))]
+
+    def project_of(http: HTTPRequest) -> Project | None:
+        name = http.path_params.get("project")
+        return None if name is None else server.project(name)
+
+    async def translated_anew(
+        http: HTTPRequest, asked: TranslateBody, model: ServedModel, texts: Sequence[str], glossary: Glossary | None
+    ) -> list[str]:
+        if asked.tag_handling is None:
+
+            def charge(characters: int) -> None:
+                server.admission.charge(http, characters)
+
+            of_texts = await server.translate(model, texts, glossary=glossary, charge=charge, split=asked.split)
+            both = zip(texts, of_texts, strict=True)
+            return [joined(text, sentences, language=model.target) for text, sentences in both]
+        kind, tags = asked.tag_handling, asked.tags
+        encode = str.encode if kind == "xml" else html_data
+        decode = bytes.decode if kind == "xml" else html_text
+        files = [File(encode(text), "the text", kind, tags) if text.strip() else None for text in texts]
+        translated = await server.translate_marked_up(http, model, files, glossary, asked.split != "whole")
+        return [text if data is None else decode(data) for text, data in zip(texts, translated, strict=True)]
+
+    @router.post("/v2/languages", include_in_schema=False)
+    @router.get("/v2/languages", tags=["DeepL"], responses=ERRORS)
+    async def languages(http: HTTPRequest) -> list[dict[str, Any]]:
+        """List the source languages, or with `type=target` the target languages."""
+        values = await read_values(http, 1)
+        await server.admission.admit(http, Authenticated.model_validate(values).auth_key)
+        models = server.models.all
+        return target_languages(models) if values.get("type") == "target" else source_languages(models)
+
+    @router.get("/v3/languages", tags=["DeepL"], responses=ERRORS)
+    async def all_languages(http: HTTPRequest) -> list[dict[str, Any]]:
+        """List the languages of texts or documents, or with `product=glossary` those of glossaries."""
+        values = await read_values(http, 1)
+        await server.admission.admit(http, Authenticated.model_validate(values).auth_key)
+        product = values.get("product") or values.get("resource")
+        keeps = server.glossaries is not None
+        if product in ("translate_text", "translate_document"):
+            return languages_for(server.models.all, [*FEATURES, *(["glossary"] if keeps else [])])
+        return languages_for(server.models.all, []) if product == "glossary" and keeps else []
+
+    @router.get("/v2/usage", tags=["DeepL"], responses=ERRORS)
+    async def usage(http: HTTPRequest) -> dict[str, int]:
+        """Report the client's characters since the server began; there is no limit of them."""
+        await server.admission.admit(http, Authenticated.model_validate(await read_values(http, 1)).auth_key)
+        return {"character_count": server.admission.used[http.state.client], "character_limit": UNLIMITED}
+
+    router.include_router(glossary_routes(server))
+    return router
+
+
+def _remembered(project: Project, texts: Sequence[str], are_marked_up: bool) -> dict[int, str]:
+    """Returns translations of the texts that a project's memory has, by their numbers; none of texts with tags."""
+    known: dict[int, str] = {}
+    for number, text in enumerate(texts):
+        if not (are_marked_up and ("<" in text or "&" in text)):
+            exact = next((match for match in project.memory.find(text, 0) if match.similarity == 1), None)
+            if exact is not None:
+                known[number] = escape(exact.target) if are_marked_up else exact.target
+    return known
