@@ -11,8 +11,9 @@ counts as one launch. Name the device `cuda:0`: without a number PyTorch would a
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 from unittest import mock
 
 import torch
@@ -146,7 +147,9 @@ def _run(work: Work, operator: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     ]
     real_args, real_kwargs = tree_unflatten(real, form)
     real_kwargs.pop("pin_memory", None)
-    result = WITHOUT_MARK.get(name, operator)(*real_args, **real_kwargs)
+    compute = partial(WITHOUT_MARK.get(name, operator), *real_args, **real_kwargs)
+    result = compute()
+    _record(work, compute, result)
     if name == "_pack_padded_sequence":
         return OnGpu(result[0], work), result[1]  # the sizes of steps stay on the host
     if not goes_to_gpu or (name == "copy_" and not isinstance(args[0], OnGpu)):
@@ -169,6 +172,43 @@ def _run(work: Work, operator: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     return tree_map(on_gpu_again, result)
 
 
+def _record(work: Work, compute: Callable[[], Any], result: Any) -> None:
+    """Adds an operator to the graph that is being made, which will write into the tensors of this result."""
+    if (graph := _Graph.capturing.get(id(work))) is not None:
+        graph.operators.append((compute, [leaf for leaf in tree_leaves(result) if isinstance(leaf, Tensor)]))
+
+
+class _Graph:
+    """A CUDA graph: operators on tensors in fixed places, which `replay` runs again. Unlike a GPU, it also runs them
+    while it is made."""
+
+    capturing: ClassVar[dict[int, "_Graph"]] = {}
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.operators: list[tuple[Callable[[], Any], list[Tensor]]] = []
+
+    @contextmanager
+    def captured(self) -> Iterator[None]:
+        self.capturing[id(self.work)] = self
+        waits = sum(self.work.waits.values())
+        try:
+            yield
+        finally:
+            del self.capturing[id(self.work)]
+        if sum(self.work.waits.values()) != waits:
+            raise RuntimeError(f"operation not permitted when stream is capturing: {self.work.waits}")
+
+    def replay(self) -> None:
+        self.work.launches["graph"] += 1
+        with torch.utils._python_dispatch._disable_current_modes():
+            for compute, results in self.operators:
+                again = [leaf for leaf in tree_leaves(compute()) if isinstance(leaf, Tensor)]
+                for result, new in zip(results, again, strict=True):
+                    if new.data_ptr() != result.data_ptr():
+                        result.copy_(new)
+
+
 class _Kernel(torch.autograd.Function):
     """One kernel of the GPU, and one in the backward pass, for what a CPU does in many operators."""
 
@@ -181,6 +221,7 @@ class _Kernel(torch.autograd.Function):
         ]
         with torch.enable_grad():
             outputs = compute(*context.inputs)
+        _record(work, lambda: compute(*context.inputs), outputs)
         context.name, context.work = name, work
         context.outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         made = tuple(OnGpu(output.detach(), work) for output in context.outputs)
@@ -374,6 +415,9 @@ def fake_cuda() -> Iterator[Work]:
         "synchronize": lambda device=None: None,
         "get_device_name": lambda device=None: "a GPU that is none",
         "mem_get_info": lambda device=None: (60 * 2**30, 80 * 2**30),
+        "CUDAGraph": lambda: _Graph(work),
+        "graph": lambda graph, **_: graph.captured(),
+        "graph_pool_handle": lambda: (0, 1),
     }
     real_attention = functional.scaled_dot_product_attention
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Sentences a second of beam search, beside CTranslate2 with the same weights."""
+"""Sentences a second of beam search: step by step, in CUDA graphs, in batches by free memory, beside CTranslate2."""
 
 import sys
 import tempfile
@@ -23,7 +23,8 @@ PRECISIONS: tuple[InferencePrecision, ...] = ("float32", "bfloat16")
 
 
 def decode(scale: Scale, device: torch.device) -> Iterator[Measurement]:
-    """Batches of sentences of equal length, whose translations are as long."""
+    """Batches of sentences of equal length, whose translations are as long; and all of them as one text, in batches
+    that Transduce makes."""
     words = [f"w{number}" for number in range(scale.vocabulary)]
     draw = np.random.default_rng(2)
     batches = [[" ".join(draw.choice(words, length)) for _ in range(scale.sentences)] for length in scale.lengths]
@@ -31,7 +32,10 @@ def decode(scale: Scale, device: torch.device) -> Iterator[Measurement]:
         model, exported = Path(folder) / "model", Path(folder) / "exported"
         save_untrained(model, scale, words)
         for precision in PRECISIONS:
-            yield f"Transduce, {precision}", partial(measure_transduce, model, precision, batches, device)
+            of_model = partial(measure_transduce, model, precision, batches, device)
+            yield f"Transduce, {precision}", of_model
+            yield f"Transduce, {precision}, graphs", partial(of_model, compile=True)
+            yield f"Transduce, {precision}, batches by memory", partial(of_model, as_one_text=True)
         for precision in PRECISIONS:
             yield f"CTranslate2, {precision}", partial(measure_ctranslate2, model, exported, precision, batches, device)
 
@@ -54,11 +58,19 @@ def save_untrained(folder: Path, scale: Scale, words: Sequence[str]) -> None:
 
 
 def measure_transduce(
-    model: Path, precision: InferencePrecision, batches: Sequence[Sequence[str]], device: torch.device
+    model: Path,
+    precision: InferencePrecision,
+    batches: Sequence[Sequence[str]],
+    device: torch.device,
+    compile: bool = False,
+    as_one_text: bool = False,
 ) -> Figures:
     bundle = load_bundle(model, str(device), precision)
     search = transduce.Beam(size=4, min_ratio=1.0, max_ratio=1.0, max_extra=0)
-    translator = transduce.Translator(bundle, tokens_at_once=sys.maxsize)  # each batch as it is
+    tokens = None if as_one_text else sys.maxsize  # each batch as it is
+    translator = transduce.Translator(bundle, tokens_at_once=tokens, compile=compile)
+    if as_one_text:
+        batches = [[line for batch in batches for line in batch]]
     return sentences_a_second(lambda batch: translator.translate(batch, search), batches, device)
 
 

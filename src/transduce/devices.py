@@ -84,12 +84,24 @@ def _check_gpus(device: torch.device, gpus: int, processes: int) -> None:
         )
 
 
+def tensors_of(value: Any) -> Iterator[Tensor]:
+    """Yields the tensors of a dataclass, and of those and the tuples in it, field by field."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, tuple):
+        for each in value:
+            yield from tensors_of(each)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from tensors_of(getattr(value, field.name))
+
+
 class OnDevice:
     """A batch: a dataclass of tensors and of such dataclasses, whose contents only its objective knows."""
 
     def to(self: Same, device: torch.device) -> Same:
         """The same batch on a device; a GPU is not waited for."""
-        return _with(self, iter(to_device(list(_tensors(self)), device)))
+        return _with(self, iter(to_device(list(tensors_of(self)), device)))
 
 
 def to_device(tensors: Sequence[Tensor], device: torch.device) -> list[Tensor]:
@@ -111,8 +123,10 @@ def to_host(tensors: Sequence[Tensor]) -> list[Tensor]:
         return list(tensors)
     sizes = [_aligned(tensor) for tensor in tensors]
     there = torch.empty(sum(sizes), dtype=torch.uint8, device=tensors[0].device)
-    for tensor, room in zip(tensors, there.split(sizes), strict=True):
-        _numbers(room, tensor).copy_(tensor)
+    copies = [_numbers(room, tensor) for tensor, room in zip(tensors, there.split(sizes), strict=True)]
+    for kind in dict.fromkeys(tensor.dtype for tensor in tensors):  # a kernel copies all of one type
+        of_kind = [number for number, tensor in enumerate(tensors) if tensor.dtype == kind]
+        torch._foreach_copy_([copies[number] for number in of_kind], [tensors[number] for number in of_kind])
     return [_numbers(room, tensor) for tensor, room in zip(tensors, there.cpu().split(sizes), strict=True)]
 
 
@@ -126,19 +140,12 @@ def _numbers(room: Tensor, like: Tensor) -> Tensor:
     return room[: like.nbytes].view(like.dtype).view(like.shape)
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    """Yields the tensors of a dataclass and of those in it, field by field."""
-    if isinstance(value, Tensor):
-        yield value
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from _tensors(getattr(value, field.name))
-
-
 def _with(value: Any, tensors: Iterator[Tensor]) -> Any:
-    """The same with other tensors, in the order of `_tensors`."""
+    """The same with other tensors, in the order of `tensors_of`."""
     if isinstance(value, Tensor):
         return next(tensors)
+    if isinstance(value, tuple):
+        return tuple(_with(each, tensors) for each in value)
     if not is_dataclass(value) or isinstance(value, type):
         return value
     return replace(value, **{field.name: _with(getattr(value, field.name), tensors) for field in fields(value)})

@@ -16,7 +16,11 @@ from gpu_parts.measuring import TINY, Figures, Measurement, Scale
 
 CPU = torch.device("cpu")
 SYSTEMS = ["a large matrix product", "Transduce", "transformers' Marian", "Transduce, compiled"]
-DECODERS = [f"{name}, {precision}" for name in ("Transduce", "CTranslate2") for precision in ("float32", "bfloat16")]
+PRECISIONS = ("float32", "bfloat16")
+DECODERS = [
+    f"Transduce, {precision}{way}" for precision in PRECISIONS for way in ("", ", graphs", ", batches by memory")
+]
+DECODERS += [f"CTranslate2, {precision}" for precision in PRECISIONS]
 
 
 def lacking_a_package() -> Figures:

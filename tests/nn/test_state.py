@@ -28,7 +28,7 @@ def state() -> AttentionState:
 
 def read_one(before: AttentionState) -> AttentionState:
     """The state after one more token a hypothesis."""
-    _, past = before.extend(1)
+    _, past = before.extend(before.span(1))
     new = before.rows_per_sentence if before.past is not None else 1
     cache = tuple(layer.append(random(layer.rows, new)) for layer in before.cache)
     return replace(before, cache=cache, position=before.position + 1, past=past)

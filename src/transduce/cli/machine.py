@@ -50,6 +50,14 @@ class Machine(Processor):
     """Precision of inference; bfloat16 and int8 (CPU only) are faster on many machines, with small differences in
     output."""
 
+    @property
+    def is_gpu(self) -> bool:
+        """True if the device is a CUDA GPU."""
+        from transduce.devices import find_device
+        from transduce.inference.engines.precision import device_for
+
+        return find_device(device_for(self.precision, self.device)).type == "cuda"
+
     def open(self, model: str) -> "ModelBundle":
         """Opens a model's bundle, on the device and at the precision."""
         from transduce.bundle import ModelBundle
@@ -76,12 +84,11 @@ class Machine(Processor):
         from transduce.inference.engines.precision import at_precision, device_for
         from transduce.inference.execution.memory import keep_free_memory
         from transduce.inference.shortlist.shortlist import find_shortlist
-        from transduce.inference.translator import TOKENS_AT_ONCE, Translator
+        from transduce.inference.translator import Translator
 
         keep_free_memory()
         paths = (model, *others)
         models = [open_model(path, device_for(self.precision, self.device)) for path in paths]
         models = [at_precision(loaded, self.precision) for loaded in models]
         chosen = find_shortlist(model, models[0].tokenizers, shortlist)
-        tokens = batch_tokens or TOKENS_AT_ONCE
-        return Translator(*models, shortlist=chosen, compile=compile, tokens_at_once=tokens, engine=engine)
+        return Translator(*models, shortlist=chosen, compile=compile, tokens_at_once=batch_tokens, engine=engine)

@@ -60,7 +60,7 @@ BatchTokens = Annotated[
     int | None,
     ranged(
         ranges.PositiveInt,
-        "Padded source tokens times hypotheses that are translated at once (default: 6,144); a GPU is busier with more",
+        "Padded source tokens times hypotheses that are translated at once (default: 6,144; on a GPU by free memory)",
     ),
 ]
 UseShortlist = Annotated[
@@ -154,7 +154,8 @@ class LineOptions:
     prefix_file: str | None = None
     """A file with one prefix per input line; blank for none."""
     compile: bool = False
-    """Compile the model (1 to 2 minutes); single sentences then take about a third of the time. Standard input only."""
+    """Compile the model (1 to 2 minutes); single sentences then take about a third of the time. Standard input only. On
+    a GPU, also for files: steps become CUDA graphs, without a wait."""
     json: bool = False
     """Print a JSON object for each line."""
     details: bool = False

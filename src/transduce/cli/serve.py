@@ -43,7 +43,7 @@ def serve(
     Args:
         models: Folders of models, runs or exported models.
         projects: A folder of projects, whose confirmed translations, memories and terms the server keeps and uses.
-        compile: Compile the models (1 to 2 minutes each).
+        compile: Compile the models (1 to 2 minutes each); on a GPU, make steps CUDA graphs.
     """
     try:
         from transduce.serving.glossaries import Glossaries

@@ -81,8 +81,10 @@ def translate(
     from transduce.inference.explaining import explained
 
     kind = kind_of(context, input, format)
-    if lines.compile and input != "-":
-        raise InputError("--compile is for lines that come one by one, on standard input; leave it out for a file")
+    if lines.compile and input != "-" and not machine.is_gpu:
+        raise InputError(
+            "without a GPU --compile is for lines that come one by one, on standard input; leave it out for a file"
+        )
     if lines.compile and context.params["coverage_penalty"]:
         raise InputError("--compile does nothing with --coverage-penalty; leave one of them out")
     if lines.details and not lines.json:
@@ -111,7 +113,7 @@ def translate(
         report = copy.deepcopy(out.report)
         requests = requests_of(lines_of(input), lines.prefix, lines.prefix_file, entries, report.lines)
         translator = opened()
-        if lines.compile:
+        if lines.compile and not machine.is_gpu:
             teller(quiet)("compiling, which takes a minute or two")
             translator.warm_up(search)
         with show_progress(total, report.lines, is_shown=not quiet and not _is_at_terminal(input, output)) as tell:

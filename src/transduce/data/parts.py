@@ -122,9 +122,15 @@ def batches_by_length(lengths: Sequence[int], tokens: int, longest_first: bool =
 
     The padded tokens of a batch are within `tokens`, unless it is a single row.
     """
+    return batches_that_fit(lengths, lambda rows, longest, _: rows * longest <= tokens, longest_first)
+
+
+def batches_that_fit(lengths: Sequence[int], fits: Fits, longest_first: bool = False) -> list[list[int]]:
+    """Returns indices of rows in batches of similar length that fit, the shortest first unless `longest_first`; a row
+    too long to fit is a batch of its own."""
     sizes = np.asarray(lengths, dtype=np.int64)
     order = np.argsort(-sizes if longest_first else sizes, kind="stable")
-    runs = runs_that_fit(sizes[order], np.zeros_like(sizes), lambda rows, longest, _: rows * longest <= tokens)
+    runs = runs_that_fit(sizes[order], np.zeros_like(sizes), fits)
     return [order[start:stop].tolist() for start, stop in runs]
 
 

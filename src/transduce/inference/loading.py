@@ -12,7 +12,7 @@ from transduce.inference.engines.choice import EngineName
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.generator import Generator
 from transduce.inference.tagger import Tagger
-from transduce.inference.translator import TOKENS_AT_ONCE, Translator
+from transduce.inference.translator import Translator
 from transduce.task_table import TASKS
 
 Reader = Classifier | Tagger | Answerer | Encoder
@@ -44,15 +44,15 @@ def load(
     known kind. The device `auto` is a GPU if there is one, but the cpu for int8 and exported models; others are cpu,
     cuda, cuda:1 and so on, and mps. With a shortlist (a file, or True for the one in the first model's folder), only
     likely tokens are searched. Compiling takes a minute or two; single sentences then take a third of the time with a
-    plain `Beam()`; for another search see `Translator.warm_up`. On Linux the whole process keeps more free memory from
-    then on, see `keep_free_memory`.
+    plain `Beam()`; for another search see `Translator.warm_up`. On a GPU, steps of plain beams become CUDA graphs
+    instead, of batches too. On Linux the whole process keeps more free memory from then on, see `keep_free_memory`.
 
     The engine `auto` is CTranslate2 for plain beams on the cpu in float32, where its outputs are the same, and PyTorch
     for the rest; `translator.engine.describe(search)` says which. CTranslate2's form of the model is made at the first
     search and kept beside the model. The engine `pytorch` is PyTorch alone.
 
-    A translator works on `tokens_at_once` padded source tokens times hypotheses (6,144 by default); a GPU is busier
-    with more.
+    A translator works on `tokens_at_once` padded source tokens times hypotheses; by default on 6,144, on a GPU on as
+    many as fit into its free memory.
 
     Raises CheckpointError for a damaged model or shortlist; InputError for models that do not go together, a missing
     shortlist or another model's, an exported model with a precision, a shortlist or compiling, or an ensemble with
@@ -75,5 +75,5 @@ def load(
         shortlist=shortlist,
         compile=compile,
         engine=engine,
-        tokens_at_once=tokens_at_once or TOKENS_AT_ONCE,
+        tokens_at_once=tokens_at_once,
     )

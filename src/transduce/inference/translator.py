@@ -1,6 +1,7 @@
 """A trained model as a tool: sentences in, translations out, in the same order."""
 
 import copy
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar, cast, overload
 
 import msgspec
+import torch
 
 from transduce.analysis.alignment import AlignmentHead
 from transduce.analysis.look import Look
@@ -23,6 +25,7 @@ from transduce.inference.engines.engine import Engine, EngineChoice
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.exported import Model, open_model
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
+from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.execution.workers import map_parallel
 from transduce.inference.looking import check_length, look_at_translation
@@ -44,7 +47,7 @@ LINES_AT_ONCE = 1000
 """Sentences held at a time: enough to sort by length, however long the input is."""
 
 TOKENS_AT_ONCE = 6144
-"""Padded source tokens times hypotheses of a batch."""
+"""Padded source tokens times hypotheses of a batch, where a GPU's memory sets no other limit."""
 
 
 def _translation_facts(translation: "Translation") -> dict[str, object]:
@@ -126,11 +129,13 @@ class Translator:
         *others: Model,
         shortlist: Shortlist | None = None,
         compile: bool = False,
-        tokens_at_once: int = TOKENS_AT_ONCE,
+        tokens_at_once: int | None = None,
         engine: EngineName | None = None,
     ) -> None:
         self.bundle = bundle
         self.tokens_at_once = tokens_at_once
+        """Padded source tokens times hypotheses of a batch; None for as many as suit the device."""
+        self._halvings = 0
         for number, member in enumerate((bundle, *others), 1):
             check_tool(f"model {number}" if others else "the model", member.config.task, "translator")
         for number, other in enumerate(others, 2):
@@ -151,7 +156,7 @@ class Translator:
         shortlist: bool | str | Path = False,
         compile: bool = False,
         engine: EngineName = "auto",
-        tokens_at_once: int = TOKENS_AT_ONCE,
+        tokens_at_once: int | None = None,
     ) -> "Translator":
         """Loads a translator, or an ensemble, from folders of models, runs or exported models: see `transduce.load`."""
         keep_free_memory()
@@ -168,8 +173,14 @@ class Translator:
     def warm_up(self, search: DecisionRule | None = None) -> None:
         """Searches two artificial sentences with long outputs, so that everything such a search needs is compiled.
 
+        On a GPU there is nothing to wait for: graphs are made in less than a second, when their sizes first come.
+
         Raises ConfigError if PyTorch cannot compile here.
         """
+        pytorch = pytorch_of(self.engine)
+        if pytorch is not None and pytorch.graphs is not None:
+            return
+
         from torch._dynamo import config  # takes a second to import
         from torch._dynamo.exc import TorchDynamoException
 
@@ -395,7 +406,7 @@ class Translator:
         batches: dict[Engine, list[list[int]]] = {}
         for (engine, _), chosen in self._groups(pieces, search).items():
             lengths = [len(pieces[i].source) + 1 for i in chosen]
-            of_length = batches_by_length(lengths, engine.batches_at_once * self.tokens_at_once // search.rows)
+            of_length = self._batches(engine, lengths, search)
             batches.setdefault(engine, []).extend([chosen[i] for i in batch] for batch in of_length)
         results: dict[int, list[Hypothesis]] = {}
         done, tokens = 0, sum(len(piece.source) for piece in pieces)
@@ -425,7 +436,39 @@ class Translator:
     def _search_batch(
         self, engine: Engine, pieces: Sequence[Piece], search: Search, batch: Sequence[int]
     ) -> list[list[Hypothesis]]:
-        return engine.search([pieces[i] for i in batch], self._constraints, search)
+        """Searches a batch; what a GPU's memory does not suffice for, in halves, as all batches after it."""
+        waiting = [batch]
+        for _ in range(self._halvings):
+            waiting = _halves(waiting)
+        outputs: list[list[Hypothesis]] = []
+        while waiting:
+            try:
+                outputs += engine.search([pieces[i] for i in waiting[0]], self._constraints, search)
+                del waiting[0]
+                continue
+            except torch.OutOfMemoryError:
+                if len(waiting[0]) == 1:
+                    raise
+                sentences = len(waiting[0])
+            waiting = _halves(waiting)  # when the error, and with it the failed search, is forgotten
+            if not self._halvings:
+                warnings.warn(
+                    f"the GPU has no memory for {sentences} sentences at once; halving batches, as often as needed",
+                    stacklevel=2,
+                )
+            self._halvings += 1
+            if (pytorch := pytorch_of(self.engine)) is not None:
+                pytorch.free()
+        return outputs
+
+    def _batches(self, engine: Engine, lengths: Sequence[int], search: Search) -> list[list[int]]:
+        """Returns indices of pieces in batches of similar length, the shortest first."""
+        if self.tokens_at_once is None and isinstance(engine, PyTorchEngine):
+            batches = engine.batches(lengths, search)
+            if batches is not None:
+                return batches
+        tokens = TOKENS_AT_ONCE if self.tokens_at_once is None else self.tokens_at_once
+        return batches_by_length(lengths, engine.batches_at_once * tokens // search.rows)
 
     def _join(self, request: Request, pieces: list[list[Hypothesis]], rule: DecisionRule) -> Translation:
         decode = self.bundle.tokenizers.target.decode
@@ -464,6 +507,12 @@ class Translator:
             violated=self._constraints.found_in(text, request.banned),
             details=details,
         )
+
+
+def _halves(batches: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+    """Returns the halves of batches, in order; what is one row stays."""
+    halves = [half for each in batches for half in (each[: len(each) // 2], each[len(each) // 2 :])]
+    return [half for half in halves if half]
 
 
 def _check_alike(first: Model, other: Model, number: int) -> None:

@@ -1,7 +1,6 @@
 """The decoder half of a Transformer alone: a model of running text (Radford et al. 2018)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal
 
 from torch import nn
@@ -18,7 +17,6 @@ from transduce.models.stack import (
 from transduce.nn.initialization import InitializationKind
 from transduce.nn.layers import Activation, layer_list
 from transduce.nn.masks import padding_mask
-from transduce.nn.positions import Span
 from transduce.nn.state import AttentionState
 from transduce.ranges import Layers
 from transduce.shapes import Hidden, Mask, Tokens
@@ -100,13 +98,12 @@ class CausalDecoder(Decoder[AttentionState]):
 
     def read(self, tokens: Tokens, state: AttentionState) -> tuple[Hidden, AttentionState]:
         """See Decoder."""
-        span = Span(state.position, tokens.shape[1])
+        span = state.span(tokens.shape[1])
         embedded = self.embedding(tokens, span)
-        may_attend, past = state.extend(span.time)
+        may_attend, past = state.extend(span)
         hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row in one axis
         caches = []
         for layer, cache in zip(self.layers, state.cache, strict=True):
             hidden, cache = layer(hidden, span, may_attend, cache)
             caches.append(cache)
-        after = replace(state, cache=tuple(caches), position=span.start + span.time, past=past)
-        return self.norm(hidden).view_as(embedded), after
+        return self.norm(hidden).view_as(embedded), state.advance(tuple(caches), span.time, past)

@@ -167,6 +167,8 @@ def _without_first(embedded: Hidden, at: Span | Ragged) -> Hidden:
     """Returns the vectors with zeros at the first position of each row."""
     if isinstance(at, Ragged):
         return embedded * (at.positions > 0)[:, None]
+    if at.on_device is not None:
+        return embedded * (at.on_device.position > 0)
     return functional.pad(embedded[:, 1:], (0, 0, 1, 0)) if at.start == 0 else embedded
 
 

@@ -1,7 +1,6 @@
 """The Transformer: an encoder and a decoder made of attention (Vaswani et al. 2017)."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -200,16 +199,15 @@ class TransformerDecoder(Decoder[AttentionState]):
 
     def read(self, tokens: Tokens, state: AttentionState) -> tuple[Hidden, AttentionState]:
         """See Decoder."""
-        span = Span(state.position, tokens.shape[1])
+        span = state.span(tokens.shape[1])
         embedded = self.embedding(tokens, span)
-        may_attend, past = state.extend(span.time)
+        may_attend, past = state.extend(span)
         hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row in one axis
         caches = []
         for layer, source, cache in zip(self.layers, state.source, state.cache, strict=True):
             hidden, cache = layer(hidden, span, may_attend, cache, source, state.source_may_attend)
             caches.append(cache)
-        after = replace(state, cache=tuple(caches), position=span.start + span.time, past=past)
-        return self.norm(hidden).view_as(embedded), after
+        return self.norm(hidden).view_as(embedded), state.advance(tuple(caches), span.time, past)
 
     def read_ragged(
         self, target: RaggedTokens, of_target: Ragged, memory: RaggedHidden, of_source: Ragged

@@ -41,6 +41,11 @@ class KeysValues:
         """Returns these keys and values, followed in time by the others."""
         return KeysValues(torch.cat([self.keys, other.keys], 2), torch.cat([self.values, other.values], 2))
 
+    def blank(self, rows: int, time: int) -> "KeysValues":
+        """Returns keys and values of zeros, as wide as these."""
+        keys, values = self.keys, self.values
+        return KeysValues(*(each.new_zeros(rows, each.shape[1], time, each.shape[3]) for each in (keys, values)))
+
     def select(self, rows: Tensor) -> "KeysValues":
         """Returns the given rows, in the given order."""
         return KeysValues(self.keys.index_select(0, rows), self.values.index_select(0, rows))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Int
 from torch import Tensor
 
 from transduce.nn.attention import KeysValues
@@ -29,6 +30,11 @@ class Cache:
         return len(self.buffer.keys)
 
     @property
+    def room(self) -> int:
+        """Number of positions that the buffer holds."""
+        return self.buffer.keys.shape[2]
+
+    @property
     def known(self) -> KeysValues:
         """Keys and values of all positions so far."""
         return KeysValues(self.buffer.keys[:, :, : self.length], self.buffer.values[:, :, : self.length])
@@ -36,16 +42,33 @@ class Cache:
     def append(self, new: KeysValues) -> "Cache":
         """Returns the cache with the positions that follow."""
         length = self.length + new.keys.shape[2]
-        if not self.length:
+        if not self.length and not self.room:
             return Cache(new, length)
         if torch.is_grad_enabled():
             return Cache(self.known.append(new), length)
         buffer = self.buffer
-        if length > buffer.keys.shape[2]:
+        if length > self.room:
             buffer = KeysValues(_grow(self.known.keys, length), _grow(self.known.values, length))
         buffer.keys[:, :, self.length : length] = new.keys
         buffer.values[:, :, self.length : length] = new.values
         return Cache(buffer, length)
+
+    def reserve(self, positions: int) -> "Cache":
+        """Returns the cache with a buffer for this many positions, those so far among them and zeros after them."""
+        buffer, known = self.buffer.blank(self.rows, positions), self.known
+        buffer.keys[:, :, : self.length] = known.keys
+        buffer.values[:, :, : self.length] = known.values
+        return Cache(buffer, self.length)
+
+    def blank(self, rows: int, positions: int) -> "Cache":
+        """Returns a cache of the same kind, of zeros which all count as known."""
+        return Cache(self.buffer.blank(rows, positions), positions)
+
+    def write(self, new: KeysValues, slots: Int[Tensor, " new"]) -> "Cache":
+        """Returns the cache with positions written at these indices of its buffer, of which all count as known."""
+        self.buffer.keys.index_copy_(2, slots, new.keys)
+        self.buffer.values.index_copy_(2, slots, new.values)
+        return Cache(self.buffer, self.room)
 
     def last(self, length: int) -> "Cache":
         """Returns the last positions alone, at most `length`; what follows them may still fill the same buffer."""

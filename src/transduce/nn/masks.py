@@ -60,18 +60,27 @@ def memory_mask(queries: int, keys: int, memory: int, device: torch.device) -> B
     return everywhere.tril(keys - queries).triu(keys - queries - memory)[None, None]
 
 
-def shared_cache_mask(past: Ancestry, time: int) -> tuple[Bool[Tensor, "sentences 1 queries keys"], Ancestry]:
+def shared_cache_mask(
+    past: Ancestry, time: int, keys: int | None = None
+) -> tuple[Bool[Tensor, "sentences 1 queries keys"], Ancestry]:
     """Returns the mask for hypotheses that share their keys: each may attend to its past and to its `time` new keys.
 
     The new keys and the queries are in the order of the hypotheses. The second result is the past of the next step.
+    `keys` is the number of earlier ones where the past has room for more, which is filled as long as it suffices.
     """
-    sentences, rows, _ = past.shape
+    sentences, rows, room = past.shape
+    keys = room if keys is None else keys
     new = torch.eye(rows, dtype=torch.bool, device=past.device).repeat_interleave(time, 1)
-    after = torch.cat([past, new.expand(sentences, -1, -1)], -1)
+    stop = keys + rows * time
+    if stop <= room:
+        past[..., keys:stop] = new
+        after, known = past, past[..., :stop]
+    else:
+        after = known = torch.cat([past[..., :keys], new.expand(sentences, -1, -1)], -1)
     if time == 1:
-        return after[:, None], after
-    mask = after.repeat_interleave(time, 1)  # [sentences, rows * time, keys + rows * time]
-    mask[..., past.shape[2] :] &= new.new_ones(time, time).tril().repeat(rows, rows)
+        return known[:, None], after
+    mask = known.repeat_interleave(time, 1)  # [sentences, rows * time, keys + rows * time]
+    mask[..., keys:] &= new.new_ones(time, time).tril().repeat(rows, rows)
     return mask[:, None], after
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transduce.devices import to_device
@@ -23,12 +23,24 @@ MIN_ROWS = 1024
 
 
 @dataclass(frozen=True)
+class DevicePlace:
+    """The place of one step's tokens in numbers of the device, so that a graph of a GPU may take any later step too."""
+
+    position: Int[Tensor, " 1"]
+    """Position of the tokens."""
+    slots: Int[Tensor, " rows"]
+    """Indices of a cache's buffer that take the tokens' keys and values."""
+
+
+@dataclass(frozen=True)
 class Span:
     """Positions that follow one another."""
 
     start: int
+    """The first position; with `on_device`, the largest that it may be."""
     time: int
     """Number of positions."""
+    on_device: DevicePlace | None = None
 
 
 class Table:
@@ -37,6 +49,8 @@ class Table:
     def __init__(self, make: Callable[[int], Tensor]) -> None:
         self._make = make
         self._rows = torch.empty(0)
+        self._earlier: list[Tensor] = []
+        """Shorter tables on a GPU, from which graphs read on."""
 
     def __call__(self, at: Span | Ragged, device: torch.device) -> Tensor:
         """Returns the rows of some positions, [time, ...]."""
@@ -46,13 +60,19 @@ class Table:
             with torch.inference_mode(False):  # a table first used in inference is kept for training too
                 table = self._make(max(2 * stop, MIN_ROWS)).clone()  # a view of nothing else
                 (rows,) = to_device([table], device)
+                if device.type == "cuda":
+                    self._earlier.append(self._rows)
                 self._rows = rows
         return rows_at(rows, at)
 
 
 def rows_at(rows: Tensor, at: Span | Ragged) -> Tensor:
     """Returns the rows [time, ...] of a table of positions from 0, [positions, ...]."""
-    return rows.index_select(0, at.positions) if isinstance(at, Ragged) else rows[at.start : at.start + at.time]
+    if isinstance(at, Ragged):
+        return rows.index_select(0, at.positions)
+    if at.on_device is not None:
+        return rows.index_select(0, at.on_device.position)
+    return rows[at.start : at.start + at.time]
 
 
 SinusoidKind = Literal["sinusoidal", "concatenated", "marian", "fairseq"]
@@ -85,7 +105,10 @@ class LearnedPositions(nn.Module):
     def forward(self, embedded: Hidden, at: Span | Ragged) -> Hidden:
         """Returns the embeddings plus the vectors of their positions, which must be below the limit."""
         stop = at.longest if isinstance(at, Ragged) else at.start + at.time
-        assert stop <= self.limit, f"{stop} positions, but the table has {self.limit}: callers check lengths"
+        is_bound = isinstance(at, Span) and at.on_device is not None  # and no position
+        assert is_bound or stop <= self.limit, (
+            f"{stop} positions, but the table has {self.limit}: callers check lengths"
+        )
         return embedded + rows_at(self.weight, at)
 
 

@@ -32,7 +32,8 @@ class SelfAttention(nn.Module):
         A row may hold several sequences, one after another, all of the same span.
         """
         queries, new = self._project(hidden, at)
-        cache = cache.append(new)
+        slots = at.on_device.slots if isinstance(at, Span) and at.on_device is not None else None
+        cache = cache.append(new) if slots is None else cache.write(new, slots)
         return self.attention(queries, cache.known, may_attend), cache
 
     @torch.no_grad()

@@ -4,12 +4,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from transduce.nn.attention import KeysValues
 from transduce.nn.cache import Cache
 from transduce.nn.masks import CAUSAL, Ancestry, AttentionMask, Causal, SourceMask, causal_mask, shared_cache_mask
+from transduce.nn.positions import DevicePlace, Span
 from transduce.nn.relative_attention import Past, ProjectedDistances
 from transduce.nn.ssru import Cell
 
@@ -34,6 +35,36 @@ class DecoderState(Protocol):
 
     def select(self: Same, sentences: Tensor) -> Same:
         """Returns the given sentences with all their rows, in that order."""
+
+
+@runtime_checkable
+class Reserves(DecoderState, Protocol):
+    """A state that can take the memory of all steps to come at once."""
+
+    def reserve(self: Same, tokens: int, rows_per_sentence: int) -> Same:
+        """Returns the state, not expanded yet, with room for this many further tokens of each of these rows."""
+
+
+@runtime_checkable
+class Replayable(DecoderState, Protocol):
+    """A state that can have the same shapes at every step, so that a GPU replays one graph of a step.
+
+    What grows from step to step has room instead, and numbers that change are tensors.
+    """
+
+    position: int
+    """Number of tokens read; of a state with room, the largest position that it has room for."""
+    rows_per_sentence: int
+
+    @property
+    def source_length(self) -> int:
+        """Positions of each source, padding included."""
+
+    def numbered(self: Same) -> Same:
+        """Returns the state with its numbers as tensors."""
+
+    def blank(self: Same, sentences: int, source_length: int, tokens: int) -> Same:
+        """Returns a state of zeros with room for as much, with the tensors of `numbered`, each at least as large."""
 
 
 @runtime_checkable
@@ -66,14 +97,21 @@ class AttentionState:
     position: int
     """Number of tokens read."""
     past: Ancestry | None = None
-    """Mask of each hypothesis's own keys; None where each hypothesis has a row of the cache to itself."""
+    """Mask of each hypothesis's own keys; None where each hypothesis has a row of the cache to itself. Like the cache,
+    it may have room for later keys."""
     rows_per_sentence: int = 1
+    place: Int[Tensor, " 2"] | None = None
+    """Numbers of tokens read and of keys known, where a graph takes the steps (see Replayable)."""
 
     def expand(self, rows_per_sentence: int) -> "AttentionState":
         """See DecoderState."""
         assert self.rows_per_sentence == 1, "a state is expanded once"
-        if 1 < rows_per_sentence <= FEW and not isinstance(self.cache[0], Cell):
-            past = self.source_may_attend.new_ones(len(self.source_may_attend), rows_per_sentence, self.position)
+        cache = self.cache[0]
+        if 1 < rows_per_sentence <= FEW and not isinstance(cache, Cell):
+            may_attend = self.source_may_attend
+            room = max(cache.room, self.position) if may_attend.device.type == "cuda" else self.position
+            past = may_attend.new_ones(len(may_attend), rows_per_sentence, room)
+            past[..., self.position :] = False
             return replace(self, past=past, rows_per_sentence=rows_per_sentence)
         state = self.reorder(_expanded(self.source_may_attend, rows_per_sentence))
         return replace(state, rows_per_sentence=rows_per_sentence)
@@ -95,17 +133,86 @@ class AttentionState:
             past=None if self.past is None else self.past.index_select(0, sentences),
         )
 
-    def extend(self, time: int) -> tuple[AttentionMask | Causal | None, Ancestry | None]:
-        """Returns the mask of the next `time` tokens of each hypothesis, its own keys included, and `past` after them.
+    def reserve(self, tokens: int, rows_per_sentence: int) -> "AttentionState":
+        """See Reserves; rows that do not share a cache are copied at each step, and keep no room."""
+        if rows_per_sentence > FEW:
+            return self
+        keys = self.position + tokens * rows_per_sentence
+        cache = tuple(layer.reserve(keys) if isinstance(layer, Cache) else layer for layer in self.cache)
+        return replace(self, cache=cache)
+
+    @property
+    def source_length(self) -> int:
+        """See Replayable."""
+        return self.source_may_attend.shape[-1]
+
+    def numbered(self) -> "AttentionState":
+        """See Replayable."""
+        if self.place is not None:
+            return self
+        cache = self.cache[0]
+        numbers = (self.position, cache.length if isinstance(cache, Cache) else 0)
+        device = self.source_may_attend.device
+        place = torch.cat([torch.full((1,), number, dtype=torch.long, device=device) for number in numbers])
+        return replace(self, place=place)
+
+    def blank(self, sentences: int, source_length: int, tokens: int) -> "AttentionState":
+        """See Replayable."""
+        mask = self.source_may_attend
+        rows, slots = (
+            (sentences * self.rows_per_sentence, 1) if self.past is None else (sentences, self.rows_per_sentence)
+        )
+        keys = tokens * slots
+        return replace(
+            self,
+            source=tuple(layer.blank(sentences, source_length) for layer in self.source),
+            source_may_attend=mask.new_zeros(sentences, 1, 1, source_length),
+            cache=tuple(layer.blank(rows, keys) for layer in self.cache),
+            position=tokens - 1,
+            past=None if self.past is None else mask.new_zeros(sentences, slots, keys),
+            place=torch.zeros(2, dtype=torch.long, device=mask.device),
+        )
+
+    def span(self, time: int) -> Span:
+        """Returns the positions of the next tokens; one, where a graph takes the steps."""
+        if self.place is None:
+            return Span(self.position, time)
+        slots = 1 if self.past is None else self.rows_per_sentence
+        return Span(
+            self.position,
+            time,
+            DevicePlace(self.place[:1], self.place[1:] + torch.arange(slots, device=self.place.device)),
+        )
+
+    def advance(self, cache: tuple[Cache | Cell, ...], time: int, past: Ancestry | None) -> "AttentionState":
+        """Returns the state after `time` tokens, with the layers' caches and `past` after them."""
+        if self.place is None:
+            return replace(self, cache=cache, position=self.position + time, past=past)
+        slots = 1 if past is None else self.rows_per_sentence
+        steps = torch.cat([torch.full_like(self.place[:1], count) for count in (1, slots)])
+        return replace(self, cache=cache, past=past, place=self.place + steps)
+
+    def extend(self, at: Span) -> tuple[AttentionMask | Causal | None, Ancestry | None]:
+        """Returns the mask of the next tokens of each hypothesis, its own keys included, and `past` after them.
 
         Queries are those of a row of the cache, hypothesis by hypothesis; None where all may attend to all.
         """
+        time, cache = at.time, self.cache[0]
+        if isinstance(cache, Cell):  # which no mask is for
+            return None, self.past
+        if at.on_device is not None:
+            slots = at.on_device.slots
+            if self.past is None:
+                return (torch.arange(cache.room, device=slots.device) <= slots)[None, None, None], None
+            own = torch.eye(len(slots), dtype=torch.bool, device=slots.device).expand(len(self.past), -1, -1)
+            after = self.past.index_copy(2, slots, own)
+            return after[:, None], after
         if self.past is None:
             device = self.source_may_attend.device
             if self.position == 0 and time > 1 and device.type == "cuda":
                 return CAUSAL, None
             return causal_mask(time, self.position + time, device), None
-        return shared_cache_mask(self.past, time)
+        return shared_cache_mask(self.past, time, cache.length)
 
 
 @runtime_checkable
@@ -205,6 +312,32 @@ class RecurrentState:
     sampled_log_probabilities: Float[Tensor, "rows time"] | None = None
     """Log-probabilities of the source positions that the last call drew, for the score-function gradient; else None."""
     rows_per_sentence: int = 1
+    place: Int[Tensor, " 1"] | None = None
+    """Number of tokens read, where a graph takes the steps (see Replayable)."""
+
+    @property
+    def source_length(self) -> int:
+        """See Replayable."""
+        return self.source_may_attend.shape[-1]
+
+    def numbered(self) -> "RecurrentState":
+        """See Replayable."""
+        if self.place is not None:
+            return self
+        return replace(self, place=torch.full((1,), self.position, dtype=torch.long, device=self.hidden.device))
+
+    def blank(self, sentences: int, source_length: int, tokens: int) -> "RecurrentState":
+        """See Replayable."""
+        rows = sentences * self.rows_per_sentence
+        return replace(
+            self,
+            source=self.source.blank(sentences, source_length),
+            source_may_attend=self.source_may_attend.new_zeros(sentences, 1, 1, source_length),
+            hidden=self.hidden.new_zeros(rows, *self.hidden.shape[1:]),
+            fed=self.fed.new_zeros(rows, self.fed.shape[1]),
+            position=tokens - 1,
+            place=torch.zeros(1, dtype=torch.long, device=self.hidden.device),
+        )
 
     def expand(self, rows_per_sentence: int) -> "RecurrentState":
         """See DecoderState."""

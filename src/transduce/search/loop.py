@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transduce.devices import to_device, to_host
 from transduce.models.interface import Predictor
-from transduce.nn.state import DecoderState
+from transduce.nn.state import DecoderState, Reserves
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import LengthConstraint, LogProbabilities, Prefixes, Rule
 from transduce.search.settings import Begin, Limits, begin_each
@@ -63,6 +63,17 @@ class ChooseCandidates(Protocol):
 
 
 @dataclass(frozen=True)
+class Written:
+    """Number of tokens written, the one that begins outputs not counted, where there is room for more."""
+
+    count: int
+    read: int
+    """Number of tokens that the decoder's state has read."""
+    on_device: Int[Tensor, " 1"]
+    """The count, of which steps that a graph takes know nothing else."""
+
+
+@dataclass(frozen=True)
 class Active(Generic[State]):
     """The sentences still searched, and the active hypotheses of each."""
 
@@ -76,6 +87,15 @@ class Active(Generic[State]):
     """Token ids, with the token that begins outputs."""
     state: State
     """The decoder's state, which has not read the last tokens yet."""
+    written: Written | None = None
+    """Where the last tokens are, where a graph takes the steps; None where there is no room after them."""
+
+    @property
+    def last(self) -> Int[Tensor, "sentences rows 1"]:
+        """The last token of each hypothesis."""
+        if self.written is None:
+            return self.tokens[..., -1:]
+        return self.tokens.index_select(2, self.written.on_device)
 
     def select(self, places: Int[Tensor, " kept"]) -> "Active[State]":
         """Returns the sentences at these indices."""
@@ -85,6 +105,7 @@ class Active(Generic[State]):
             self.scores[places],
             self.tokens[places],
             self.state.select(places),
+            self.written,
         )
 
 
@@ -96,7 +117,11 @@ class Step(Generic[State]):
     are_finished: Bool[Tensor, "sentences groups candidates"]
     """True for candidates that are outputs to set aside."""
     active: Active[State]
-    """The hypotheses that continue; outputs set aside now are not counted yet."""
+    """The hypotheses that continue."""
+    history: Int[Tensor, "sentences rows length"]
+    """The texts before the step, see Active; there may be room after them."""
+    is_counted: bool = False
+    """True if `active` counts outputs that are set aside now."""
 
 
 def take_step(
@@ -118,9 +143,10 @@ def take_step(
         end: the token that ends an output.
     """
     scores, history = active.scores, active.tokens
-    logits, state = decoder(history[..., -1:].flatten(0, 1), active.state)
+    logits, state = decoder(active.last.flatten(0, 1), active.state)
     log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
-    prefixes = Prefixes(active.sentences, history[..., 1:])
+    written = active.written
+    prefixes = Prefixes(active.sentences, history[..., 1:], None if written is None else written.on_device)
     rule(log_probabilities, prefixes)
     candidates = choose(scores, log_probabilities, prefixes)
     ends = candidates.tokens == end
@@ -131,12 +157,20 @@ def take_step(
     rows, chosen = candidates.rows.gather(2, going_on), candidates.tokens.gather(2, going_on)
     starts = torch.arange(len(history), device=history.device)[:, None] * history.shape[1]
     from_rows = (starts + rows.flatten(1)).flatten()  # indices of the hypotheses that are continued
-    tokens = torch.cat([history.flatten(0, 1)[from_rows], chosen.flatten()[:, None]], 1).unflatten(0, scores.shape)
+    kept, new = history.flatten(0, 1)[from_rows], chosen.flatten()[:, None]
+    if written is None:
+        tokens = torch.cat([kept, new], 1)
+    else:
+        written = replace(written, on_device=written.on_device + 1)
+        tokens = kept.index_copy(1, written.on_device, new)
     if scores.shape[1] > history.shape[1]:  # all begin from one
         state = state.expand(scores.shape[1])
     elif scores.shape[1] > 1:
         state = state.reorder(from_rows)
-    return Step(candidates, are_finished, Active(active.sentences, active.counts, scores, tokens, state))
+    tokens = tokens.unflatten(0, scores.shape)
+    return Step(
+        candidates, are_finished, Active(active.sentences, active.counts, scores, tokens, state, written), history
+    )
 
 
 TakeStep = Callable[..., Step[Any]]
@@ -166,7 +200,10 @@ class SearchProblem(Generic[State]):
     edges: WordEdges | None = None
     """Word boundaries of the vocabulary; needed for required phrases."""
     take_step: TakeStep = take_step
-    """Makes the steps of a beam: `take_step`, plain, compiled or observed."""
+    """Makes the steps of a beam: `take_step`, plain, compiled, in a graph or observed."""
+    runs_ahead: bool = False
+    """True if steps may also be taken after the last output, to no effect, where that spares waiting for a GPU; those
+    of `take_step` itself always may, and whoever observes steps must see no more than there are."""
 
     @property
     def rule(self) -> LengthConstraint:
@@ -189,29 +226,28 @@ def search_loop(
     """
     limits, rule = problem.limits, problem.rule
     sentences = torch.arange(len(limits.longest), device=limits.longest.device)
-    active = Active(
+    active: Active[Any] = Active(
         sentences,
         counts=sentences.new_zeros(len(sentences), groups),
         scores=torch.zeros(len(sentences), 1, device=sentences.device),
         tokens=begin_each(problem.begin, sentences)[:, None],
-        state=problem.state,
+        state=reserved(problem.state, limits, size),
     )
     finished: list[list[Hypothesis]] = [[] for _ in sentences]
     beam_per_group, length = size // groups, 0
     on_host = limits.on_host or limits
-    is_plain = problem.take_step is take_step  # whoever observes steps must see none after the last output
-    look_every = LOOK_EVERY if is_plain and sentences.device.type == "cuda" else 1
+    runs_ahead = problem.runs_ahead or problem.take_step is take_step
+    look_every = LOOK_EVERY if runs_ahead and sentences.device.type == "cuda" else 1
     unseen: list[_Unseen] = []
     while len(active.sentences):
-        history = active.tokens
         step = problem.take_step(problem.decoder, active, choose, rule, beam_per_group, problem.end)
         active, length = step.active, length + 1
         if look_every > 1 or step.are_finished.any():  # at most steps none has, and this is spared
-            active = replace(active, counts=active.counts + step.are_finished.sum(2))
+            if not step.is_counted:
+                active = replace(active, counts=active.counts + step.are_finished.sum(2))
             candidates = step.candidates
-            unseen.append(
-                _Unseen(length, [active.sentences, step.are_finished, candidates.rows, candidates.totals, history])
-            )
+            tensors = [active.sentences, step.are_finished, candidates.rows, candidates.totals, step.history]
+            unseen.append(_Unseen(length, tensors))
         if length % look_every and length < limits.all_must_end:
             continue
         if not unseen and length < limits.some_must_end:
@@ -223,7 +259,8 @@ def search_loop(
             each.set_aside([next(of_steps) for _ in each.tensors], finished, normalize, on_host)
         unseen = []
         searched = (counts < beam_per_group).any(1) & ~on_host.are_reached(length, numbers)
-        if not searched.all():
+        left = int(searched.sum())
+        if left < len(searched) and (look_every == 1 or 2 * left <= len(searched)):  # each copies all of a GPU's states
             active = active.select(*to_device([searched.nonzero()[:, 0]], sentences.device))
     return [sorted(hypotheses, key=lambda h: -h.score) for hypotheses in finished]
 
@@ -251,13 +288,21 @@ class _Unseen:
         ended = sentences[places]
         for sentence, text, log_probability, is_longest in zip(
             ended.tolist(),
-            history[places, rows[are_finished], 1:].tolist(),
+            history[places, rows[are_finished], 1 : self.length].tolist(),
             totals[are_finished].tolist(),
             limits.are_reached(self.length, ended).tolist(),
             strict=True,
         ):
             score = normalize(log_probability, self.length)
             finished[sentence].append(Hypothesis(text, log_probability, score, truncated=is_longest))
+
+
+def reserved(state: State, limits: Limits, rows_per_sentence: int) -> State:
+    """Returns a state that is not expanded yet, on a GPU with memory for the longest outputs of all rows: else it
+    would be taken, and the states copied, again and again."""
+    if limits.longest.device.type == "cuda" and isinstance(state, Reserves):
+        return state.reserve(limits.all_must_end, rows_per_sentence)
+    return state
 
 
 def first_unfinished(

@@ -23,6 +23,8 @@ class Prefixes:
     """Indices, in the initial batch, of the sentences still searched."""
     tokens: Int[Tensor, "sentences rows length"]
     """Token ids of every hypothesis, without the token that begins it."""
+    written: Int[Tensor, " 1"] | None = None
+    """The number of tokens written, where a graph takes the steps and there is room for more; for rules on lengths."""
 
     @property
     def length(self) -> int:
@@ -73,8 +75,8 @@ class LengthConstraint:
 
     def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
         """See Rule; the end token counts as a token."""
-        length = prefixes.length + 1
-        if not torch.compiler.is_compiling() and length < self.limits.some_must_end:  # most steps need nothing more
+        length, is_known = self._next_length(prefixes)
+        if is_known and length < self.limits.some_must_end:  # most steps need nothing more
             self._keep_going(log_probabilities, prefixes)
             return
         must_end = self.limits.are_reached(length, prefixes.sentences)[:, None]
@@ -88,10 +90,17 @@ class LengthConstraint:
     def _keep_going(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
         for rule in self.others:
             rule(log_probabilities, prefixes)
-        length = prefixes.length + 1
-        if torch.compiler.is_compiling() or length < self.limits.all_may_end:
+        length, is_known = self._next_length(prefixes)
+        if not is_known or length < self.limits.all_may_end:
             is_short = length < self.limits.shortest[prefixes.sentences]
             log_probabilities[..., self.end].masked_fill_(is_short[:, None], -torch.inf)
+
+    @staticmethod
+    def _next_length(prefixes: Prefixes) -> tuple[int | Tensor, bool]:
+        """Returns the length that outputs have with the next token, and True if code may depend on it."""
+        if prefixes.written is not None:
+            return prefixes.written + 1, False
+        return prefixes.length + 1, not torch.compiler.is_compiling()
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transduce.devices import to_device, to_host
 from transduce.nn.state import DecoderState
 from transduce.ranges import NonNegativeInt, PositiveShare, Seed, Share, Temperature
-from transduce.search.loop import Hypothesis, SearchProblem
+from transduce.search.loop import LOOK_EVERY, Hypothesis, SearchProblem, reserved
 from transduce.search.rules import LogProbabilities, Prefixes
 from transduce.search.settings import Limits, SearchSettings, begin_each
 
@@ -55,33 +56,44 @@ def sample(
 
     Each sentence has a generator, on the CPU. An output is dropped if the rules exclude all next tokens.
     """
-    limits, end, rule, state = problem.limits, problem.end, problem.rule, problem.state
-    rows = sampling.n_best
+    limits, end, rule, rows = problem.limits, problem.end, problem.rule, sampling.n_best
+    on_host = limits.on_host or limits
     sentences = torch.arange(len(limits.longest), device=limits.longest.device)  # unfinished ones
-    uniform = _uniform(generators, rows, limits).to(sentences.device)  # [sentences, rows, length]
+    (uniform,) = to_device([_uniform(generators, rows, on_host)], sentences.device)  # [sentences, rows, length]
     drawn: list[list[Hypothesis | None]] = [[None] * rows for _ in sentences]
     tokens = begin_each(problem.begin, sentences).repeat_interleave(rows, 0)  # [sentences * rows, length]
     scores = torch.zeros(len(sentences), rows, device=sentences.device)
     is_open = torch.ones_like(scores, dtype=torch.bool)
-    state = state.expand(rows)
+    state = reserved(problem.state, limits, rows).expand(rows)
+    look_every = LOOK_EVERY if sentences.device.type == "cuda" else 1
+    unseen: list[tuple[int, list[Tensor]]] = []  # lengths, sentences, rows that ended, log-probabilities and texts
     while len(sentences):
         logits, state = problem.decoder(tokens[:, -1:], state)
         log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
         history = tokens.unflatten(0, scores.shape)[..., 1:]
+        length = history.shape[2] + 1
         rule(log_probabilities, Prefixes(sentences, history))
-        is_open &= log_probabilities.amax(-1).isfinite()  # [sentences, rows]
-        chosen = draw(log_probabilities, sampling, uniform[sentences, :, history.shape[2]])
-        scores += log_probabilities.gather(2, chosen[..., None])[..., 0]
+        is_open = is_open & log_probabilities.amax(-1).isfinite()  # [sentences, rows]
+        chosen = draw(log_probabilities, sampling, uniform[sentences, :, length - 1])
+        scores = scores + log_probabilities.gather(2, chosen[..., None])[..., 0]
         ends = is_open & (chosen == end)
-        are_truncated = limits.are_reached(history.shape[2] + 1, sentences)
-        for index, row in ends.nonzero().tolist():
-            total, text = float(scores[index, row]), history[index, row].tolist()
-            drawn[int(sentences[index])][row] = Hypothesis(text, total, total, bool(are_truncated[index]))
-        is_open &= ~ends
+        is_open = is_open & ~ends
         tokens = torch.cat([tokens, chosen.flatten()[:, None]], 1)
-        written = is_open.any(1)
+        unseen.append((length, [sentences, ends, scores, history]))
+        if length % look_every and length < limits.all_must_end:
+            continue
+        are_open, *seen = to_host([is_open, *(tensor for _, tensors in unseen for tensor in tensors)])
+        of_steps = iter(seen)
+        for length, tensors in unseen:
+            numbers, ends, totals, texts = (next(of_steps) for _ in tensors)
+            are_truncated = on_host.are_reached(length, numbers)
+            for index, row in ends.nonzero().tolist():
+                total, text = float(totals[index, row]), texts[index, row].tolist()
+                drawn[int(numbers[index])][row] = Hypothesis(text, total, total, bool(are_truncated[index]))
+        unseen = []
+        written = are_open.any(1)
         if not written.all():
-            kept = written.nonzero()[:, 0]
+            (kept,) = to_device([written.nonzero()[:, 0]], sentences.device)
             tokens = tokens.unflatten(0, scores.shape)[kept].flatten(0, 1)
             sentences, scores, is_open, state = sentences[kept], scores[kept], is_open[kept], state.select(kept)
     return [[hypothesis for hypothesis in of_sentence if hypothesis] for of_sentence in drawn]

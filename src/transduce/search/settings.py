@@ -63,7 +63,7 @@ class Limits:
         shortest, longest = self.shortest.to(device), self.longest.to(device)
         return replace(self, shortest=shortest, longest=longest, on_host=self)
 
-    def are_reached(self, length: int, sentences: Int[Tensor, " some"]) -> Bool[Tensor, " some"]:
+    def are_reached(self, length: int | Tensor, sentences: Int[Tensor, " some"]) -> Bool[Tensor, " some"]:
         """Returns True for sentences whose outputs of this length, end included, have reached the limit; they count as
         truncated."""
         return length >= self.longest[sentences]

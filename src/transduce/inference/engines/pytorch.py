@@ -5,16 +5,20 @@ from contextlib import nullcontext
 from typing import Any
 
 import msgspec
+import numpy as np
 import torch
 
 from transduce.bundle import ModelBundle
 from transduce.data.batch import pad
+from transduce.data.parts import batches_that_fit
 from transduce.devices import to_device
 from transduce.errors import InputError
 from transduce.inference.coverage import rerank
 from transduce.inference.engines.compiled import CompiledModel
 from transduce.inference.engines.ensemble import Ensemble
+from transduce.inference.engines.graphs import GraphedSteps
 from transduce.inference.engines.vocabulary_reduction import VocabularyReduction
+from transduce.inference.execution.gpu_memory import USED, USED_WITH_GRAPHS, SearchMemory, free_memory
 from transduce.inference.execution.workers import size_of, threads_for
 from transduce.inference.requests import Constraints, Piece, Vocabulary
 from transduce.inference.shortlist.shortlist import Shortlist
@@ -38,7 +42,7 @@ from transduce.shapes import Mask, Tokens
 class PyTorchEngine:
     """Runs a bundle's model on its device and at its precision; others make an ensemble, a shortlist limits the words.
 
-    Compiled, it is faster for one piece alone.
+    Compiled, it is faster for one piece alone; on a GPU steps are graphs instead, for batches too.
     """
 
     batches_at_once = 1
@@ -51,8 +55,12 @@ class PyTorchEngine:
         self.shortlist = None if shortlist is None else shortlist.to(bundle.device)
         self.model: Writer[Any] = Ensemble(models) if others else models[0]
         self.source_limit = self.model.source_limit
-        self.compiled = CompiledModel(models[0]) if compile else None
+        is_on_gpu = bundle.device.type == "cuda"
+        self.compiled = CompiledModel(models[0]) if compile and not is_on_gpu else None
         """The compiled model, which searches when there is one piece and nothing to record."""
+        self.graphs = GraphedSteps() if compile and is_on_gpu else None
+        """Graphs of the steps of a GPU, for batches too."""
+        self._memory: SearchMemory | None = None
         self._threads = torch.get_num_threads()
         self._size = sum(size_of(member.model) for member in (bundle, *others))
 
@@ -68,6 +76,34 @@ class PyTorchEngine:
         """See Engine; 1 with a coverage penalty, for which attention is recorded."""
         return 1 if self.bundle.device.type != "cpu" or _coverage_penalty(search) else torch.get_num_threads()
 
+    def batches(self, lengths: Sequence[int], search: Search) -> list[list[int]] | None:
+        """Returns indices of sources in batches of similar length that fit into a GPU's free memory, the shortest
+        first; None on other devices, where more at once is no faster.
+
+        Args:
+            lengths: tokens of each source, the end token included.
+            search: the search, which limits the lengths of outputs.
+        """
+        if self.bundle.device.type != "cuda":
+            return None
+        if self._memory is None:
+            self._memory = SearchMemory.of(self.model, self.bundle.device)
+        needed = self._memory.needed
+        most = free_memory(self.bundle.device) * (USED if self.graphs is None else USED_WITH_GRAPHS)
+        limit = self.model.target_limit or np.inf
+
+        def fits(sentences: Any, longest: Any, _: Any) -> Any:
+            of_output = np.minimum(longest * search.max_ratio + search.max_extra, limit)
+            return needed(sentences, longest, of_output, search.rows) <= most
+
+        return batches_that_fit(lengths, fits)
+
+    def free(self) -> None:
+        """Gives back a GPU's memory that only saves time."""
+        if self.graphs is not None:
+            self.graphs.clear()
+        torch.cuda.empty_cache()
+
     @torch.inference_mode()
     def search(
         self, pieces: Sequence[Piece], constraints: Constraints, search: Search, step: TakeStep = take_step
@@ -76,6 +112,8 @@ class PyTorchEngine:
 
         With a shortlist, outputs have each source's own tokens and those that its piece asks for.
         """
+        if self.graphs is not None and step is take_step:
+            step = self.graphs
         penalty = _coverage_penalty(search)
         if penalty and isinstance(self.model, Ensemble):
             raise InputError("coverage_penalty is for a single model, not for an ensemble; leave one of them out")
@@ -139,6 +177,7 @@ def problem_of(
         required,
         vocabulary.edges() if required else None,
         step,
+        runs_ahead=isinstance(step, GraphedSteps),
     )
 
 

@@ -108,7 +108,7 @@ class LuongDecoder(AttentiveDecoder):
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """Reads all steps at once."""
         hidden, after = self.layers(self.embedding(tokens), state.hidden)  # [rows, time, decoder_dim]
-        context, sampled = _attend(self.attention, hidden, state, state.position)
+        context, sampled = _attend(self.attention, hidden, state, 0)
         read = self.readout(context, hidden)
         return read, replace(_moved(state, tokens, after, state.fed), sampled_log_probabilities=sampled)
 
@@ -126,7 +126,7 @@ class InputFeedingDecoder(AttentiveDecoder):
         for step, of_token in enumerate(inputs.unbind(1)):
             states = self.layers.step(torch.addmm(of_token, fed, of_fed.t()), states)
             hidden = self.layers.dropout(states[-1][0])
-            context, _ = _attend(self.attention, hidden[:, None], state, state.position + step)  # [rows, 1, memory_dim]
+            context, _ = _attend(self.attention, hidden[:, None], state, step)  # [rows, 1, memory_dim]
             fed = self.readout(context[:, 0], hidden)  # the attentional vector, tanh(W [c; s])  [rows, dim]
             read.append(fed)
         return torch.stack(read, 1), _moved(state, tokens, pack(states), fed)
@@ -142,7 +142,7 @@ class BahdanauDecoder(AttentiveDecoder):
         inputs = functional.linear(embedded, of_tokens, lowest.input_bias)  # [rows, time, gates]
         states, hidden, contexts = unpack(state.hidden), [], []
         for step, of_token in enumerate(inputs.unbind(1)):
-            context, _ = _attend(self.attention, states[-1][0][:, None], state, state.position + step)  # [rows, 1, dim]
+            context, _ = _attend(self.attention, states[-1][0][:, None], state, step)  # [rows, 1, dim]
             states = self.layers.step(torch.addmm(of_token, context[:, 0], of_context.t()), states)
             hidden.append(states[-1][0])
             contexts.append(context)
@@ -157,15 +157,21 @@ def _started(memory: Memory, source: KeysValues, first: StackState, fed_dim: int
 
 
 def _moved(state: RecurrentState, tokens: Tokens, hidden: StackState, fed: Tensor) -> RecurrentState:
+    if state.place is not None:
+        return replace(state, hidden=hidden, fed=fed, place=state.place + tokens.shape[1])
     return replace(state, hidden=hidden, fed=fed, position=state.position + tokens.shape[1])
 
 
 def _attend(
-    attention: SourceAttention, hidden: Hidden, state: RecurrentState, start: int
+    attention: SourceAttention, hidden: Hidden, state: RecurrentState, step: int
 ) -> tuple[Float[Tensor, "rows time memory_dim"], Float[Tensor, "rows time"] | None]:
-    """Attends with each row's states, at positions start, start + 1, ..., all rows of a sentence together."""
+    """Attends with each row's states, at positions from `step` after those that the state has read, all rows of a
+    sentence together."""
     rows, time, _ = hidden.shape
+    start = step if state.place is not None else state.position + step
     times = torch.arange(start, start + time, device=hidden.device).repeat(state.rows_per_sentence)
+    if state.place is not None:
+        times = times + state.place
     queries = hidden.reshape(len(state.source_may_attend), -1, hidden.shape[-1])  # [sentences, rows * time, dim]
     attended = attention(queries, state.source, state.source_may_attend, times)
     sampled = attended.sampled_log_probabilities
