@@ -110,7 +110,7 @@ class GraphedSteps:
                 self._graphs.popitem(last=False)
             if self._pool is None:
                 self._pool = torch.cuda.graph_pool_handle()
-            self._graphs[sizes] = _StepGraph(sizes, decoder, active, *others, self._pool)
+            self._graphs[sizes] = _StepGraph(sizes, decoder, active, *others, pool=self._pool)
         self._graphs.move_to_end(sizes)
         return self._graphs[sizes]
 
