@@ -352,6 +352,8 @@ def write_files(folder: Path) -> None:
     write_xlnet(folder / "xlnet")
     write_labelled(folder)
     write_documents(folder, pairs)
+    edits = "".join(f"{pair.target}\tThe {pair.source}\t{pair.source}\n" for pair in pairs)
+    (folder / "edits.tsv").write_text(edits, encoding="utf-8")
     (folder / "terms.tsv").write_text("Hund\thound\nFahrrad\tbicycle\n\tugly\tban\n", encoding="utf-8")
 
 

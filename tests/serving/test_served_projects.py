@@ -262,3 +262,19 @@ def test_a_killed_server_has_all_that_it_answered(tiny_run: Path, tmp_path: Path
     shop = Projects(projects).find("shop")
     kept = {segment.id: segment.target for segment in shop.store.segments()}
     assert answered.items() <= kept.items() and len(answered) >= 40
+
+
+def test_translations_have_an_estimate_of_their_edits_once_there_is_enough_to_learn_from(served: Served) -> None:
+    path = served.made("estimated")
+    store = served.server.project("estimated").store
+
+    def quality() -> Any:
+        (segment,) = served.ask("POST", f"{path}/translate", {"text": "The dog sleeps."}).json()["segments"]
+        return segment["quality"]
+
+    for number in range(29):
+        store.confirm(f"The {'big ' * (number % 4)}dog runs.", "Der Hund " * (1 + number % 3), "Der Hund rennt.")
+    assert quality() is None
+    store.confirm("The cat runs.", "Die Katze", "Die Katze rennt.")
+    wait_until(lambda: quality() is not None)
+    assert 0 <= quality()["low"] <= quality()["edit"] <= quality()["high"] <= 1

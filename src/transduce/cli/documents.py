@@ -1,8 +1,10 @@
 """`transduce translate` for a document instead of lines."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -11,6 +13,7 @@ from transduce.cli.messages import teller
 from transduce.cli.options import DocumentOptions, LineOptions, given_options
 from transduce.cli.output import text_output, write_bytes
 from transduce.cli.progress import show_progress
+from transduce.cli.quality import learned_quality
 from transduce.cli.requests import read_glossary
 from transduce.cli.streams import read_input
 from transduce.corpora.languages import is_language
@@ -20,8 +23,10 @@ from transduce.documents.formats import FORMATS, format_of, refusal_of
 from transduce.documents.memory import Memory
 from transduce.documents.messages.tables import Columns
 from transduce.errors import InputError
-from transduce.inference.documents.translate import DocumentTranslator, languages_of
+from transduce.inference.documents.translate import DocumentTranslator, SegmentReport, languages_of
 from transduce.inference.translator import Translator
+from transduce.projects.edits import Edited
+from transduce.projects.quality import QualityEstimator
 from transduce.search.choices import DecisionRule
 
 OF_LINES = {"n_best", *(field.name for field in fields(LineOptions))}
@@ -61,8 +66,14 @@ def check_lines(path: str, is_asked: bool) -> None:
         raise InputError(f"{path}: {refused.what} cannot be translated line by line; {refused.advice}")
 
 
-def translate_document(context: typer.Context, translator: Translator, kind: str, search: DecisionRule) -> None:
-    """Translates the document that a command names, and writes its log."""
+def translate_document(
+    context: typer.Context,
+    translator: Translator,
+    kind: str,
+    search: DecisionRule,
+    edits: Sequence[Edited] | None = None,
+) -> None:
+    """Translates the document that a command names, and writes its log; past edits give its estimates of quality."""
     options = context.params
     if options["retranslate"] and options["fill_only"]:
         raise InputError("--fill-only keeps the translations that --retranslate replaces; leave one of them out")
@@ -79,6 +90,7 @@ def translate_document(context: typer.Context, translator: Translator, kind: str
             )
         columns = Columns(options["source_column"] or "", options["target_column"] or "")
     data, quiet = read_input(options["input"]), options["quiet"]
+    estimator = None if edits is None else learned_quality(translator, edits, teller(quiet))
     documents = DocumentTranslator(translator, search, glossary, memory, languages)
     with show_progress(100, is_shown=not quiet, what="percent") as tell:
         translated = documents.translate(
@@ -91,13 +103,20 @@ def translate_document(context: typer.Context, translator: Translator, kind: str
             columns,
         )
     if options["log"] is not None:
+        also = None if estimator is None else _qualities(estimator, translated.segments)
         with text_output(options["log"]) as stream:
-            stream.writelines(f"{line}\n" for line in translated.log())
+            stream.writelines(f"{line}\n" for line in translated.log(also))
     write_bytes(options["output"], translated.data)
     teller(quiet)(translated.describe())
     if unsure := [report.where for report in translated.segments if report.review]:
         where = ", ".join(dict.fromkeys(unsure[:NAMED])) + (" ..." if len(unsure) > NAMED else "")
         teller(quiet)(f"{len(unsure):,} should be looked at ({where}); {options['log'] or '--log FILE'} says why")
+
+
+def _qualities(estimator: QualityEstimator, segments: Sequence[SegmentReport]) -> list[dict[str, Any]]:
+    """Returns the estimate for each segment that the model translated, and None for the others."""
+    pairs = [(segment.source, segment.target if segment.origin == "model" else "") for segment in segments]
+    return [{"quality": estimate} for estimate in estimator.estimate(pairs)]
 
 
 def _languages(translator: Translator, source: str | None, target: str | None) -> Languages:

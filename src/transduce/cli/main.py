@@ -50,7 +50,7 @@ PANELS = {
     "Documents": (
         "format memory retranslate fill_only encoding log source_language target_language source_column target_column"
     ),
-    "Output": "output out resume json details explain quiet",
+    "Output": "output out resume json details explain quality quiet",
 }
 """The groups in which `--help` shows the options of verbs that have many."""
 MAY_BE_BLANK = ("stop", "prompt", "prefix", "text", "target")

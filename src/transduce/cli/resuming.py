@@ -181,7 +181,7 @@ def _describe(name: str, task: Mapping[str, Any]) -> str:
     """Describes a parameter by its option, with its value if it is short."""
     if name in ("model", "input", "version"):
         return {"model": "model", "input": "input", "version": f"version of Transduce, {task.get(name)}"}[name]
-    shown = "" if name in (*FILES, "with_", "shortlist") else f" ({task.get(name)})"
+    shown = "" if name in (*FILES, "with_", "shortlist", "quality") else f" ({task.get(name)})"
     return f"{flag(name)}{shown}"
 
 

@@ -2,9 +2,10 @@
 
 import copy
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import typer
@@ -27,7 +28,9 @@ from transduce.errors import InputError
 
 if TYPE_CHECKING:
     from transduce.cli.progress import Tell
+    from transduce.inference.requests import Request
     from transduce.inference.translator import Translation, Translator
+    from transduce.projects.quality import QualityEstimator
 
 Format = Literal[
     "lines", "text", "markdown", "html", "tmx", "xliff", "po", "srt", "vtt", "json", "yaml", "properties", "strings",
@@ -46,6 +49,7 @@ def translate(
     languages: LanguageOptions,
     lines: LineOptions,
     glossary: str | None = None,
+    quality: str | None = None,
     with_: list[str] | None = None,
     engine: Engine = "auto",
     batch_tokens: BatchTokens = None,
@@ -67,6 +71,8 @@ def translate(
         output: A new file, .gz, .xz and .zst compressed; - is standard output. For several files a folder.
         glossary: A file of lines: source term, tab, required target phrase; a third column 'ban' forbids the phrase. Or
             a .csv, or a term base (.tbx).
+        quality: Estimate how much of each translation will be edited, with an interval, from past edits: a project's
+            folder, or a .tsv or .jsonl of source, machine translation and edited text. With --json, or --log.
         with_: Another model for an ensemble (mean of probabilities); repeatable.
         ray: Translate each file on a cluster of Ray: its address, auto (default), or local to start one.
         format: What the input is (default: by its ending, else lines); text is plain text in paragraphs.
@@ -75,10 +81,12 @@ def translate(
     from transduce.bundle_config import read_config
     from transduce.cli.documents import check_lines, kind_of, translate_document
     from transduce.cli.progress import show_progress
+    from transduce.cli.quality import learned_quality
     from transduce.cli.requests import check_prefixes, read_glossary, requests_of
     from transduce.cli.resuming import growing_output
     from transduce.cli.streams import check_read_once, count_lines, lines_of
     from transduce.inference.explaining import explained
+    from transduce.projects.edits import content_of, read_edits
 
     kind = kind_of(context, input, format)
     if lines.compile and input != "-" and not machine.is_gpu:
@@ -91,8 +99,12 @@ def translate(
         raise InputError("--details are part of the JSON output; add --json")
     if lines.explain and (lines.json or search.n_best > 1 or output != "-"):
         raise InputError("--explain is for a terminal: leave out --json, --n-best and --output")
+    if quality is not None and not (lines.json if kind is None else document.log):
+        where = "JSON output; add --json" if kind is None else "log of a document; add --log FILE"
+        raise InputError(f"estimates of --quality are part of the {where}")
     files = {"--prefix-file": lines.prefix_file, "--glossary": glossary, "--memory": document.memory}
     check_read_once(**{"the text": input} | files)
+    edits = None if quality is None else read_edits(quality)
 
     def opened() -> "Translator":
         translator = machine.open_translator(model, with_ or [], engine, shortlist.chosen, lines.compile, batch_tokens)
@@ -100,19 +112,21 @@ def translate(
         return translator.directed(languages.to, languages.from_)
 
     if kind is not None:
-        translate_document(context, opened(), kind, search)
+        translate_document(context, opened(), kind, search, edits)
         return
     check_lines(input, format == "lines")
     entries = None
     if glossary is not None:  # before the model is opened
         direction = read_config(find_bundle(Path(model))).find_direction(languages.to, languages.from_)
         entries = read_glossary(glossary, search, direction.source, direction.target)
-    with growing_output(output, context.params, lines.resume) as out:
+    parameters = context.params if edits is None else {**context.params, "quality": content_of(edits)}
+    with growing_output(output, parameters, lines.resume) as out:
         total = count_lines(input)
         check_prefixes(lines.prefix, lines.prefix_file, total)
         report = copy.deepcopy(out.report)
         requests = requests_of(lines_of(input), lines.prefix, lines.prefix_file, entries, report.lines)
         translator = opened()
+        estimator = None if edits is None else learned_quality(translator, edits, teller(quiet))
         if lines.compile and not machine.is_gpu:
             teller(quiet)("compiling, which takes a minute or two")
             translator.warm_up(search)
@@ -120,12 +134,13 @@ def translate(
             for chunk in requests:
                 heard = partial(_tell_share, tell, report.lines, len(chunk))
                 text = []
-                for translation in translator.translate_chunk(chunk, search, heard, lines.details or lines.explain):
+                translations = translator.translate_chunk(chunk, search, heard, lines.details or lines.explain)
+                for translation, also in zip(translations, _qualities(estimator, chunk, translations), strict=True):
                     report.add(translation, translator.why_unsatisfied)
                     if lines.explain:
                         text.append(explained(translation))
                     else:
-                        text.append(_render(report.lines, translation, search.n_best, lines.json))
+                        text.append(_render(report.lines, translation, search.n_best, lines.json, also))
                 out.add("".join(text), report)
                 tell(report.lines)
     for line in report.describe(translator.longest_source):
@@ -142,9 +157,19 @@ def _is_at_terminal(input: str, output: str) -> bool:
     return (input == "-" and sys.stdin.isatty()) or (output == "-" and sys.stdout.isatty())
 
 
-def _render(number: int, translation: "Translation", n_best: int, json: bool) -> str:
+def _qualities(
+    estimator: "QualityEstimator | None", requests: "Sequence[Request]", translations: "Sequence[Translation]"
+) -> list[dict[str, Any]]:
+    """Returns what is added to the facts about each translation."""
+    if estimator is None:
+        return [{} for _ in translations]
+    pairs = [(request.text, translation.text) for request, translation in zip(requests, translations, strict=True)]
+    return [{"quality": estimate} for estimate in estimator.estimate(pairs)]
+
+
+def _render(number: int, translation: "Translation", n_best: int, json: bool, also: dict[str, Any]) -> str:
     if json:
-        facts = msgspec.to_builtins(translation)
+        facts = msgspec.to_builtins(translation) | also
         if translation.details is None:
             del facts["details"]
         return as_json(facts) + "\n"

@@ -277,7 +277,7 @@ class Translator:
         A given target is shown instead of a translation. Raises InputError for an ensemble, an exported model, a line
         that is blank or too long to translate at once, or required phrases.
         """
-        bundle, request = self._single_model(), Request(text) if isinstance(text, str) else text
+        bundle, request = self.single_model(), Request(text) if isinstance(text, str) else text
         marks = self.bundle.marks
         source = self.bundle.tokenizers.source.encode(request.text.strip())
         if not source:
@@ -377,7 +377,7 @@ class Translator:
         lines: Sequence[Sequence[Piece]],
         hypotheses: Sequence[Sequence[Sequence[Hypothesis]]],
     ) -> list[Translation]:
-        bundle = self._single_model()
+        bundle = self.single_model()
         sources = [piece.source for line in lines for piece in line]
         targets = [of_piece[0].tokens for line in hypotheses for of_piece in line]
         if self._head is None and sources:
@@ -386,7 +386,7 @@ class Translator:
         of_lines = [Details.joined([next(of_pieces) for _ in line]) for line in lines]
         return [replace(translation, details=each) for translation, each in zip(translations, of_lines, strict=True)]
 
-    def _single_model(self) -> ModelBundle:
+    def single_model(self) -> ModelBundle:
         """Returns the bundle of a single PyTorch model; InputError for an ensemble or an exported model."""
         engine = pytorch_of(self.engine)
         if engine is None or isinstance(engine.model, Ensemble):

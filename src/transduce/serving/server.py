@@ -13,8 +13,9 @@ from starlette.requests import Request as HTTPRequest
 from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.documents.sentence_translator import SentenceTranslator, Tell
 from transduce.inference.documents.translate import html_data, html_text
-from transduce.projects.parts import ProjectParts
+from transduce.projects.parts import ProjectParts, no_estimate
 from transduce.projects.project import Project, Projects
+from transduce.projects.quality import ProjectQuality
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.serving.admission import Admission
@@ -62,6 +63,8 @@ class Server:
 
     def __post_init__(self) -> None:
         limits = Limits(self.settings.document_memory * 2**20, max(1, round(self.settings.timeout)))
+        if self.parts.quality is no_estimate:
+            self.parts = replace(self.parts, quality=ProjectQuality(self.translator_of))
         self.documents = DocumentWorkers(self.settings.document_workers, limits, self.settings.max_waiting)
         self.admission = Admission(self.settings, self.metrics)
         self.files = Files(self.settings.max_kept_bytes)
@@ -103,6 +106,13 @@ class Server:
         if self.projects is None:
             raise RefusedError(404, "This server has no projects")
         return self.projects.find(name)
+
+    def translator_of(self, project: Project) -> SharedTranslator | None:
+        """Returns the model of a project's languages, without what was learned from the project, for work in threads;
+        None if none is served."""
+        languages = project.source, project.target
+        model = next((each for each in self.models.all if (each.source, each.target) == languages), None)
+        return None if model is None else SharedTranslator(model.batcher, model.translator)
 
     def with_project(self, model: ServedModel, project: Project) -> ServedModel:
         """Returns the model with what was learned from the project so far."""

@@ -8,6 +8,7 @@ TMX = (
     '<tuv xml:lang="de"><seg>Der Hund schläft.</seg></tuv></tu></body></tmx>\n'
 )
 SHOP, SETTINGS, STORE = "projects/shop", "projects/shop/project.toml", "projects/shop/project.sqlite"
+QUALITY = "translate run test.en --quality"
 NEW = "--from en --to de"
 GIVEN = write("a.tmx", TMX)
 
@@ -46,6 +47,23 @@ MISTAKEN: tuple[tuple[str, str, tuple[Damage, ...]], ...] = (
     ("serve run --projects projects", "project.sqlite is damaged", (cut(STORE),)),
     ("serve run --projects projects", "project.toml: cannot be read as UTF-8", (garbage(SETTINGS),)),
     ("serve run --projects other", "no name of a project", (write("other/a b/project.toml", ""),)),
+    # Past edits
+    (f"{QUALITY} {SHOP} --quiet", "of the JSON output; add --json", ()),
+    ("translate run a.md --quality e.tsv", "add --log FILE", (write("a.md", "# The dog\n"),)),
+    (f"{QUALITY} missing.tsv --json", "missing.tsv: no such file or folder", ()),
+    (f"{QUALITY} test.en --json", "past edits are in a project", ()),
+    (f"{QUALITY} run --json", "run is no project", ()),
+    (f"{QUALITY} {SHOP} --json", "project.sqlite is damaged", (cut(STORE),)),
+    (
+        f"{QUALITY} e.tsv --json",
+        "e.tsv: line 1 has 2 columns; expected source, machine, target",
+        (write("e.tsv", "a\tb\n"),),
+    ),
+    (f"{QUALITY} e.tsv --json", "e.tsv: line 1 is not UTF-8", (write("e.tsv", b"\xff\tb\tc\n"),)),
+    (f"{QUALITY} e.tsv --json", "e.tsv: it has no edits", (write("e.tsv", "source\tmachine\ttarget\n\n"),)),
+    (f"{QUALITY} e.jsonl --json", "line 1 has no text under 'machine'", (write("e.jsonl", '{"source": "a"}\n'),)),
+    (f"{QUALITY} e.jsonl --json", "line 1 is not JSON", (write("e.jsonl", "a\tb\tc\n"),)),
+    (f"{QUALITY} e.tsv --json --with run", "only a single model", (write("e.tsv", "a\tb\tc\n"),)),
 )
 ROWS = [
     row(f"projects: {number}: {command}", command, 2, words, *damages, leaves=("projects/.lock", "other/.lock"))

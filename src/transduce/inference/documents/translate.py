@@ -2,7 +2,7 @@
 
 import codecs
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -79,10 +79,11 @@ class TranslatedDocument:
         number = len(self.segments)
         return f"{number:,} segment{'s' if number > 1 else ''}: {outcomes}" if outcomes else "no text to translate"
 
-    def log(self) -> Iterator[str]:
-        """Yields the report of each segment, as a JSON object on a line."""
+    def log(self, also: Sequence[Mapping[str, Any]] | None = None) -> Iterator[str]:
+        """Yields the report of each segment, and further facts about it, as a JSON object on a line."""
         for number, report in enumerate(self.segments, 1):
-            yield msgspec.json.encode({"segment": number, **msgspec.to_builtins(report)}).decode()
+            facts = {"segment": number, **msgspec.to_builtins(report), **(also[number - 1] if also else {})}
+            yield msgspec.json.encode(facts).decode()
 
 
 @dataclass

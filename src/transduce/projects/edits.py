@@ -1,0 +1,95 @@
+"""What people made of machine translations: edit rates, and files of past edits."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from transduce.corpora.formats import file_kind, read_lines, read_objects
+from transduce.errors import DataError, InputError
+from transduce.evaluation.translations import count_ter
+from transduce.projects.project import Project
+
+COLUMNS = ("source", "machine", "target")
+
+
+class Edited(Protocol):
+    """A source, its machine translation, and what a person made of it; a project's segments are such."""
+
+    @property
+    def source(self) -> str:
+        """The text that was translated."""
+
+    @property
+    def machine(self) -> str:
+        """The machine translation that the person was shown; "" if there was none."""
+
+    @property
+    def target(self) -> str:
+        """The translation as the person left it."""
+
+
+@dataclass(frozen=True)
+class PastEdit:
+    """A source, its machine translation, and what a person made of it."""
+
+    source: str
+    machine: str
+    target: str
+
+
+def edit_rate(machine: str, target: str) -> float:
+    """Returns the share of words that were edited, 0 to 1: edits of TER by the words of what a person made of it (HTER,
+    Snover et al. 2006), at most 1."""
+    edits, words = count_ter([machine], [target]).counts[0, :2].tolist()
+    return min(1.0, edits / max(words, 1.0))
+
+
+def read_edits(path: str | Path) -> list[PastEdit]:
+    """Reads past edits from a project's folder, a .tsv of source, machine translation and edited text, or a .jsonl of
+    objects with these under "source", "machine" and "target".
+
+    Raises InputError for another kind of file, DataError, with the line, for one without three texts, and as
+    `Project.open` does for a folder.
+    """
+    path = Path(path)
+    if path.is_dir():
+        with closing(Project.open(path)) as project:
+            return [PastEdit(segment.source, segment.machine, segment.target) for segment in project.store.segments()]
+    kind = file_kind(path).lower()
+    if not path.is_file() or kind not in (".tsv", ".jsonl"):
+        reason = (
+            "no such file or folder" if not path.exists() else "past edits are in a project, or a .tsv or .jsonl file"
+        )
+        raise InputError(f"{path}: {reason}")
+    edits = list(_of_objects(path) if kind == ".jsonl" else _of_table(path))
+    if not edits:
+        raise InputError(f"{path}: it has no edits")
+    return edits
+
+
+def content_of(edits: Iterable[Edited]) -> str:
+    """Returns a hash of edits, in their order."""
+    return hashlib.sha256(msgspec.json.encode([[e.source, e.machine, e.target] for e in edits])).hexdigest()
+
+
+def _of_table(path: Path) -> Iterator[PastEdit]:
+    for number, line in enumerate(read_lines(path), 1):
+        cells = line.split("\t")
+        if not line.strip():
+            continue
+        if len(cells) != len(COLUMNS):
+            raise DataError(f"{path}: line {number} has {len(cells)} columns; expected {', '.join(COLUMNS)}")
+        if number > 1 or tuple(cell.strip().lower() for cell in cells) != COLUMNS:
+            yield PastEdit(*cells)
+
+
+def _of_objects(path: Path) -> Iterator[PastEdit]:
+    for number, row in read_objects(path, ' such as {"source": ..., "machine": ..., "target": ...}'):
+        if missing := [name for name in COLUMNS if not isinstance(row.get(name), str)]:
+            raise DataError(f"{path}: line {number} has no text under '{missing[0]}'; it has {', '.join(row)}")
+        yield PastEdit(*(row[name] for name in COLUMNS))

@@ -1,0 +1,45 @@
+"""`transduce translate --quality`."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from small_corpus import small_corpus
+from transduce.projects.quality import LEAST
+
+pytest.importorskip("rapidfuzz")
+Transduce = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Past edits in a file of the working folder, beside texts to translate."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{pair.source}\tDer {pair.target}\t{pair.target}\n" for pair in small_corpus(LEAST)]
+    Path("log.tsv").write_text("".join(rows), encoding="utf-8")
+    Path("new.en").write_text("The dog sleeps.\n\nThe cat runs.\n")
+    Path("new.md").write_text("# The dog\n\nThe cat runs.\n")
+    return Path("log.tsv")
+
+
+def qualities(lines: str) -> list[dict[str, float] | None]:
+    return [json.loads(line)["quality"] for line in lines.splitlines()]
+
+
+def test_lines_and_segments_have_estimates(transduce: Transduce, tiny_run: Path, log: Path) -> None:
+    status, out, err = transduce("translate", tiny_run, "new.en", "--json", "--quality", log)
+    first, blank, second = qualities(out)
+    assert status == 0 and blank is None and "quality: learned from 30 past edits" in err
+    assert first is not None and second is not None and first.keys() == {"edit", "low", "high"}
+    status, *_ = transduce("translate", tiny_run, "new.md", "-o", "out.md", "--log", "segments", "--quality", log)
+    assert status == 0
+    assert all(estimate is not None for estimate in qualities(Path("segments").read_text()))
+
+
+def test_too_few_edits_are_reported(transduce: Transduce, tiny_run: Path, log: Path) -> None:
+    log.write_text("a\tb\tc\n" * 3)
+    status, out, err = transduce("translate", tiny_run, "new.en", "--json", "--quality", log)
+    assert status == 0 and qualities(out) == [None] * 3
+    assert "3 past edits of machine translations are too few to learn from; 30 are needed" in err
