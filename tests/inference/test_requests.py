@@ -1,8 +1,10 @@
 """What is asked of single lines: satisfied in the text, whatever the tokenizer and the search."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 
@@ -10,6 +12,7 @@ import transduce
 from transduce.bundle import ModelBundle
 from transduce.bundle_config import BundleConfig
 from transduce.errors import InputError
+from transduce.inference.inflections import other_form
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
@@ -19,6 +22,8 @@ from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
 from transduce.text.phrases import holds
+from transduce.text.source_terms import TermMarks
+from transduce.text.terms import Term
 from transduce.text.tokenizer import TokenizerConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizers
 
@@ -57,6 +62,62 @@ def test_required_phrases_are_in_the_text_as_whole_words(untrained: Translator, 
         assert (translation.satisfied, translation.unsatisfied) == (list(wanted), [])
         text = translation.text.lower()
         assert all(holds(text, phrase.lower()) for phrase in wanted)
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_term_is_met_by_any_of_its_forms(untrained: Translator, size: int) -> None:
+    term = Term("dog", "Hund", ("alte", "Der rote Wagen"))
+    request = Request(SOURCES[0], required=("Hund",), terms=(term,))
+    (translation,) = untrained.translate([request], Beam(size=size, max_extra=25, max_ratio=1))
+    (outcome,) = translation.terms
+    assert (translation.satisfied, outcome.met, outcome.why) == (["Hund"], True, "")
+    assert outcome.form in ("Hund", *term.forms)
+    assert holds(translation.text.lower(), outcome.form.lower())
+
+
+def test_a_term_without_forms_is_searched_as_a_phrase(untrained: Translator) -> None:
+    plain = [Request(text, required=("alte",)) for text in SOURCES]
+    with_term = [Request(text, required=("alte",), terms=(Term("old", "alte"),)) for text in SOURCES]
+    assert untrained.translate(plain, NARROW) == [
+        replace(translation, terms=[]) for translation in untrained.translate(with_term, NARROW)
+    ]
+
+
+def test_forms_that_are_banned_do_not_count(untrained: Translator) -> None:
+    request = Request(SOURCES[0], required=("Hund",), banned=("alte",), terms=(Term("dog", "Hund", ("alte",)),))
+    (translation,) = untrained.translate([request], NARROW)
+    assert translation.terms[0].form == "Hund"
+
+
+def test_why_a_term_is_not_met_is_said(translator: Translator) -> None:
+    tokenizer, written = translator.bundle.tokenizers.target, translator.translate(SOURCES[0], GREEDY).text
+    words = [word for token in range(len(tokenizer)) if (word := tokenizer.decode([token])).isalpha() and len(word) > 3]
+    absent, other, *_ = [word for word in words if other_form(word, written) is None]
+    terms = (Term("dog", absent), Term("hot dog", other), Term("cat", "Zebras"))
+    assert [term.why for term in translator.translate(Request(SOURCES[0], terms=terms), GREEDY).terms] == [
+        "it is a part of the term 'hot dog'",
+        "it was not required, and the model chose other words",
+        "the model's vocabulary cannot write 'Zebras'",
+    ]
+
+
+def test_a_model_trained_with_terms_reads_them_and_details_leave_them_out(corpus: Path) -> None:
+    texts = (corpus / "train.en").read_text(encoding="utf-8").splitlines()
+    config = TokenizerConfig(kind="bpe", size=400, min_frequency=1)
+    both = train_tokenizers(config, [*texts, "⟦ ⟧"], (corpus / "train.de").read_text(encoding="utf-8").splitlines())
+    torch.manual_seed(3)
+    sizes = TransformerConfig(encoder_layers=1, decoder_layers=1, dim=12, heads=2, feed_forward_dim=14)
+    model = build_model(sizes, len(both.source), len(both.target)).eval()
+    facts = BundleConfig(format=1, source="en", target="de", model=sizes, tokenizer=config, longest_source=40)
+    marked = msgspec.structs.replace(facts, terms=TermMarks())
+    reads, ignores = (Translator(ModelBundle(each, model, both)) for each in (marked, facts))
+    request = Request("The dogs sleep.", terms=(Term("dog", "Hund", (), "dogs"),))
+    assert reads.encode([request]) == ignores.encode(["The dogs ⟦ Hund ⟧ sleep."])
+    assert ignores.encode([request]) == ignores.encode(["The dogs sleep."]) == reads.encode(["The dogs sleep."])
+    (translation,) = reads.translate_chunk([request], GREEDY, with_details=True)
+    assert translation.details is not None
+    assert translation.details.source_words == ["The", "dogs", "sleep."]
+    assert all(i < 3 for i, _ in translation.details.alignment or ())
 
 
 def test_what_one_line_requires_changes_no_other(untrained: Translator) -> None:

@@ -13,11 +13,11 @@ from transduce.documents.document import Languages
 from transduce.errors import DataError, InputError
 from transduce.projects import exchange
 from transduce.projects.exchange import learn_file, read_glossary, write_glossary
-from transduce.projects.parts import NoLearning, literal_terms
+from transduce.projects.parts import NoLearning
 from transduce.projects.project import Project, Projects
 from transduce.projects.settings import ProjectSettings
 from transduce.projects.watching import Watcher
-from transduce.text.glossary import Entry, Glossary
+from transduce.text.glossary import Entry
 
 EN_DE = Languages("en", "de")
 PO = """
@@ -173,19 +173,6 @@ def test_glossaries_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(exchange, "MOST_TERMS", 2)
     with pytest.raises(DataError, match="3 entries, but at most 2"):
         read_glossary(b"a\tb\nc\td\ne\tf\n", "text/tab-separated-values", EN_DE)
-
-
-def test_terms_are_met_or_not_as_the_glossary_spells_them(project: Project) -> None:
-    entries = [Entry("dog", "Hund"), Entry("cat", "Katze"), Entry("", "Köter", is_banned=True), Entry("cow", "Kuh")]
-    project.replace_glossary(Glossary(entries))
-    uses = literal_terms(project, "A Dog and a cat", "Ein Köter und eine Katze")
-    assert [(use.target, use.met, use.why) for use in uses] == [
-        ("Hund", False, "missing"),
-        ("Katze", True, "as in the glossary"),
-        ("Köter", False, "banned"),
-    ]
-    project.replace_glossary(None)
-    assert literal_terms(project, "A dog", "x") == []
 
 
 class _Told(NoLearning):

@@ -69,6 +69,21 @@ def test_an_exhaustive_beam_finds_the_best_of_all_outputs_that_hold_the_phrases(
 
 
 @EVERY_DECODER
+def test_of_forms_that_begin_alike_the_best_output_has_any(family: Family) -> None:
+    decoder, start = family(5)
+    forms = Phrase(((2,), (2, 4), (2, 4, 3, 3)))
+    beam = Beam(size=EXHAUSTIVE)
+    limit = limits([4, 3, 4])
+    problem = SearchProblem(
+        decoder, start(range(3)), limit, BEGIN, END, [SuppressTokens([BEGIN])], required=[[forms]] * 3, edges=SUBWORDS
+    )
+    for sentence, (best,) in enumerate(beam.find(problem)):
+        every = every_output(decoder, start, sentence, [4, 3, 4][sentence])
+        score, _, tokens = next(output for output in every if holds(output[2], forms, SUBWORDS))
+        assert (best.tokens, best.score) == (tokens, pytest.approx(score, abs=1e-4))
+
+
+@EVERY_DECODER
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 1000), size=st.integers(1, 5))
 def test_a_narrow_beam_honours_phrases_too_and_never_twice_the_same(family: Family, seed: int, size: int) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from transduce.errors import DataError, InputError
 from transduce.text.glossary import Entry, Glossary, _comparable
 from transduce.text.phrases import holds
+from transduce.text.terms import Term
 
 
 def glossary(folder: Path, text: str) -> Glossary:
@@ -157,3 +158,29 @@ def test_entries_that_are_looked_up_are_those_that_are_tried_one_by_one(
             and (not entry.source or holds(_comparable(text), _comparable(entry.source)))
         ]
         assert found == tuple(dict.fromkeys(apply))
+
+
+def test_an_entry_applies_to_forms_of_its_term_and_is_met_by_forms_of_its_phrase(tmp_path: Path) -> None:
+    read = glossary(tmp_path, "hound|hounds\tHund|Hunde|Hunden\nx\\|y\ta\\|b\n\tug|ly\tban\n")
+    assert read.required("Two HOUNDS run.") == ("Hund",)
+    assert read.terms("Two HOUNDS run.") == (Term("hound", "Hund", ("Hunde", "Hunden"), "hounds"),)
+    assert read.required("Bloodhounds.") == ()
+    assert read.required("x|y") == ("a|b",)
+    assert read.banned("anything") == ("ug", "ly")
+    read.write(tmp_path / "again.tsv")
+    assert Glossary.read(tmp_path / "again.tsv") == read
+
+
+def test_a_use_says_which_forms_are_required(tmp_path: Path) -> None:
+    entries = glossary(tmp_path, "hound\tHund|Hunde\n\tnie\tban\n").entries
+    exact, hint = Glossary(entries, use="exact"), Glossary(entries, use="hint")
+    assert exact.required("A hound.") == ("Hund",)
+    assert exact.terms("A hound.") == (Term("hound", "Hund", (), "hound"),)
+    assert (hint.required("A hound."), hint.requires_any, hint.banned("A hound.")) == ((), False, ("nie",))
+    assert hint.terms("A hound.") == (Term("hound", "Hund", ("Hunde",), "hound"),)
+
+
+@pytest.mark.parametrize("line", ["hound|\tHund", "hound\tHund||Hunde", "hound\t|Hund"])
+def test_a_blank_form_is_refused(tmp_path: Path, line: str) -> None:
+    with pytest.raises(DataError, match=r"line 1: '.*' has a blank form"):
+        glossary(tmp_path, f"{line}\n")

@@ -154,6 +154,56 @@ def tokenize(
     _tell_job(report, output, json, quiet)
 
 
+@data.command()
+@with_options
+def forms(
+    glossary: str,
+    pairs: Annotated[list[str], "FILE..."],
+    *,
+    output: str,
+    source: str = "source",
+    target: str = "target",
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Add inflected forms to the terms of a glossary, learned from sentence pairs: a corpus or a memory.
+
+    `hound, tab, Hund` becomes `hound|hounds, tab, Hund|Hunde|Hunden`. Terms that have forms already keep them. The file
+    is for people to read and correct.
+
+    Example: `transduce data forms terms.tsv memory.tmx -o forms.tsv --source en --target de`
+
+    Args:
+        glossary: A glossary, as `transduce translate --glossary` takes it.
+        pairs: Two line-aligned files, or one of pairs (.tsv, .csv, .jsonl, .tmx, .xlf, .po).
+        output: The new glossary, a file of lines.
+        source: Language of the terms, for a file of several.
+        target: Language of their translations.
+    """
+    from transduce.corpora.formats import is_bilingual, parallel_files
+    from transduce.corpora.languages import UNKNOWN
+    from transduce.errors import InputError
+    from transduce.files import check_absent
+    from transduce.inference.inflections import Inflections
+    from transduce.text.glossary import Glossary
+
+    check_absent(Path(output))
+    if not output.endswith(".tsv"):
+        raise InputError(f"{output}: a glossary with forms is a file of lines; choose a name that ends in .tsv")
+    languages = None if (source, target) == UNKNOWN or not is_bilingual(pairs[0]) else (source, target)
+    entries = Glossary.read(glossary, source, target).entries
+    inflected = Inflections.learn(parallel_files(pairs, languages)).inflected(entries)
+    Glossary(inflected).write(Path(output))
+    with_forms = sum(bool(entry.source_forms or entry.target_forms) for entry in inflected)
+    count = sum(len(entry.target_forms) for entry in inflected)
+    if json:
+        print_json({"output": output, "terms": len(inflected), "inflected": with_forms, "forms": count})
+        return
+    print(f"{with_forms:,} of {len(inflected):,} terms have other forms, {count:,} of translations, in {output}")
+    if with_forms < len(inflected):
+        teller(quiet)("the others have words that the pairs do not have, or have in one form only")
+
+
 def _tell_job(report: "JobReport", output: str, json: bool, quiet: bool) -> None:
     if json:
         print_json({"output": output} | msgspec.to_builtins(report))

@@ -78,7 +78,8 @@ def translate_document(
     if options["retranslate"] and options["fill_only"]:
         raise InputError("--fill-only keeps the translations that --retranslate replaces; leave one of them out")
     languages = _languages(translator, options["source_language"], options["target_language"])
-    glossary = read_glossary(options["glossary"], search, languages.source, languages.target)
+    sides = (languages.source, languages.target)
+    glossary = read_glossary(options["glossary"], search, sides, options["glossary_use"], translator.reads_terms)
     memory = None if options["memory"] is None else Memory.read(options["memory"], languages)
     if options["output"] == "-" and FORMATS[kind].is_archive and sys.stdout.isatty():
         raise InputError(f"{FORMATS[kind].title} cannot be shown on a terminal; name a file with -o")

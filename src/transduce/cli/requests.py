@@ -1,6 +1,6 @@
 """Requests for the translation of each line, and a report on them at the end."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import islice, repeat
 
@@ -10,17 +10,26 @@ from transduce.errors import InputError
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translation
 from transduce.search.choices import DecisionRule, can_require
-from transduce.text.glossary import Glossary
+from transduce.text.glossary import Glossary, Use
 
 LINES_NAMED, MANY = 5, 50
 """The most line numbers reported for phrases, and for truncated translations."""
 
 
-def read_glossary(path: str | None, search: DecisionRule, source: str, target: str) -> Glossary | None:
-    """Reads the glossary of two languages, if asked for; InputError if the search cannot require its phrases."""
+def read_glossary(
+    path: str | None, search: DecisionRule, languages: tuple[str, str], use: Use | None, reads_terms: bool
+) -> Glossary | None:
+    """Reads the glossary of two languages, if asked for; InputError if the search cannot require its phrases, or the
+    model cannot read them as hints."""
     if path is None:
+        if use is not None:
+            raise InputError("--glossary-use is for a glossary: add --glossary, or leave it out")
         return None
-    glossary = Glossary.read(path, source, target)
+    if use == "hint" and not reads_terms:
+        raise InputError(
+            "--glossary-use hint is for a model trained with terms (data.terms), and this one was not; leave it out"
+        )
+    glossary = Glossary.read(path, *languages, use=use or "inflected")
     if glossary.requires_any and not can_require(search):
         raise InputError(
             f"{path}: required phrases go with a plain beam, not with --sample, --groups or the samples of --mbr; "
@@ -45,7 +54,8 @@ def requests_of(
             if number <= skip:
                 continue
             required, banned = (glossary.required(line), glossary.banned(line)) if glossary else ((), ())
-            requests.append(Request(line, begin.strip(), required, banned))
+            terms = glossary.terms(line) if glossary else ()
+            requests.append(Request(line, begin.strip(), required, banned, terms))
         if requests:
             yield requests
     if prefix_file is not None and next(prefixes, None) is not None:
@@ -82,6 +92,14 @@ class RequestReport:
     split: int = 0
     truncated: int = 0
     satisfied: int = 0
+    inflected: int = 0
+    """Terms that are met in another form than the glossary's."""
+    hinted: int = 0
+    """Terms that were not required."""
+    hinted_met: int = 0
+    """Those of them that are met."""
+    applied: list[str] = field(default_factory=list)
+    """The terms that were in a line, with their translations."""
     unsatisfied: list[int] = field(default_factory=list)
     """Line numbers, one for each unsatisfied phrase."""
     violated: list[int] = field(default_factory=list)
@@ -99,11 +117,21 @@ class RequestReport:
         self.truncated_lines += [self.lines] * translation.truncated
         self.satisfied += len(translation.satisfied)
         self.unsatisfied += [self.lines] * len(translation.unsatisfied)
+        reasons = {term.target: term.why for term in translation.terms if not term.met}
         for phrase in translation.unsatisfied:
-            self.reasons.setdefault(why(translation, phrase), []).append(self.lines)
+            reason = reasons[phrase] if phrase in reasons else why(translation, phrase)
+            self.reasons.setdefault(reason, []).append(self.lines)
+        required = {*translation.satisfied, *translation.unsatisfied}
+        hinted = [term for term in translation.terms if term.target not in required]
+        self.hinted += len(hinted)
+        self.hinted_met += sum(term.met for term in hinted)
+        self.inflected += sum(term.met and term.form != term.target for term in translation.terms)
+        self.applied = list(
+            dict.fromkeys([*self.applied, *(f"{term.source}\t{term.target}" for term in translation.terms)])
+        )
         self.violated += [self.lines] * len(translation.violated)
 
-    def describe(self, longest_source: int) -> Iterator[str]:
+    def describe(self, longest_source: int, glossary: Glossary | None = None) -> Iterator[str]:
         """Yields the lines of the report."""
         if self.split:
             yield f"{self.split:,} lines of over {longest_source} tokens were translated in pieces"
@@ -115,8 +143,22 @@ class RequestReport:
             yield f"{self.satisfied:,} of {asked:,} required phrases satisfied{where}"
             for reason, lines in islice(self.reasons.items(), LINES_NAMED):
                 yield f"{len(lines):,} unsatisfied{_where(lines, '')}: {reason}"
+        if self.hinted:
+            yield f"{self.hinted_met:,} of {self.hinted:,} terms met, which were not required"
+        if self.inflected:
+            yield f"{self.inflected:,} terms met in another form than the glossary's"
+        if absent := _absent(glossary, self.applied):
+            yield f"{len(absent):,} terms are in no line: {', '.join(absent[:LINES_NAMED])}" + (
+                " ..." if len(absent) > LINES_NAMED else ""
+            )
         if self.violated:
             yield f"{len(self.violated):,} banned phrases occur in translations{_where(self.violated, 'found ')}"
+
+
+def _absent(glossary: Glossary | None, applied: Collection[str]) -> list[str]:
+    """Returns the terms of a glossary that no line had."""
+    entries = [] if glossary is None else [entry for entry in glossary.entries if not entry.is_banned]
+    return list(dict.fromkeys(e.source for e in entries if e.source and f"{e.source}\t{e.target}" not in applied))
 
 
 def _where(lines: list[int], noun: str, most: int = LINES_NAMED) -> str:

@@ -49,6 +49,7 @@ def translate(
     languages: LanguageOptions,
     lines: LineOptions,
     glossary: str | None = None,
+    glossary_use: Literal["inflected", "exact", "hint"] | None = None,
     quality: str | None = None,
     with_: list[str] | None = None,
     engine: Engine = "auto",
@@ -70,7 +71,9 @@ def translate(
         input: A text file, .gz, .xz and .zst too, or a document; - is standard input. A pattern names several.
         output: A new file, .gz, .xz and .zst compressed; - is standard output. For several files a folder.
         glossary: A file of lines: source term, tab, required target phrase; a third column 'ban' forbids the phrase. Or
-            a .csv, or a term base (.tbx).
+            a .csv, or a term base (.tbx). Forms of a term are separated by |: hound|hounds, tab, Hund|Hunde.
+        glossary_use: Which forms of a term are required: inflected, any of them (default); exact, the first one; hint,
+            none, for a model trained with terms, which reads them.
         quality: Estimate how much of each translation will be edited, with an interval, from past edits: a project's
             folder, or a .tsv or .jsonl of source, machine translation and edited text. With --json, or --log.
         with_: Another model for an ensemble (mean of probabilities); repeatable.
@@ -116,9 +119,11 @@ def translate(
         return
     check_lines(input, format == "lines")
     entries = None
-    if glossary is not None:  # before the model is opened
-        direction = read_config(find_bundle(Path(model))).find_direction(languages.to, languages.from_)
-        entries = read_glossary(glossary, search, direction.source, direction.target)
+    if glossary is not None or glossary_use is not None:  # before the model is opened
+        config = read_config(find_bundle(Path(model)))
+        direction = config.find_direction(languages.to, languages.from_)
+        sides, reads_terms = (direction.source, direction.target), config.terms is not None
+        entries = read_glossary(glossary, search, sides, glossary_use, reads_terms)
     parameters = context.params if edits is None else {**context.params, "quality": content_of(edits)}
     with growing_output(output, parameters, lines.resume) as out:
         total = count_lines(input)
@@ -143,7 +148,7 @@ def translate(
                         text.append(_render(report.lines, translation, search.n_best, lines.json, also))
                 out.add("".join(text), report)
                 tell(report.lines)
-    for line in report.describe(translator.longest_source):
+    for line in report.describe(translator.longest_source, entries):
         teller(quiet)(line)
 
 

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,6 +95,17 @@ Watch = Callable[[ParallelCorpus, Iterable[SentencePair]], Iterator[SentencePair
 """Yields the pairs of a pass over a corpus as they are, and sees them."""
 
 
+class Rewrite(Protocol):
+    """Rewrites the pairs of a corpus before they are tokenized."""
+
+    @property
+    def content(self) -> str:
+        """A text that changes if the pairs that are written may change."""
+
+    def __call__(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
+        """Yields pairs as they are learned from."""
+
+
 def open_store(
     corpus: ParallelCorpus,
     tokenizers: Tokenizers,
@@ -102,19 +113,21 @@ def open_store(
     cache: Path,
     watch: Watch | None = None,
     may_be_empty: bool = False,
+    rewrite: Rewrite | None = None,
 ) -> TokenStore:
     """Returns the store of a corpus, built if the cache has none of these contents, tokenizers and limit.
 
-    A pass that builds it is also given to `watch`, so that what else is to be known of the pairs needs no further pass.
+    A pass that builds it is also given to `watch`, so that what else is to be known of the pairs needs no further pass;
+    it sees them before they are rewritten.
 
     Pairs with a blank side or, if max_tokens is given, with more tokens on a side are left out whole. Raises DataError
     for a corpus that has nothing else, unless it may be empty, or whose tokens are mostly unknown.
     """
-    folder = _folder_of(corpus, tokenizers, max_tokens, cache)
+    folder = _folder_of(corpus, tokenizers, max_tokens, cache, rewrite)
     store = _read(folder)
     if store is None:
         shutil.rmtree(folder, ignore_errors=True)
-        _build(corpus, tokenizers, max_tokens, folder, watch)
+        _build(corpus, tokenizers, max_tokens, folder, watch, rewrite)
         store = _read(folder)
     if store is not None and not len(store) and not may_be_empty:
         shutil.rmtree(folder, ignore_errors=True)
@@ -130,20 +143,24 @@ def open_stores(
     max_tokens: int | None,
     cache: Path,
     watch: Watch | None = None,
+    rewrite: Rewrite | None = None,
 ) -> list[TokenStore]:
     """Returns the store of each corpus, which may be empty; all cores build those that the cache has not, each one."""
 
     def build(corpus: ParallelCorpus) -> TokenStore:
-        return open_store(corpus, tokenizers, max_tokens, cache, watch, may_be_empty=True)
+        return open_store(corpus, tokenizers, max_tokens, cache, watch, may_be_empty=True, rewrite=rewrite)
 
-    folders = [_folder_of(corpus, tokenizers, max_tokens, cache) for corpus in corpora]
+    folders = [_folder_of(corpus, tokenizers, max_tokens, cache, rewrite) for corpus in corpora]
     missing = [corpus for corpus, folder in zip(corpora, folders, strict=True) if not (folder / "store.json").exists()]
     for_each(build, missing)
     return list(map(build, corpora))
 
 
-def _folder_of(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, cache: Path) -> Path:
+def _folder_of(
+    corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, cache: Path, rewrite: Rewrite | None
+) -> Path:
     made_from = [FORMAT, corpus.content(), tokenizers.source.content, tokenizers.target.content, max_tokens]
+    made_from += [] if rewrite is None else [rewrite.content]
     return cache / "stores" / hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]
 
 
@@ -182,7 +199,12 @@ def _checksum(path: Path) -> int:
 
 
 def _build(
-    corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, folder: Path, watch: Watch | None
+    corpus: ParallelCorpus,
+    tokenizers: Tokenizers,
+    max_tokens: int | None,
+    folder: Path,
+    watch: Watch | None,
+    rewrite: Rewrite | None,
 ) -> None:
     """Builds a store beside the folder, then renames it, so that a half-built store is never opened."""
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -194,6 +216,7 @@ def _build(
         writer = _Writer(building, dtype, (tokenizers.source.unknown, tokenizers.target.unknown))
         with writer:
             sifted = corpus.sift(writer.drop) if watch is None else watch(corpus, corpus.sift(writer.drop))
+            sifted = sifted if rewrite is None else rewrite(sifted)
             while pairs := list(itertools.islice(sifted, PAIRS_AT_ONCE)):
                 _write_chunk(pairs, tokenizers, max_tokens, writer)
         _check_unknown(corpus.name, writer.unknown, writer.tokens)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from transduce.text.terms import Term
+
 
 @dataclass(frozen=True)
 class Request:
@@ -14,3 +16,11 @@ class Request:
     """Words or phrases that the translation must hold; of a line that is split, its last piece."""
     banned: tuple[str, ...] = ()
     """Words or phrases that the translation must not hold."""
+    terms: tuple[Term, ...] = ()
+    """Terms of the line. One whose target is required is met by any of its forms; a model trained with terms reads all
+    of them beside their sources."""
+
+    def allowed(self, phrase: str) -> tuple[str, ...]:
+        """Returns the phrases that meet a required one: itself first, then other forms of terms."""
+        forms = (form for term in self.terms if term.target == phrase for form in term.forms)
+        return tuple(dict.fromkeys([phrase, *forms]))

@@ -43,7 +43,7 @@ class Constraints:
         """
         self._check(request)
         prefix = self.tokenizer.encode(request.prefix)
-        required = [Phrase(forms) for phrase in request.required if (forms := self.wording.forms(phrase))]
+        required = [Phrase(forms) for phrase in request.required if (forms := self.forms(request, phrase))]
         banned = [
             Banned(self.wording.normal(phrase) or phrase, self.wording.closing(phrase)) for phrase in request.banned
         ]
@@ -52,6 +52,17 @@ class Constraints:
             Piece(source, prefix if i == 0 else [], required if i == last else [], banned, begin)
             for i, source in enumerate(sources)
         ]
+
+    def forms(self, request: Request, phrase: str) -> tuple[tuple[int, ...], ...]:
+        """Returns the token ids of a required phrase and of all that may stand in its place, in each context; none if
+        the vocabulary cannot write any."""
+        phrase, *others = request.allowed(phrase)
+        allowed = [phrase, *(form for form in others if not self.found_in(form, request.banned))]
+        return tuple(dict.fromkeys(ids for each in allowed for ids in self.wording.forms(each)))
+
+    def met_by(self, request: Request, phrase: str, text: str) -> str | None:
+        """Returns the phrase, or the form in its place, that is in an output; None if there is none."""
+        return next(iter(self.found_in(text, request.allowed(phrase))), None)
 
     def found_in(self, text: str, phrases: Sequence[str]) -> list[str]:
         """Returns the phrases that occur in an output as whole words, in outputs' spelling."""

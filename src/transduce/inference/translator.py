@@ -28,6 +28,7 @@ from transduce.inference.engines.precision import InferencePrecision, at_precisi
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.execution.workers import map_parallel
+from transduce.inference.inflections import other_form
 from transduce.inference.looking import check_length, look_at_translation
 from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.scorer import PairScore, Scorer
@@ -40,6 +41,8 @@ from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, sco
 from transduce.search.loop import Hypothesis
 from transduce.task_table import check_tool
 from transduce.text.long_texts import split_text
+from transduce.text.phrases import holds
+from transduce.text.terms import Term, TermOutcome
 
 Result = TypeVar("Result")
 
@@ -92,6 +95,8 @@ class Translation:
     """Required phrases that the translation holds."""
     unsatisfied: list[str] = field(default_factory=list)
     """Required phrases that it does not hold."""
+    terms: list[TermOutcome] = field(default_factory=list)
+    """Terms of the request, and whether the translation has them."""
     violated: list[str] = field(default_factory=list)
     """Banned phrases that it holds nevertheless: at the end of a truncated output, or where split pieces meet."""
     details: Details | None = None
@@ -318,7 +323,7 @@ class Translator:
         """
         requests = [Request(text) if isinstance(text, str) else text for text in texts]
         if encoded is None:
-            encoded = self.encode([request.text for request in requests])
+            encoded = self.encode(requests)
         marks = self.bundle.marks
         lines = [
             self._constraints.pieces(request, [[*marks.source, *ids] for ids in pieces], marks.begin)
@@ -328,6 +333,11 @@ class Translator:
         hypotheses = [[next(results) for _ in line] for line in lines]
         translations = [self._join(*line, search) for line in zip(requests, hypotheses, strict=True)]
         return self._with_details(translations, lines, hypotheses) if with_details else translations
+
+    @property
+    def reads_terms(self) -> bool:
+        """True if the model was trained with terms in its sources, and reads those of requests."""
+        return self.bundle.config.terms is not None
 
     def why_unsatisfied(self, translation: Translation, phrase: str) -> str:
         """Explains why a translation lacks a phrase that it was required to hold, and what may help."""
@@ -339,15 +349,22 @@ class Translator:
             return "the line was translated in pieces; give shorter lines"
         return "the search did not find a place for it; search with a larger beam"
 
-    def encode(self, texts: Sequence[str]) -> list[list[list[int]]]:
+    def encode(self, texts: Sequence[str | Request]) -> list[list[list[int]]]:
         """Returns the token ids of each line's pieces: one piece unless it is too long, none if it has no words."""
+        read = [self._read_text(Request(text) if isinstance(text, str) else text) for text in texts]
         tokenizer = self.bundle.tokenizers.source
         longest = self.longest_source
-        lines = [text.strip() if self._is_translated(text) else "" for text in texts]
+        lines = [text.strip() if self._is_translated(text) else "" for text in read]
         return [
             [ids] if 0 < len(ids) <= longest else tokenizer.encode_batch(split_text(line, tokenizer, longest))
             for line, ids in zip(lines, tokenizer.encode_batch(lines), strict=True)
         ]
+
+    def _read_text(self, request: Request) -> str:
+        """Returns the text that the model reads: that of a request, for a model trained so with its terms."""
+        if (marks := self.bundle.config.terms) is None:
+            return request.text
+        return marks.insert(request.text, [(term.written or term.source, term.target) for term in request.terms])
 
     def _is_translated(self, text: str) -> bool:
         """Returns True if the model should translate a text: it has words, or the model is one of numbers or signs."""
@@ -384,6 +401,8 @@ class Translator:
             self._head = find_head(bundle, sources, targets)
         of_pieces = iter(details_of(bundle, self._head, sources, targets))
         of_lines = [Details.joined([next(of_pieces) for _ in line]) for line in lines]
+        if (marks := self.bundle.config.terms) is not None:
+            of_lines = [each.without_terms(marks) for each in of_lines]
         return [replace(translation, details=each) for translation, each in zip(translations, of_lines, strict=True)]
 
     def single_model(self) -> ModelBundle:
@@ -496,8 +515,10 @@ class Translator:
         details: Details | None = None,
     ) -> Translation:
         text = candidates[0].text
-        satisfied = self._constraints.found_in(text, request.required)
-        return Translation(
+        satisfied = [
+            phrase for phrase in request.required if self._constraints.met_by(request, phrase, text) is not None
+        ]
+        translation = Translation(
             text,
             candidates,
             was_split=was_split,
@@ -507,6 +528,28 @@ class Translator:
             violated=self._constraints.found_in(text, request.banned),
             details=details,
         )
+        return replace(translation, terms=self._outcomes(request, translation)) if request.terms else translation
+
+    def _outcomes(self, request: Request, translation: Translation) -> list[TermOutcome]:
+        """Returns whether a translation has the terms of its request, and why not."""
+        outcomes = []
+        for term in request.terms:
+            form = self._constraints.met_by(request, term.target, translation.text)
+            why = "" if form is not None else self._why_unmet(request, term, translation)
+            outcomes.append(TermOutcome(term.source, term.target, form is not None, form or "", why))
+        return outcomes
+
+    def _why_unmet(self, request: Request, term: Term, translation: Translation) -> str:
+        if not self._constraints.forms(request, term.target):
+            return self.why_unsatisfied(translation, term.target)
+        if (other := other_form(term.target, translation.text)) is not None:
+            return f"the translation has {other!r}, a form that the glossary does not allow"
+        longer = (other.source for other in request.terms if other != term and holds(other.source, term.source))
+        if (around := next(longer, None)) is not None:
+            return f"it is a part of the term {around!r}"
+        if term.target not in request.required:
+            return "it was not required, and the model chose other words"
+        return self.why_unsatisfied(translation, term.target)
 
 
 def _halves(batches: Sequence[Sequence[int]]) -> list[Sequence[int]]:
@@ -523,5 +566,9 @@ def _check_alike(first: Model, other: Model, number: int) -> None:
                 f"model {number} of the ensemble has another {side} tokenizer than the first; all must have the same: "
                 "train them on the same text with the same [tokenizer]"
             )
+    if first.config.terms != other.config.terms:
+        raise InputError(
+            f"model {number} of the ensemble reads terms differently than the first; all must read them alike"
+        )
     if first.config.languages != other.config.languages:
         raise InputError(f"model {number} of the ensemble has other directions than the first; all must have the same")

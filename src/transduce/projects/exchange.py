@@ -16,7 +16,7 @@ from transduce.documents.pairs import languages_in
 from transduce.errors import DataError, InputError
 from transduce.projects.project import Project
 from transduce.projects.store import FileUnit, Segment
-from transduce.text.glossary import BAN, Entry, Glossary
+from transduce.text.glossary import Entry, Glossary, cells_of
 
 KINDS = ("tmx", "po", "xliff")
 """Formats of the files whose final units are confirmed segments."""
@@ -104,7 +104,7 @@ def write_glossary(entries: Sequence[Entry], kind: str, wanted: Languages) -> by
         if not all(entry.source for entry in entries):
             raise InputError("a term base cannot hold terms without a source; ask for text/csv")
         return write_tbx([(entry.source, entry.target, entry.is_banned) for entry in entries], wanted)
-    rows = [(entry.source, entry.target, *([BAN] if entry.is_banned else [])) for entry in entries]
+    rows = list(map(cells_of, entries))
     if ending == ".tsv":
         return "".join("\t".join(row) + "\n" for row in rows).encode()
     text = io.StringIO()

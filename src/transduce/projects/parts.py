@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from transduce.inference.translator import Translation, Translator
 from transduce.projects.project import Project
-from transduce.text.phrases import holds
+from transduce.text.glossary import Glossary
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,17 @@ class Learning(Protocol):
         """Ends what learns; what it has not learned is learned after the next start."""
 
 
-class TermCheck(Protocol):
-    """Looks for a project's terms in a translation."""
+class Terms(Protocol):
+    """Knows the forms of a project's terms, and looks for them in translations."""
+
+    def glossary(self, project: Project) -> Glossary | None:
+        """Returns the project's glossary with forms of its terms, at once; None without any."""
 
     def __call__(self, project: Project, source: str, translation: str) -> list[TermUse]:
         """Returns the terms that a sentence asks for."""
+
+    def close(self) -> None:
+        """Ends what learns forms."""
 
 
 class QualityEstimate(Protocol):
@@ -77,22 +83,6 @@ class NoLearning:
         """Does nothing."""
 
 
-def literal_terms(project: Project, source: str, translation: str) -> list[TermUse]:
-    """Looks for terms as the glossary spells them."""
-    glossary = project.glossary
-    if glossary is None:
-        return []
-    required, banned = set(glossary.required(source)), set(glossary.banned(source))
-    text, words, uses = translation.casefold(), source.casefold(), []
-    for entry in glossary.entries:
-        asked = banned if entry.is_banned else required
-        if entry.target in asked and (not entry.source or holds(words, entry.source.casefold())):
-            has = holds(text, entry.target.casefold())
-            why = ("banned" if has else "avoided") if entry.is_banned else ("as in the glossary" if has else "missing")
-            uses.append(TermUse(entry.source, entry.target, has != entry.is_banned, why))
-    return uses
-
-
 def no_estimate(project: Project, source: str, translations: Sequence[Translation]) -> EditEstimate | None:
     """Estimates nothing."""
     return None
@@ -102,6 +92,6 @@ def no_estimate(project: Project, source: str, translations: Sequence[Translatio
 class ProjectParts:
     """What a server does for its projects beside remembering."""
 
+    terms: Terms
     learning: Learning = field(default_factory=NoLearning)
-    terms: TermCheck = literal_terms
     quality: QualityEstimate = no_estimate

@@ -62,6 +62,7 @@ def build_app(server: Server) -> FastAPI:
         if watcher is not None:
             watcher.close()
         server.parts.learning.close()
+        server.parts.terms.close()
         if server.projects is not None:
             server.projects.close()
         server.documents.close()

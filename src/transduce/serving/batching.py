@@ -92,7 +92,7 @@ class Batcher:
         """
         translator = translator or self.translator
         if encoded is None:
-            encoded = self.translator.encode([request.text for request in requests])
+            encoded = self.translator.encode(requests)
         client = CLIENT.get() if client is None else client
         job = Job(time.monotonic(), client, translator, search, with_details)
         length = WantedTokens(translator).of

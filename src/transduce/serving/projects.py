@@ -186,8 +186,9 @@ def projects(server: Server) -> APIRouter:
                 unknown = list(translated)
                 sources = [found[number][1] for number in unknown]
                 adapted = server.with_project(model, project)
+                glossary = await run_in_threadpool(server.parts.terms.glossary, project)
                 async for index, sentence in server.sentences(
-                    adapted, sources, search, glossary=project.glossary, charge=charge
+                    adapted, sources, search, glossary=glossary, charge=charge
                 ):
                     translated[unknown[index]].append(sentence)
 

@@ -16,6 +16,7 @@ from transduce.inference.documents.translate import html_data, html_text
 from transduce.projects.parts import ProjectParts, no_estimate
 from transduce.projects.project import Project, Projects
 from transduce.projects.quality import ProjectQuality
+from transduce.projects.terms import ProjectTerms
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.serving.admission import Admission
@@ -58,7 +59,7 @@ class Server:
     settings: ServerSettings
     metrics: Metrics
     projects: Projects | None = None
-    parts: ProjectParts = field(default_factory=ProjectParts)
+    parts: ProjectParts = field(default_factory=lambda: ProjectParts(ProjectTerms()))
     """What is done for projects beside remembering."""
 
     def __post_init__(self) -> None:

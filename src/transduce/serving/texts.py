@@ -60,7 +60,8 @@ def prepare(
     for number, start, end in positions:
         text = " ".join(texts[number][start:end].splitlines())
         required, banned = (glossary.required(text), glossary.banned(text)) if glossary else ((), ())
-        requests.append(Request(text, prefix if number != before else "", required, banned))
+        terms = glossary.terms(text) if glossary else ()
+        requests.append(Request(text, prefix if number != before else "", required, banned, terms))
         characters += sum(map(len, required)) + sum(map(len, banned))
         before = number
     wanted = WantedTokens(translator)
@@ -70,7 +71,7 @@ def prepare(
             f"{long.text[:60]!r}: the prefix and the required terms of its translation are too long together; "
             "ask for less",
         )
-    return Prepared(positions, requests, translator.encode([request.text for request in requests]), characters)
+    return Prepared(positions, requests, translator.encode(requests), characters)
 
 
 class WantedTokens:

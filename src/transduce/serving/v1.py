@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Response
@@ -42,6 +42,17 @@ class Term(BaseModel):
     target: str = Field(min_length=1, max_length=200)
     ban: bool = False
     """True if the translation must not hold the target, rather than hold it."""
+    source_forms: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(default_factory=list, max_length=50)
+    """Other forms of the source, to which the entry applies, too."""
+    forms: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(default_factory=list, max_length=50)
+    """Other forms of the target: one of them may stand in its place, or all of them are banned, too."""
+
+    @property
+    def entry(self) -> Entry:
+        """The entry, with single spaces between words."""
+        source, target = " ".join(self.source.split()), " ".join(self.target.split())
+        forms = [tuple(" ".join(form.split()) for form in side) for side in (self.source_forms, self.forms)]
+        return Entry(source, target, self.ban, *forms)
 
 
 class Asked(BaseModel):
@@ -75,13 +86,11 @@ def v1(server: Server, detector: Detector) -> APIRouter:
         """Translate texts sentence by sentence, with the model's confidence and other facts about each."""
         texts = [asked.text] if isinstance(asked.text, str) else asked.text
         prefix = " ".join(asked.prefix.split())
-        entries = [
-            Entry(" ".join(term.source.split()), " ".join(term.target.split()), term.ban) for term in asked.glossary
-        ]
-        terms = sum(len(entry.source) + len(entry.target) for entry in entries)
+        entries = [term.entry for term in asked.glossary]
+        terms = sum(len("".join([e.source, e.target, *e.source_forms, *e.target_forms])) for e in entries)
         await server.admission.admit(http, None, texts, len(prefix) * len(texts) + terms)
         search = _search(asked, server.settings.beam_size)
-        if not all(entry.target for entry in entries):
+        if not all(form for entry in entries for form in (entry.target, *entry.source_forms, *entry.target_forms)):
             raise RefusedError(400, "Invalid request: glossary: a target is blank")
         project = server.project(asked.project) if asked.project else None
         if project is not None:
@@ -89,7 +98,8 @@ def v1(server: Server, detector: Detector) -> APIRouter:
                 raise RefusedError(
                     400, f"Invalid request: the project {project.name} is from {project.source} to {project.target}"
                 )
-            entries += project.glossary.entries if project.glossary else ()
+            of_project = await run_in_threadpool(server.parts.terms.glossary, project)
+            entries += of_project.entries if of_project else ()
         glossary = Glossary(entries) if entries else None
 
         def charge(characters: int) -> None:
@@ -201,7 +211,7 @@ def _search(asked: Asked, beam_size: int) -> Search:
 
 def _facts(model: ServedModel, text: str, sentence: Sentence) -> dict[str, Any]:
     translation = msgspec.to_builtins(sentence.translation)
-    names = ("n_best", "truncated", "satisfied", "unsatisfied", "violated", "details")
+    names = ("n_best", "truncated", "satisfied", "unsatisfied", "violated", "terms", "details")
     return {
         "start": sentence.start,
         "end": sentence.end,

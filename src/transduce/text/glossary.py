@@ -1,9 +1,10 @@
 """A glossary file: phrases that translations of lines with a term must, or must not, contain."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import Literal
 
 from tokenizers import normalizers
 
@@ -12,14 +13,23 @@ from transduce.corpora.languages import UNKNOWN
 from transduce.documents.messages.tables import SOURCE_NAMES, TARGET_NAMES, known_column, plain_name, rows_of
 from transduce.documents.messages.tbx import concepts_of_tbx
 from transduce.errors import DataError, InputError
+from transduce.files import write_text
 from transduce.orthography.characters import without_invisible
 from transduce.text.phrases import holds
+from transduce.text.terms import Term
 
 BAN = "ban"
 """The mark of a phrase that translations must not hold, and the name of the column of such marks."""
 
 BEGINNING = 3
 """The number of characters of a term that its entry is looked up by."""
+
+FORMS = "|"
+"""The sign between the forms of a term in a file; one within a term is written with a backslash before it."""
+
+Use = Literal["inflected", "exact", "hint"]
+"""The use of target phrases: inflected, any of their forms is required; exact, they themselves; hint, none is, but a
+model trained with terms reads them."""
 
 _NFC = normalizers.NFC()  # Python's takes time that is quadratic in the marks on a letter
 
@@ -33,6 +43,10 @@ class Entry:
     target: str
     """The words that the translation must hold, or must not."""
     is_banned: bool = False
+    source_forms: tuple[str, ...] = ()
+    """Other forms of the source term, to which the entry applies, too."""
+    target_forms: tuple[str, ...] = ()
+    """Other forms of the phrase: one of them may stand in its place, or all of them are banned, too."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +54,19 @@ class Glossary:
     """The entries of a glossary, sought in source lines as whole words without regard to case."""
 
     entries: Sequence[Entry]
+    use: Use = field(default="inflected", kw_only=True)
 
     @staticmethod
-    def read(path: str | Path, source: str = "", target: str = "") -> "Glossary":
+    def read(path: str | Path, source: str = "", target: str = "", use: Use = "inflected") -> "Glossary":
         """Reads a file of lines `source term TAB target phrase [TAB ban]`, a .csv, or a term base (.tbx).
+
+        In lines, a term and a phrase may be followed by other forms of them: `hound|hounds TAB Hund|Hunde|Hunden`.
 
         Args:
             path: the file.
             source: language of the source, which names a column or the terms of a term base.
             target: language of the target.
+            use: whether forms may stand in for phrases, and whether phrases are required at all.
 
         Raises DataError for a bad line, InputError for a term base that cannot be read or lacks a language.
         """
@@ -56,34 +74,58 @@ class Glossary:
         entries = list(_of_tbx(path, source, target) if ending == ".tbx" else _of_table(path, source, target))
         if not entries:
             raise DataError(f"{path}: the glossary is empty")
-        return Glossary(entries)
+        return Glossary(entries, use=use)
+
+    def write(self, path: Path) -> None:
+        """Writes the entries, with their forms, as lines that `read` reads."""
+        rows = ("\t".join(cells_of(entry)) + "\n" for entry in self.entries)
+        write_text(path, "".join(rows))
 
     @property
     def requires_any(self) -> bool:
-        """True if any entry is more than a ban."""
-        return not all(entry.is_banned for entry in self.entries)
+        """True if any phrase is required."""
+        return self.use != "hint" and not all(entry.is_banned for entry in self.entries)
 
     def required(self, source: str) -> tuple[str, ...]:
         """Returns the phrases that the translation of a source line must hold."""
-        return self._targets(source, is_banned=False)
+        if self.use == "hint":
+            return ()
+        return tuple(dict.fromkeys(entry.target for entry, _ in self._applying(source, is_banned=False)))
 
     def banned(self, source: str) -> tuple[str, ...]:
         """Returns the phrases that the translation of a source line must not hold."""
-        return self._targets(source, is_banned=True)
+        banned = (entry for entry, _ in self._applying(source, is_banned=True))
+        return tuple(dict.fromkeys(phrase for entry in banned for phrase in (entry.target, *entry.target_forms)))
 
-    def _targets(self, source: str, is_banned: bool) -> tuple[str, ...]:
+    def terms(self, source: str) -> tuple[Term, ...]:
+        """Returns the terms of a source line, without bans."""
+        return tuple(
+            Term(entry.source, entry.target, () if self.use == "exact" else entry.target_forms, form)
+            for entry, form in self._applying(source, is_banned=False)
+        )
+
+    def _applying(self, source: str, is_banned: bool) -> Iterator[tuple[Entry, str]]:
+        """Yields the entries that apply to a line, and the form of their term that it has."""
         text = _comparable(source)
         begins = {text[start : start + size] for size in range(1, BEGINNING + 1) for start in range(len(text))} | {""}
-        numbers = sorted(number for begin in begins & self._by_beginning.keys() for number in self._by_beginning[begin])
-        apply = [self.entries[number] for number in numbers if self.entries[number].is_banned == is_banned]
-        return tuple(dict.fromkeys(e.target for e in apply if not e.source or holds(text, _comparable(e.source))))
+        numbers = {number for begin in begins & self._by_beginning.keys() for number in self._by_beginning[begin]}
+        for entry in (self.entries[number] for number in sorted(numbers)):
+            if entry.is_banned != is_banned:
+                continue
+            if not entry.source:
+                yield entry, ""
+                continue
+            forms = (form for form in (entry.source, *entry.source_forms) if holds(text, _comparable(form)))
+            if (form := next(forms, None)) is not None:
+                yield entry, form
 
     @cached_property
     def _by_beginning(self) -> dict[str, list[int]]:
-        """The numbers of the entries by their sources' first characters, so that few of many entries are tried."""
+        """The numbers of the entries by the first characters of their sources' forms, so that few of many are tried."""
         numbers: dict[str, list[int]] = {}
         for number, entry in enumerate(self.entries):
-            numbers.setdefault(_comparable(entry.source)[:BEGINNING], []).append(number)
+            for begin in {_comparable(form)[:BEGINNING] for form in (entry.source, *entry.source_forms)}:
+                numbers.setdefault(begin, []).append(number)
         return numbers
 
 
@@ -115,7 +157,26 @@ def _of_table(path: str | Path, source: str, target: str) -> Iterator[Entry]:
                 f"{path}: line {number} is {line!r}; expected a source term, a {sign} and a target phrase, and, to "
                 f"forbid the phrase, a {sign} and '{BAN}'"
             )
-        yield Entry(cells[0], cells[1], cells[2:] == [BAN])
+        sources, targets = (_forms(cell, f"{path}: line {number}") for cell in cells[:2])
+        yield Entry(sources[0], targets[0], cells[2:] == [BAN], sources[1:], targets[1:])
+
+
+def _forms(cell: str, where: str) -> tuple[str, ...]:
+    """Returns the forms in a cell; DataError for a blank one beside others."""
+    whole = cell.replace("\\" + FORMS, "\0")
+    forms = tuple(form.strip().replace("\0", FORMS) for form in whole.split(FORMS))
+    if len(forms) > 1 and not all(forms):
+        raise DataError(
+            f"{where}: {cell!r} has a blank form; write one '{FORMS}' between two forms, or '\\{FORMS}' for a sign"
+        )
+    return forms
+
+
+def cells_of(entry: Entry) -> list[str]:
+    """Returns an entry as the cells of a line: terms with their forms, and the mark of a ban."""
+    sides = ((entry.source, *entry.source_forms), (entry.target, *entry.target_forms))
+    cells = [FORMS.join(form.replace(FORMS, "\\" + FORMS) for form in side) for side in sides]
+    return [*cells, BAN] if entry.is_banned else cells
 
 
 def _columns(names: list[str], source: str, target: str) -> list[int]:

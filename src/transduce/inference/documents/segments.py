@@ -154,10 +154,11 @@ class SegmentTranslator:
     def _request(self, piece: HeldText) -> Request:
         text = " ".join(piece.read.split())
         required, banned = (self.glossary.required(text), self.glossary.banned(text)) if self.glossary else ((), ())
+        terms = self.glossary.terms(text) if self.glossary else ()
         if not self._holds:
-            return Request(text, banned=banned)
+            return Request(text, banned=banned, terms=terms)
         held = [" ".join(cluster.shown.split()) for cluster in piece.clusters] if piece.is_required else []
-        return Request(text, required=tuple(dict.fromkeys([*held, *required])), banned=banned)
+        return Request(text, required=tuple(dict.fromkeys([*held, *required])), banned=banned, terms=terms)
 
     def _align(self, pieces: Sequence[HeldText]) -> None:
         """Links the words of texts and outputs, if the model can align them."""

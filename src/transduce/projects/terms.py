@@ -1,0 +1,98 @@
+"""Terms of a project in the forms that sentences need, learned from its memory in the background."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from transduce.corpora.corpus import SentencePair
+from transduce.errors import DataError
+from transduce.inference.inflections import Inflections, other_form
+from transduce.orthography.words import holds
+from transduce.projects.parts import TermUse
+from transduce.projects.project import Project
+from transduce.text.glossary import Entry, Glossary
+from transduce.text.terms import Term
+
+GROWN = 1.2
+"""Forms are learned again once the memory has this many times the sources that they were learned from."""
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """A glossary with forms, and what it was learned from."""
+
+    entries: tuple[Entry, ...]
+    sources: int
+    glossary: Glossary
+
+
+class ProjectTerms:
+    """Glossaries of projects with inflected forms; see Terms."""
+
+    def __init__(self) -> None:
+        """Starts with no forms; a thread learns them when a project's glossary is first asked for."""
+        self._lock = threading.Lock()
+        self._worker = ThreadPoolExecutor(1, "terms")
+        self._learned: dict[Project, _Learned] = {}
+        self._waiting: set[Project] = set()
+
+    def close(self) -> None:
+        """Ends what learns; it is learned again after the next start."""
+        self._worker.shutdown(cancel_futures=True)
+
+    def glossary(self, project: Project) -> Glossary | None:
+        """Returns a project's glossary with the forms learned so far, at once; None without terms.
+
+        Forms that people gave an entry are its only ones.
+        """
+        if (plain := project.glossary) is None:
+            return None
+        entries, sources = tuple(plain.entries), len(project.memory)
+        with self._lock:
+            learned = self._learned.get(project)
+            is_same = learned is not None and learned.entries == entries
+            if not (is_same and learned and sources <= GROWN * learned.sources) and project not in self._waiting:
+                self._waiting.add(project)
+                self._worker.submit(self._learn, project, entries)
+            return learned.glossary if is_same and learned else plain
+
+    def __call__(self, project: Project, source: str, translation: str) -> list[TermUse]:
+        """Returns the terms that a sentence asks for, whether its translation has one of their forms, and why not."""
+        glossary = self.glossary(project)
+        if glossary is None:
+            return []
+        text = translation.casefold()
+        terms = glossary.terms(source)
+        uses = [_use(term, terms, translation, text) for term in terms]
+        return uses + [
+            TermUse("", phrase, not is_there, "banned" if is_there else "avoided")
+            for phrase in glossary.banned(source)
+            for is_there in [holds(text, phrase.casefold())]
+        ]
+
+    def _learn(self, project: Project, entries: tuple[Entry, ...]) -> None:
+        try:
+            pairs = project.memory.pairs()
+            try:
+                inflected = Inflections.learn(SentencePair(*pair) for pair in pairs).inflected(entries)
+            except DataError:  # the memory is empty
+                inflected = list(entries)
+            learned = _Learned(entries, len(pairs), Glossary(inflected))
+            with self._lock:
+                self._learned[project] = learned
+        finally:
+            with self._lock:
+                self._waiting.discard(project)
+
+
+def _use(term: Term, terms: tuple[Term, ...], translation: str, text: str) -> TermUse:
+    form = next((form for form in (term.target, *term.forms) if holds(text, form.casefold())), None)
+    if form is not None:
+        why = "as in the glossary" if form == term.target else f"as {form!r}"
+    elif (other := other_form(term.target, translation)) is not None:
+        why = f"the translation has {other!r}, a form that the glossary does not allow"
+    elif around := next((other.source for other in terms if other != term and holds(other.source, term.source)), None):
+        why = f"it is a part of the term {around!r}"
+    else:
+        why = "missing"
+    return TermUse(term.source, term.target, form is not None, why)
