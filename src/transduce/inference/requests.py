@@ -10,6 +10,7 @@ from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import Banned
 from transduce.text.phrases import PhraseEncoder, holds
 from transduce.text.tokenizer import Tokenizer
+from transduce.text.typed import TypedTextEncoder
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,11 @@ class Constraints:
     def edges(self) -> WordEdges:
         """The word boundaries of the target vocabulary: where words may begin and end."""
         return WordEdges(self.wording.continues, self.wording.precedes_no_letter)
+
+    @cached_property
+    def typed(self) -> TypedTextEncoder:
+        """The encoder of texts that are being typed."""
+        return TypedTextEncoder(self.wording)
 
     def pieces(self, request: Request, sources: Sequence[list[int]], begin: int | None = None) -> list[Piece]:
         """Returns a piece for each source piece: bans for all, the prefix for the first, required phrases for the last.

@@ -19,6 +19,7 @@ from transduce.corpora.corpus import Pair, is_pair
 from transduce.corpora.directions import Direction
 from transduce.data.parts import batches_by_length
 from transduce.errors import ConfigError, InputError
+from transduce.inference.completer import Completer, Completion
 from transduce.inference.details import Details, details_of, find_head
 from transduce.inference.engines.choice import EngineName, engine_for, pytorch_of
 from transduce.inference.engines.engine import Engine, EngineChoice
@@ -40,6 +41,7 @@ from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, score_of_pieces, search_of
 from transduce.search.loop import Hypothesis
 from transduce.task_table import check_tool
+from transduce.text.glossary import Glossary
 from transduce.text.long_texts import split_text
 from transduce.text.phrases import holds
 from transduce.text.terms import Term, TermOutcome
@@ -151,6 +153,7 @@ class Translator:
         self.longest_source = min(longest, limit - 1 - marked if limit else longest)
         self._constraints = Constraints(bundle.tokenizers.target)
         self._head: AlignmentHead | None = None
+        self._completer: Completer | None = None
 
     @staticmethod
     def load(
@@ -213,7 +216,7 @@ class Translator:
         if self.bundle.config.languages is None:
             return self
         other = copy.copy(self)
-        other.bundle, other._head = self.bundle.directed(direction), None
+        other.bundle, other._head, other._completer = self.bundle.directed(direction), None, None
         return other
 
     @overload
@@ -292,6 +295,38 @@ class Translator:
             raise InputError("a search with required phrases cannot be looked at; leave them out")
         (piece,) = self._constraints.pieces(request, [[*marks.source, *source]], marks.begin)
         return look_at_translation(bundle, self._constraints, piece, target, search or Beam(), request.text.strip())
+
+    def complete(
+        self,
+        text: str,
+        typed: str = "",
+        search: Beam | None = None,
+        *,
+        most_words: int | None = None,
+        glossary: Glossary | None = None,
+        tell: Callable[[str], None] | None = None,
+    ) -> Completion:
+        """Completes what a person has typed of a text's translation; the typed text may end within a word.
+
+        Only the sentence in which the typed text ends is completed, or the next one if that is complete.
+
+        Args:
+            text: the text that is translated.
+            typed: the beginning of its translation, exactly as it was typed.
+            search: the beam search; default: greedy search, or a beam of 4 where terms are to be held.
+            most_words: the most words of a completion; default: all of the sentence.
+            glossary: terms that the rest of the sentence must hold.
+            tell: receives the completion as it grows; an error that it raises ends the search.
+
+        Raises InputError for an exported model, a sentence that is too long to be translated at once, or a glossary
+        whose terms contradict each other.
+        """
+        if (engine := pytorch_of(self.engine)) is None:
+            raise InputError("an exported model cannot complete what is typed; use the original model")
+        if self._completer is None or self._completer.engine is not engine:  # in a copy with another model
+            bundle = self._directed_bundle(engine.bundle)
+            self._completer = Completer(engine, bundle, self._constraints, self.encode)
+        return self._completer.complete(text, typed, search, most_words, glossary, tell)
 
     def exclusively(self, work: Callable[[], Result]) -> Result:
         """Runs work that needs the model for itself: no other translation of a shared model runs meanwhile."""

@@ -130,6 +130,33 @@ class ForcedPrefixes:
 
 
 @dataclass(frozen=True)
+class ForcedCharacters:
+    """Forces the first characters of all outputs, in any tokenization, against all other rules."""
+
+    next_tokens: Sequence[Sequence[int]]
+    """For each number of bytes written, the tokens that may come next; no rule holds after these."""
+    written: Callable[[Sequence[int]], int]
+    """Returns the number of bytes that tokens write."""
+    others: Sequence[Rule] = ()
+
+    def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
+        """See Rule."""
+        bytes_of_rows = [[self.written(tokens) for tokens in rows] for rows in prefixes.tokens.tolist()]
+        forced = [
+            (i, row, self.next_tokens[written])
+            for i, rows in enumerate(bytes_of_rows)
+            for row, written in enumerate(rows)
+            if written < len(self.next_tokens)
+        ]
+        kept = [log_probabilities[i, row, tokens] for i, row, tokens in forced]
+        for rule in self.others:
+            rule(log_probabilities, prefixes)
+        for (i, row, tokens), values in zip(forced, kept, strict=True):
+            log_probabilities[i, row] = -torch.inf
+            log_probabilities[i, row, tokens] = values
+
+
+@dataclass(frozen=True)
 class AfterContext:
     """Applies other rules to each output as the continuation of a context."""
 

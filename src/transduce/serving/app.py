@@ -43,7 +43,10 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-PAGES = {"index.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
+KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
+PAGES = ("index.html", "page.css", "page.js", "common.js")
+EDITOR = ("editor.html", "editor.css", "editor.js")
+"""The page that needs projects."""
 MOST_GLOSSARY_BYTES = 4 * 2**20
 """The most bytes of a request to make or change a glossary."""
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
@@ -84,15 +87,23 @@ def build_app(server: Server) -> FastAPI:
         await _check_may_read_metrics(server, http)
         return Response(server.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
-    texts = {name: (resources.files("transduce.serving") / "pages" / name).read_bytes() for name in PAGES}
+    names = PAGES if server.projects is None else (*PAGES, *EDITOR)
+    texts = {name: (resources.files("transduce.serving") / "pages" / name).read_bytes() for name in names}
     texts["page.css"] = palettes().encode() + texts["page.css"]
 
     @app.get("/", include_in_schema=False)
     @app.get("/pages/{name}", include_in_schema=False)
     async def page(name: str = "index.html") -> Response:
-        if name not in PAGES:
+        if name not in texts:
             raise RefusedError(404, "There is no such page")
-        return Response(texts[name], media_type=PAGES[name], headers={"Content-Security-Policy": POLICY})
+        kind = KINDS[name.rpartition(".")[2]]
+        return Response(texts[name], media_type=kind, headers={"Content-Security-Policy": POLICY})
+
+    @app.get("/editor", include_in_schema=False)
+    async def editor() -> Response:
+        if server.projects is None:
+            raise RefusedError(404, "The editor needs projects; serve with a folder of them (projects)")
+        return await page("editor.html")
 
     async def answer(http: HTTPRequest, error: Exception) -> JSONResponse:
         return _answer(error, http.scope["path"])

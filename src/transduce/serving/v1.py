@@ -15,12 +15,15 @@ from starlette.responses import StreamingResponse
 
 from transduce.bundle import ModelBundle
 from transduce.errors import TransduceError
+from transduce.inference.completer import Completion
 from transduce.inference.documents.sentence_model import confidence_of
+from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
+from transduce.serving.keystrokes import Keystrokes
 from transduce.serving.libretranslate import ERRORS, FILE_BODY, keep, read_upload
 from transduce.serving.models import ServedModel
 from transduce.serving.server import Server
@@ -68,6 +71,10 @@ class Asked(BaseModel):
     """Groups of diverse beam search; 1 for plain beam search."""
     prefix: str = Field("", max_length=2000)
     """Whole words that each text's translation begins with."""
+    typed: bool = False
+    """True if the prefix is what a person has typed so far: it may end within a word, and is completed."""
+    most_words: int | None = Field(None, ge=1, le=100)
+    """The most words of a completion; default: all of the sentence."""
     glossary: list[Term] = Field(default_factory=list, max_length=200)
     project: str = Field("", max_length=64)
     """The name of a project, whose terms and learned adapter are used."""
@@ -79,16 +86,17 @@ class Asked(BaseModel):
 
 def v1(server: Server, detector: Detector) -> APIRouter:
     """Makes the routes of our own API."""
-    router = APIRouter(prefix="/v1", tags=["Transduce"])
+    router, keystrokes = APIRouter(prefix="/v1", tags=["Transduce"]), Keystrokes()
 
     @router.post("/translate", responses=ERRORS)
     async def translate(http: HTTPRequest, asked: Asked) -> Response:
         """Translate texts sentence by sentence, with the model's confidence and other facts about each."""
         texts = [asked.text] if isinstance(asked.text, str) else asked.text
-        prefix = " ".join(asked.prefix.split())
+        prefix = asked.prefix if asked.typed else " ".join(asked.prefix.split())
         entries = [term.entry for term in asked.glossary]
         terms = sum(len("".join([e.source, e.target, *e.source_forms, *e.target_forms])) for e in entries)
         await server.admission.admit(http, None, texts, len(prefix) * len(texts) + terms)
+        _check_completion(asked)
         search = _search(asked, server.settings.beam_size)
         if not all(form for entry in entries for form in (entry.target, *entry.source_forms, *entry.target_forms)):
             raise RefusedError(400, "Invalid request: glossary: a target is blank")
@@ -105,6 +113,28 @@ def v1(server: Server, detector: Detector) -> APIRouter:
         def charge(characters: int) -> None:
             server.admission.charge_more(http, characters)
 
+        async def complete(put: Put) -> None:
+            loop = asyncio.get_running_loop()
+
+            def tell(completion: str) -> None:
+                with suppress(RuntimeError):  # the loop has ended
+                    loop.call_soon_threadsafe(put, {"completion": completion, "finished": False})
+
+            def work(translator: Translator, grow: Callable[[str], None]) -> Completion:
+                chosen = search if isinstance(search, Beam) and (asked.n_best > 1 or asked.beam_size) else None
+                return translator.complete(
+                    texts[0], prefix, chosen, most_words=asked.most_words, glossary=glossary, tell=grow
+                )
+
+            with keystrokes.newest(texts[0]) as keystroke:
+                async with server.begin(asked.source, asked.target) as model:
+                    if project is not None:
+                        model = server.with_project(model, project)
+                    completion = await keystroke.complete(
+                        model.batcher, model.translator, work, tell if asked.stream else None
+                    )
+            put({"completion": completion.text, "n_best": completion.n_best, "finished": completion.finished})
+
         async def work(put: Put) -> None:
             async with server.begin(asked.source, asked.target) as model:
                 if project is not None:
@@ -119,8 +149,11 @@ def v1(server: Server, detector: Detector) -> APIRouter:
                     before[number] = sentence
 
         if asked.stream:
-            return await _stream(http, server, work, server.settings.timeout)
+            return await _stream(http, server, complete if asked.typed else work, server.settings.timeout)
         sentences: list[dict[str, Any]] = []
+        if asked.typed:
+            await server.finish(http, complete(sentences.append))
+            return Response(msgspec.json.encode(sentences[0]), media_type="application/json")
         await server.finish(http, work(sentences.append))
         return Response(msgspec.json.encode({"sentences": sentences}), media_type="application/json")
 
@@ -196,6 +229,17 @@ async def _at_own_pace(work: Callable[[Put], Awaitable[None]], timeout: float) -
         raise RefusedError(503, "This took too long; send less at once", timeout / 2) from None
     finally:
         task.cancel()
+
+
+def _check_completion(asked: Asked) -> None:
+    """Raises RefusedError (400) for settings that do not go with a typed prefix, or need one."""
+    if not asked.typed:
+        if asked.most_words is not None:
+            raise RefusedError(400, "Invalid request: most_words is for completions; set typed too")
+    elif not isinstance(asked.text, str):
+        raise RefusedError(400, "Invalid request: typed is for one text, not for a list")
+    elif asked.groups > 1 or asked.alignment:
+        raise RefusedError(400, "Invalid request: typed goes with neither groups nor alignment")
 
 
 def _search(asked: Asked, beam_size: int) -> Search:

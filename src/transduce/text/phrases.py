@@ -69,37 +69,44 @@ class PhraseEncoder:
     @cached_property
     def continues(self) -> tuple[bool, ...]:
         """Truth values by token: True if it continues a word that the text before it ends in."""
+        return tuple(map(_may_continue, self.after_letter))
+
+    @cached_property
+    def after_letter(self) -> tuple[str, ...]:
+        """The text that each token adds to a letter."""
         before = self.tokenizer.decode([self._letter])
-        after = (self.tokenizer.decode([self._letter, token])[len(before) :] for token in range(len(self.tokenizer)))
-        return tuple(_may_continue(text) for text in after)
+        return tuple(
+            self.tokenizer.decode([self._letter, token])[len(before) :] for token in range(len(self.tokenizer))
+        )
 
     @cached_property
     def leaves_open(self) -> tuple[bool, ...]:
         """Truth values by token: True if another may continue the word, or the character, that it ends in."""
         if not any(self.continues):
             return (False,) * len(self.tokenizer)
-        return tuple(_may_be_continued(text[-1:]) for text in self._texts)
+        return tuple(_may_be_continued(text[-1:]) for text in self.texts)
 
     @cached_property
     def precedes_no_letter(self) -> tuple[bool, ...]:
         """Truth values by token: True if a letter after it would continue its word, or lack a space as after commas."""
         return tuple(
-            is_open or text.endswith(CLOSING) for is_open, text in zip(self.leaves_open, self._texts, strict=True)
+            is_open or text.endswith(CLOSING) for is_open, text in zip(self.leaves_open, self.texts, strict=True)
         )
 
     @cached_property
     def _letter(self) -> int:
         """A token that is a letter or a word."""
-        return next((token for token, text in enumerate(self._texts) if text.strip().isalpha()), 0)
+        return next((token for token, text in enumerate(self.texts) if text.strip().isalpha()), 0)
 
     @cached_property
-    def _texts(self) -> tuple[str, ...]:
+    def texts(self) -> tuple[str, ...]:
+        """The text of each token alone."""
         return tuple(self.tokenizer.decode([token]) for token in range(len(self.tokenizer)))
 
     @cached_property
     def _of_several_words(self) -> list[tuple[int, str]]:
         """The tokens within which words may end, as in scripts without spaces and before Korean particles."""
-        texts = [(token, text.strip()) for token, text in enumerate(self._texts)]
+        texts = [(token, text.strip()) for token, text in enumerate(self.texts)]
         return [
             (token, text)
             for token, text in texts
@@ -110,7 +117,7 @@ class PhraseEncoder:
     def _spelled(self) -> dict[str, list[int]]:
         """The tokens of each text."""
         spelled: dict[str, list[int]] = {}
-        for token, text in enumerate(self._texts):
+        for token, text in enumerate(self.texts):
             spelled.setdefault(text.strip(), []).append(token)
         return spelled
 

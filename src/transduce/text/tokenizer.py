@@ -325,6 +325,15 @@ class Tokenizer:
         """Returns the tokens as the vocabulary spells them."""
         return [(self.backend.id_to_token(token) or "").lstrip(ELSEWHERE + HIDDEN) for token in ids]
 
+    @property
+    def bytes_of_characters(self) -> dict[int, bytes]:
+        """The bytes of tokens that spell parts of characters."""
+        return {token: bytes([byte]) for token, byte in self._byte_of.items()}
+
+    def normal(self, text: str) -> str:
+        """Returns a text as the tokenizer normalises it, with single spaces, none around it."""
+        return " ".join(self._normal(self._known(text)).replace(SPACE, " ").split())
+
     def decode(self, ids: Iterable[int], on_one_line: bool = True) -> str:
         """Returns normal text: special tokens go, unknown ones read <unk>, bytes that are no UTF-8 read U+FFFD; on one
         line, line ends, tabs and control characters, which bytes may spell, are spaces."""

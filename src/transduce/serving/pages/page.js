@@ -1,41 +1,12 @@
 "use strict";
 
-const by = (id) => document.getElementById(id);
 const PAUSE = 400; // milliseconds without typing before the text is translated
 const UNSURE = 0.4;
 const state = { languages: [], sentences: [], text: "", request: null, timer: 0, chosen: null };
 
-function element(tag, text, more = {}) {
-  const made = Object.assign(document.createElement(tag), more);
-  made.textContent = text;
-  return made;
-}
-
-function nameOf(language) {
-  try {
-    return new Intl.DisplayNames([navigator.language || "en"], { type: "language" }).of(language.code);
-  } catch {
-    return language.name;
-  }
-}
-
-function headers() {
-  const key = by("key").value.trim();
-  return key ? { Authorization: `Bearer ${key}` } : {};
-}
-
-async function checked(response) {
-  if (!response.ok) {
-    const told = await response.json().catch(() => ({}));
-    throw new Error(told.error || `The server answered ${response.status}`);
-  }
-  return response;
-}
-
 function ask(body, signal) {
   const all = { source: by("from").value, target: by("to").value, glossary: glossary(), ...body };
-  const options = { method: "POST", signal, headers: { "Content-Type": "application/json", ...headers() } };
-  return fetch("v1/translate", { ...options, body: JSON.stringify(all) }).then(checked);
+  return send("POST", "v1/translate", all, signal);
 }
 
 function glossary() {
@@ -183,10 +154,6 @@ function runnersUp(one, word) {
     }
     return item;
   });
-}
-
-function percent(share) {
-  return share < 0.005 ? "< 1 %" : `${Math.round(100 * share)} %`;
 }
 
 // What else the word might have been: other translations that begin as this one does up to it.

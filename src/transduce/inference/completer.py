@@ -1,0 +1,206 @@
+"""Completes what a person has typed of a translation."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from transduce.bundle import ModelBundle
+from transduce.data.batch import pad
+from transduce.devices import to_device
+from transduce.documents.sentences import ends_sentence, split_sentences
+from transduce.errors import InputError
+from transduce.inference.engines.pytorch import PyTorchEngine, problem_of, rules_for
+from transduce.inference.execution.workers import size_of, threads_for
+from transduce.inference.requests import Constraints, Piece, Request, Vocabulary
+from transduce.models.interface import Memory
+from transduce.orthography.joining import join_sentences
+from transduce.orthography.words import words
+from transduce.search.beam import Beam
+from transduce.search.loop import Active, SearchProblem, Step, take_step
+from transduce.search.rules import AfterContext, EndWhere, ForcedCharacters, Rule
+from transduce.search.settings import Limits, limits_for
+from transduce.text.glossary import Glossary
+from transduce.text.phrases import BROKEN
+from transduce.text.typed import TypedText
+
+KEPT = 64
+"""The number of sources whose encodings are kept, those that were used last."""
+
+GREEDY, WITH_TERMS = Beam(size=1), Beam(size=4)
+"""The searches for a keystroke, without and with terms that the rest of the sentence must hold."""
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Completion:
+    """The continuation of a typed text."""
+
+    text: str
+    """The characters that follow the typed ones; empty if nothing does."""
+    n_best: list[str]
+    """The continuations asked for, best first."""
+    finished: bool
+    """True if it ends the translation of its sentence."""
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Completer:
+    """Completes typed translations, one sentence at a time, with the encoder's output kept from keystroke to keystroke.
+
+    The tokens of a typed text are forced, and read in one pass, except those of the last characters: a search chooses
+    these among all that spell them. So a text may end within a word, though tokens of whole words differ.
+    """
+
+    def __init__(
+        self,
+        engine: PyTorchEngine,
+        bundle: ModelBundle,
+        constraints: Constraints,
+        encode: Callable[[Sequence[str]], list[list[list[int]]]],
+    ) -> None:
+        self.engine = engine
+        self._bundle = bundle
+        self._model = engine.model
+        self._size = size_of(engine.bundle.model)
+        self._constraints = constraints
+        self._encode = encode
+        self._memories: dict[tuple[int, ...], Memory] = {}
+
+    def complete(
+        self,
+        text: str,
+        typed: str,
+        search: Beam | None = None,
+        most_words: int | None = None,
+        glossary: Glossary | None = None,
+        tell: Tell | None = None,
+    ) -> Completion:
+        """Completes the sentence in which a typed translation of a text ends, or the next one if that is complete.
+
+        See `Translator.complete`.
+        """
+        sources = [text[begin:end] for begin, end in split_sentences(text)]
+        begins = [begin for begin, _ in split_sentences(typed)]
+        if not sources:
+            return Completion("", [], True)
+        number = min(max(len(begins), 1), len(sources)) - 1
+        current = typed[begins[number] :] if begins else ""
+        if current != current.rstrip() and ends_sentence(current) and number + 1 < len(sources):
+            number, current = number + 1, ""
+        completion = self._complete(sources[number], current, search, most_words, glossary, tell)
+        if completion.text or not current or not ends_sentence(current) or number + 1 == len(sources):
+            return completion
+        following = self._complete(sources[number + 1], "", search, most_words, glossary, None)
+        language = self._bundle.config.target
+        n_best = [join_sentences([current, after], language)[len(current) :] for after in following.n_best]
+        return Completion(n_best[0] if n_best else "", n_best, following.finished)
+
+    @torch.inference_mode()
+    def _complete(
+        self,
+        sentence: str,
+        typed: str,
+        search: Beam | None,
+        most_words: int | None,
+        glossary: Glossary | None,
+        tell: Tell | None,
+    ) -> Completion:
+        (pieces,) = self._encode([sentence])
+        if not pieces:  # it has no words, so it stays as it is
+            rest = sentence[len(typed) :] if sentence.startswith(typed) else ""
+            return Completion(rest, [rest], True)
+        if len(pieces) > 1:
+            raise InputError(f"{sentence[:60]!r} is too long to be translated at once; divide it to complete it")
+        text = self._constraints.typed.encode(typed)
+        limit = self._model.target_limit
+        if limit is not None and len(text.tokens) + len(text.next_tokens) + 1 >= limit:
+            return Completion("", [], False)
+        required = tuple(
+            phrase
+            for phrase in (glossary.required(sentence) if glossary else ())
+            if phrase not in self._constraints.found_in(typed, [phrase])
+        )
+        request = Request(sentence, "", required, glossary.banned(sentence) if glossary else ())
+        search = search or (WITH_TERMS if required else GREEDY)
+        marks = self._bundle.marks
+        (piece,) = self._constraints.pieces(request, [[*marks.source, *pieces[0]]], marks.begin)
+        with threads_for(search.rows, self._size, self._bundle.device):
+            (hypotheses,) = search.find(self._problem(piece, text, search, most_words, tell))
+        outputs = [self._added(text, hypothesis.tokens) for hypothesis in hypotheses]
+        n_best = list(dict.fromkeys(_first_words(output, most_words) for output in outputs))
+        if not n_best:  # no output holds to all constraints
+            return Completion("", [], False)
+        return Completion(n_best[0], n_best, n_best[0] == outputs[0] and not hypotheses[0].truncated)
+
+    def _problem(
+        self, piece: Piece, text: TypedText, search: Beam, most_words: int | None, tell: Tell | None
+    ) -> SearchProblem[Any]:
+        """Returns the problem of a search after a typed text, whose tokens are read here, but for the last."""
+        bundle, constraints, model = self._bundle, self._constraints, self._model
+        vocabulary = Vocabulary.of(constraints.tokenizer, lambda: constraints.edges)
+        context = torch.tensor([[vocabulary.begin if piece.begin is None else piece.begin, *text.tokens]])
+        (context,) = to_device([context], bundle.device)
+        state = model.start(self._memory(piece.source))
+        if text.tokens:
+            _, state = model.decoder(context[:, :-1], state)
+        sources = torch.tensor([len(piece.source) + 1])
+        longest = limits_for(search, sources, model.target_limit).longest - len(text.tokens)
+        longest = longest.clamp(min=len(text.next_tokens) + 1)
+        limits = Limits(torch.ones_like(longest), longest, end_is_free=True).to(bundle.device)
+        rules: list[Rule] = [AfterContext(context[:, 1:], rules_for([piece], vocabulary, search))]
+        if text.next_tokens:
+            is_start = not text.tokens
+            rules = [
+                ForcedCharacters(
+                    text.next_tokens, lambda tokens: self._constraints.typed.written(tokens, is_start), rules
+                )
+            ]
+        if most_words is not None:
+
+            def are_enough(_: int, tokens: list[int]) -> bool:
+                added = self._added(text, tokens)
+                return len(added) > most_words and len(words(added)) > most_words
+
+            rules.append(EndWhere(are_enough, vocabulary.end))
+
+        def step(decoder: Any, active: Active[Any], *others: Any) -> Step[Any]:
+            made = take_step(decoder, active, *others)
+            if tell is not None and not made.are_finished.any():
+                tell(_first_words(self._added(text, made.active.tokens[0, 0, 1:].tolist()), most_words))
+            return made
+
+        return problem_of(model, state, limits, context[:, -1], [piece], vocabulary, search, step, rules)
+
+    def _memory(self, source: Sequence[int]) -> Memory:
+        """Returns the encoder's output for a source, [1, time, dim], which is kept for the next keystrokes."""
+        key = tuple(source)
+        memory = self._memories.pop(key, None)
+        if memory is None:
+            special = self._bundle.special
+            ids = pad([list(source)], special.source_pad, special.source_eos)
+            memory = self._model.encode(*to_device(ids, self._bundle.device))
+        self._memories[key] = memory  # the last one now
+        while len(self._memories) > KEPT:
+            del self._memories[next(iter(self._memories))]
+        return memory
+
+    def _added(self, typed: TypedText, tokens: Sequence[int]) -> str:
+        """Returns the text that tokens add to a typed one; none while they have not written all of that."""
+        text = self._constraints.tokenizer.decode([*typed.tokens, *tokens]).rstrip(BROKEN)
+        visible = [offset for offset, character in enumerate(text) if not character.isspace()]
+        count = sum(not character.isspace() for character in typed.text)
+        if count > len(visible):
+            return ""
+        added = text[visible[count - 1] + 1 :] if count else text
+        return added.lstrip() if typed.ends_in_space else added
+
+
+def _first_words(text: str, most: int | None) -> str:
+    """Returns the beginning of a text, up to a number of words."""
+    spans = words(text) if most is not None else []
+    return text[: spans[most - 1][1]] if most is not None and len(spans) > most else text

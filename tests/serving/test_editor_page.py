@@ -1,0 +1,130 @@
+"""The editor in a real browser: ten segments by the keyboard alone, and nothing typed is lost."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+pytest.importorskip("fastapi")
+pytest.importorskip("uvicorn")
+
+from running_server import Running
+
+from transduce.projects.project import Projects
+
+pytestmark = pytest.mark.slow
+
+COMPLETED = "document.getElementById('behind').querySelector('span')?.textContent"
+READY = f"({COMPLETED} || '').length > 0"
+STATUS = "document.getElementById('count').textContent"
+
+
+@pytest.fixture(scope="module")
+def served(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    running = Running(tiny_run, projects=Projects(tmp_path_factory.mktemp("projects")))
+    yield running
+    running.end()
+
+
+@pytest.fixture
+def page(browser: Any, served: Running, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The editor of a project, on which nothing may go wrong."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    problems: list[str] = []
+    page = browser.new_page(viewport={"width": 820, "height": 1100})
+    page.set_default_timeout(120_000)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(f"{served.url}/editor")
+    yield page
+    page.close()
+    assert problems == []
+
+
+def wait(page: Any, condition: str) -> None:
+    """Wait until a condition holds; playwright's own waiting needs more than the page's policy allows."""
+    for _ in range(6000):
+        if page.evaluate(condition):
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError(f"{condition}: {page.inner_text('#state')!r}")
+
+
+def confirmed(served: Running, project: str) -> list[tuple[str, str]]:
+    answer = requests.get(f"{served.url}/v1/projects/{project}/segments", timeout=60).json()
+    return [(segment["source"], segment["target"]) for segment in answer["segments"]]
+
+
+def make_project(page: Any, name: str) -> None:
+    wait(page, "document.querySelector('#to option') !== null")
+    page.focus("summary:has-text('New project')")
+    page.keyboard.press("Enter")
+    page.focus("#name")
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+    wait(page, f"document.getElementById('project').value === '{name}'")
+
+
+def paste(page: Any, text: str) -> None:
+    page.focus("#text")
+    page.keyboard.insert_text(text)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    wait(page, "document.activeElement.id === 'target'")
+
+
+def test_ten_segments_are_translated_by_the_keyboard_alone(page: Any, served: Running, corpus: Path) -> None:
+    sources = (corpus / "test.en").read_text(encoding="utf-8").splitlines()[:10]
+    make_project(page, "ten")
+    assert page.evaluate("document.activeElement.id") == "text"
+    paste(page, "\n".join(sources))
+    expected = []
+    for number in range(10):
+        wait(page, READY)
+        machine = page.evaluate(COMPLETED)
+        if number % 3 == 0:  # all of the completion
+            page.keyboard.press("Tab")
+        elif number % 3 == 1:  # a word of it, then something else, then the rest of the new one
+            page.keyboard.press("ArrowRight")
+            assert page.input_value("#target") == machine.split(" ")[0].rstrip(".")
+            page.keyboard.type(" Hun")
+            wait(page, f"document.getElementById('target').value.endsWith('Hun') && {READY}")
+            page.keyboard.press("Tab")
+            assert " Hun" in page.input_value("#target")
+        else:  # a suggestion beside it
+            page.wait_for_selector("#suggestions button >> nth=1")
+            page.keyboard.press("Alt+2")
+            assert page.input_value("#target") != machine
+        expected.append((sources[number], page.input_value("#target")))
+        page.keyboard.press("Enter")
+    wait(page, f"{STATUS} === '10 of 10'")
+    wait(page, "document.getElementById('state').textContent.includes('All segments')")
+    wait(page, "[...document.querySelectorAll('#segments button')].every((b) => b.innerText.includes('✓'))")
+    assert confirmed(served, "ten") == expected
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_reload_loses_nothing_and_a_failed_post_is_sent_again(page: Any, served: Running) -> None:
+    make_project(page, "kept")
+    page.focus("#text")
+    page.keyboard.insert_text("not yet")
+    page.route("**/segments", lambda route: route.abort())
+    page.evaluate("add('The dog sleeps.\\nThe cat sleeps.')")
+    page.keyboard.type("Der Hund sc")
+    page.keyboard.press("Enter")
+    wait(page, "document.getElementById('state').textContent.includes('not sent yet')")
+    page.keyboard.type("Die Ka")
+    page.reload()
+    wait(page, "document.getElementById('target').value === 'Die Ka'")
+    assert page.input_value("#text") == "not yet"
+    assert confirmed(served, "kept") == []
+    page.unroute("**/segments")
+    wait(page, "document.querySelector('#segments button').innerText.includes('✓')")
+    assert confirmed(served, "kept") == [("The dog sleeps.", "Der Hund sc")]
+    page.keyboard.press("Alt+ArrowUp")
+    page.keyboard.type("h")
+    page.keyboard.press("Enter")
+    wait(page, "document.querySelector('#segments button').innerText.includes('✓')")
+    assert confirmed(served, "kept") == [("The dog sleeps.", "Der Hund sch")]
