@@ -95,6 +95,16 @@ def draw_training(runs: Sequence[Curves]) -> Figure:
 
 
 @styled()
+def draw_learning(runs: Sequence[Curves], panels: Sequence[Sequence[str]], axis: str) -> Figure:
+    """Draws curves of a model as it learns, over what the axis counts: a row for each panel's kinds."""
+    figure = Figure(figsize=(9, 2.6 * len(panels)), layout="constrained")
+    for axes, kinds in zip(figure.subplots(len(panels), 1, squeeze=False)[:, 0], panels, strict=True):
+        curves(axes, runs, kinds)
+        axes.set_xlabel(axis)
+    return figure
+
+
+@styled()
 def draw_positions(positions: PositionVectors) -> Figure:
     """Draws the vectors, their dot products, and these by distance."""
     figure = Figure(figsize=(11, 3.6), layout="constrained")

@@ -4,6 +4,8 @@ import base64
 import html
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
@@ -59,6 +61,22 @@ DRAWN = """\
 """
 
 
+SECTION = """\
+<section aria-labelledby="part-{number}">
+<h2 id="part-{number}">{heading}</h2>
+<p class="explanation">{explanation}</p>
+{content}</section>
+"""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link in a table."""
+
+    address: str
+    text: str
+
+
 def render_look(facts: dict[str, Any]) -> str:
     """Returns the page that shows how a model made one output: confidence, attention, search and leave-out.
 
@@ -86,6 +104,28 @@ def render_positions(title: str, drawing: str) -> str:
     return _page(title, body)
 
 
+def render_sections(kind: str, title: str, sections: Sequence[tuple[str, str, str]]) -> str:
+    """Returns a page without scripts: sections of a heading, an explanation, and content in HTML."""
+    parts = [
+        SECTION.format(number=number, heading=escape_text(heading), explanation=escape_text(text), content=content)
+        for number, (heading, text, content) in enumerate(sections, 1)
+    ]
+    heading = f'<header><p>{escape_text(kind)}</p><h1 dir="auto">{escape_text(title)}</h1></header>'
+    return _page(f"{title}: {kind.lower()}", f'<div id="page">\n{heading}\n<main>\n{"".join(parts)}</main>\n</div>\n')
+
+
+def drawing(svg: str, label: str) -> str:
+    """Returns a drawing in SVG as content of a section."""
+    return f'<div class="drawing" tabindex="0" role="region" aria-label="{escape_text(label)}">{svg}</div>'
+
+
+def html_table(head: Sequence[str], rows: Sequence[Sequence[str | float | Link | None]]) -> str:
+    """Returns a table as content of a section; numbers are set right."""
+    cells = "".join(f'<th scope="col">{escape_text(name)}</th>' for name in head)
+    lines = [f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows]
+    return f'<div class="drawing"><table><thead><tr>{cells}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+
+
 def _document(title: str, scripts: tuple[str, ...], facts: dict[str, Any]) -> str:
     script = "\n".join(_file(name) for name in scripts)
     return _page(title, SCRIPTED.format(facts=json_block(facts), script=script))
@@ -98,6 +138,14 @@ def _page(title: str, body: str) -> str:
 def escape_text(text: str) -> str:
     """Escapes text between elements. A folder's name may have bytes that are no UTF-8, which the page cannot hold."""
     return html.escape(text.encode("utf-8", "replace").decode())
+
+
+def _cell(value: str | float | Link | None) -> str:
+    if isinstance(value, Link):
+        return f'<td><a href="{html.escape(value.address)}">{escape_text(value.text)}</a></td>'
+    if isinstance(value, str):
+        return f'<td dir="auto">{escape_text(value)}</td>'
+    return f'<td class="number">{"–" if value is None else f"{value:,.6g}"}</td>'
 
 
 def _file(name: str) -> str:

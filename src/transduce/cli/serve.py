@@ -57,6 +57,8 @@ def serve(
             "the folder of Transduce"
         ) from None
     from transduce.inference.translator import Translator
+    from transduce.projects.learning import BackgroundLearning
+    from transduce.projects.parts import ProjectParts
     from transduce.projects.project import Projects
     from transduce.search.beam import Beam
 
@@ -87,7 +89,8 @@ def serve(
     if settings.is_public and settings.keys is None:
         teller()(f"anyone who reaches {host} can use this server; --keys asks for keys")
     teller()(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    run_server(Server(served, settings, metrics, opened))
+    parts = ProjectParts() if opened is None else ProjectParts(learning=BackgroundLearning(served.translator))
+    run_server(Server(served, settings, metrics, opened, parts))
 
 
 keys = typer.Typer(help="Make, list and revoke the keys of a server's clients.", no_args_is_help=True)

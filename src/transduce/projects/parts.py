@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 from transduce.inference.translator import Translation, Translator
 from transduce.projects.project import Project
+from transduce.projects.report import Course, render_report
+from transduce.text.phrases import holds
 from transduce.text.glossary import Glossary
 
 
@@ -40,6 +42,9 @@ class Learning(Protocol):
 
     def facts(self, project: Project) -> dict[str, Any]:
         """Returns facts for JSON: `learned`, the number of the last segment that was learned, and others."""
+
+    def report(self, project: Project) -> str:
+        """Returns a page in HTML that shows what was learned, by segment."""
 
     def close(self) -> None:
         """Ends what learns; what it has not learned is learned after the next start."""
@@ -78,6 +83,10 @@ class NoLearning:
     def facts(self, project: Project) -> dict[str, Any]:
         """Says that nothing was learned."""
         return {"learned": 0}
+
+    def report(self, project: Project) -> str:
+        """Says that nothing was learned."""
+        return render_report(project.name, Course([], [], []))
 
     def close(self) -> None:
         """Does nothing."""

@@ -1,10 +1,7 @@
 """Settings of a project, in its `project.toml`."""
 
 from transduce.config import Settings
-
-
-class LearningSettings(Settings, frozen=True, kw_only=True):
-    """Settings of what a project's adapter learns."""
+from transduce.projects.learning_settings import LearningSettings
 
 
 class ProjectSettings(Settings, frozen=True, kw_only=True):

@@ -60,6 +60,8 @@ def build_app(server: Server) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         server.documents.start()
         watcher = None if server.projects is None else Watcher(server.projects, server.parts.learning)
+        for project in server.projects.all if server.projects else ():
+            server.parts.learning.changed(project)  # what was confirmed, but not learned before the last end
         yield
         jobs.close()
         if watcher is not None:

@@ -76,6 +76,11 @@ class Models:
                 model.is_retired = True
             _close_unused(self._models)
 
+    def translator(self, source: str, target: str) -> Translator | None:
+        """Returns the translator of a direction that is served now; None without one."""
+        models = [model for model in self._models if (model.source, model.target) == (source, target)]
+        return models[0].translator if models else None
+
     @contextmanager
     def use(self, source: str, target: str) -> Iterator[ServedModel]:
         """Yields the model of a direction while a request needs it; RefusedError (400) without one."""

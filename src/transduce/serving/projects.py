@@ -1,15 +1,18 @@
 """Projects over HTTP: segments that people confirm, memories, glossaries, and translations that use them."""
 
+import asyncio
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter, Query, Response
+from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 
+from transduce.analysis.page import POLICY
 from transduce.documents.document import Languages
 from transduce.documents.messages.tmx import write_tmx
 from transduce.inference.translator import Translation
@@ -17,6 +20,7 @@ from transduce.projects.exchange import GLOSSARIES, glossary_ending, read_glossa
 from transduce.projects.memory import MOST_MATCHES, Match
 from transduce.projects.parts import EditEstimate
 from transduce.projects.project import Project
+from transduce.projects.store import UnknownSegmentError
 from transduce.search.beam import Beam
 from transduce.serving.bodies import content_type
 from transduce.serving.documents.worker import File
@@ -202,7 +206,29 @@ def projects(server: Server) -> APIRouter:
 
         return {"segments": await run_in_threadpool(facts)}
 
+    @router.get("/{name}/report", response_class=HTMLResponse)
+    async def report(http: HTTPRequest, name: str) -> HTMLResponse:
+        """Return a page that shows what was learned: gain, forgetting and cost, segment by segment."""
+        project = await find(http, name)
+        return _page(await run_in_threadpool(server.parts.learning.report, project))
+
+    @router.get("/{name}/look/{id}", response_class=HTMLResponse)
+    async def look(http: HTTPRequest, name: str, id: int, adapted: bool = True) -> HTMLResponse:
+        """Return a page that shows how the model, with or without what was learned, translates a segment's source."""
+        project = await find(http, name)
+        listed = await run_in_threadpool(project.store.segments, id - 1, 1)
+        if not listed or listed[0].id != id:
+            raise UnknownSegmentError(f"there is no segment {id}; it may have been taken back")
+        async with server.begin(project.source, project.target) as model:
+            chosen = server.with_project(model, project) if adapted else model
+            looking = chosen.batcher.run(lambda: chosen.translator.look(listed[0].source).html())
+            return _page(await server.finish(http, asyncio.wrap_future(looking)))
+
     return router
+
+
+def _page(text: str) -> HTMLResponse:
+    return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
 
 
 def _segments_of(project: Project, text: str | list[str]) -> list[tuple[int, str, list[Match]]]:

@@ -1,0 +1,445 @@
+"""Learns from confirmed segments: a low-rank adapter, a function of the model, the settings and the segments alone."""
+
+import hashlib
+import math
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+import torch
+from torch import Tensor
+
+from transduce.bundle import ModelBundle, identity
+from transduce.data.batch import make_batch
+from transduce.data.parts import batches_by_length
+from transduce.inference.translator import Translator
+from transduce.models.adapters import AdaptersConfig, add_adapters
+from transduce.models.scoring import score_tokens
+from transduce.nn.low_rank import LowRankLinear
+from transduce.objectives.next_token import NextToken
+from transduce.projects.general import General
+from transduce.projects.learning_settings import LearningSettings
+from transduce.projects.snapshots import KEPT, Snapshot, Snapshots
+from transduce.search.beam import Beam
+from transduce.training.optimizer import OptimizerConfig, build_optimizers, normalize_gradients
+from transduce.training.schedules import Constant
+
+FORMAT = 1
+"""Number of the way of learning; another one learns everything again."""
+FEWEST_CHECKS = 5
+"""Held-out segments from which on they can undo updates: the loss on fewer changes by chance."""
+INFINITE = 1e9
+"""Loss of a pair that is not finite, in nats: it undoes the group."""
+CLIP_NORM = 1.0
+LABEL_SMOOTHING = 0.1
+TOKENS_AT_ONCE = 1024
+"""Padded tokens of a batch whose loss is measured."""
+
+Encoded = tuple[list[int], list[int]]
+"""Token ids of a source, after its language token if there is one, and of a target."""
+
+
+class Confirmed(Protocol):
+    """A segment that a person confirmed."""
+
+    @property
+    def source(self) -> str:
+        """Text that was translated."""
+
+    @property
+    def target(self) -> str:
+        """Translation that the person wrote or approved."""
+
+
+class Lesson(msgspec.Struct):
+    """A segment, in the order of confirmation, and the model's part in it."""
+
+    kind: str
+    """learned, held out (as a check), or left out (too long)."""
+    static: str = ""
+    """Translation of the source by the model without an adapter; made at the next check."""
+    adapted: str = ""
+    """Translation of the source with the adapter, before the segment was learned."""
+    before: float = 0.0
+    """Loss of the confirmed target before the segment was learned, in nats per token."""
+    after: float = 0.0
+    """Loss of the confirmed target right after, in nats per token."""
+    seconds: float = 0.0
+    """Seconds that the segment took, checks included."""
+    is_undone: bool = False
+    """True if the group of the segment was undone."""
+
+
+class Check(msgspec.Struct):
+    """A check after a group of learned segments."""
+
+    position: int
+    """Number of segments seen."""
+    first: int
+    """Index of the group's first segment."""
+    static: float
+    """Loss on the held-out segments without an adapter, in nats per token; 0 without any."""
+    held_out: float
+    """Loss on the held-out segments with the adapter."""
+    general: float
+    """Loss on general pairs, more than without an adapter, in nats per token."""
+    undone: str = ""
+    """The reason why the group was undone; "" if it was kept."""
+    key: str = ""
+    """Hash of all that the check is a function of."""
+
+
+class Progress(msgspec.Struct):
+    """What a state holds beside tensors."""
+
+    lessons: list[Lesson] = []
+    checks: list[Check] = []
+    group: list[int] = []
+    """Indices of segments learned since the last check."""
+    new: list[int] = []
+    """Indices of segments held out since the last check."""
+    held_out: list[int] = []
+    """Indices of held-out segments on which updates are checked."""
+    static: list[tuple[float, int]] = []
+    """Loss in nats, and tokens, of each of these without an adapter."""
+    accepted: list[tuple[float, int]] = []
+    """The same at the last check."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What was learned from segments."""
+
+    key: str
+    """Hash of all that the adapter is a function of."""
+    adapter: dict[str, Tensor]
+    """Matrices `down` and `up` of each adapted layer, by name."""
+    lessons: Sequence[Lesson]
+    """A lesson for each segment."""
+    checks: Sequence[Check]
+    path: Path | None = None
+    """The snapshot's file."""
+
+    @property
+    def position(self) -> int:
+        """Number of segments seen."""
+        return len(self.lessons)
+
+
+@dataclass
+class _State:
+    key: str
+    progress: Progress = field(default_factory=Progress)
+    kept: dict[str, Tensor] = field(default_factory=dict)
+    """Tensors at the last check; none if no update came after it."""
+
+
+class Learner:
+    """Trains the adapter of one project, segment by segment, with replay of earlier ones and of general pairs.
+
+    The same segments in the same order give the same adapter, bit for bit, on one kind of processor and version of
+    PyTorch: also if the learner was stopped or killed, or learned segments that were taken back. It computes on the
+    CPU in float32 by one thread. Not for several threads at once.
+    """
+
+    def __init__(
+        self,
+        bundle: ModelBundle,
+        settings: LearningSettings,
+        general: General | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        """Begins with no segment.
+
+        Args:
+            bundle: a model loaded for this learner alone, which is changed; in the project's direction.
+            settings: the table `[learning]`.
+            general: pairs that the model should not forget (default: the sentences of its probe).
+            folder: where snapshots are kept; None keeps none.
+
+        Raises InputError for a model that writes no texts, ConfigError for a rank that it is too narrow for.
+        """
+        assert bundle.folder is not None, "adapters are for a model that was loaded from a folder"
+        self.settings = settings
+        self.general = general or General.of_probe(bundle)
+        self.adapters = AdaptersConfig(rank=settings.rank, alpha=settings.alpha)
+        content = {
+            "format": FORMAT,
+            "torch": str(torch.__version__),
+            "model": identity(bundle.folder),
+            "languages": [bundle.config.source, bundle.config.target],
+            "settings": {**msgspec.to_builtins(settings), "enabled": True, "general": (), "snapshot_every": 0},
+            "general": self.general.content,
+        }
+        self._first_key = hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()
+        self._snapshots = None if folder is None else Snapshots(folder, settings.snapshot_every)
+        self._bundle = bundle
+        with torch.random.fork_rng([]):
+            torch.manual_seed(settings.seed)
+            add_adapters(bundle.writer, self.adapters)
+        self._model = bundle.writer.eval()
+        named = self._model.named_parameters()
+        self._learned = {name: parameter for name, parameter in named if parameter.requires_grad}
+        config = OptimizerConfig(
+            kind="adamw",
+            learning_rate=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            epsilon=1e-8,
+            betas=(0.9, 0.98),
+            schedule=Constant(),
+        )
+        (self._optimizer,) = build_optimizers(config, self._model, torch.float32)
+        self._objective = NextToken(LABEL_SMOOTHING)
+        self._first = self._tensors()
+        self._translator = Translator(bundle)
+        self._state = _State(self._first_key)
+        self._encoded: dict[tuple[str, str], Encoded] = {}
+        self._path: Path | None = None
+        self._is_new = True
+        pairs = [self._encode(pair.source, pair.target) for pair in self.general.pairs]
+        pairs = [pair for pair in pairs if self._fits(pair)]
+        every = max(2, len(pairs) // settings.checks) if self.general.is_replayed else 1
+        self._general_checks = pairs[::every][: settings.checks]
+        self._general_replay = [pair for number, pair in enumerate(pairs) if number % every]
+        self._general_replay = self._general_replay if self.general.is_replayed else []
+        with _one_thread(), self._without_adapter():
+            self._general_loss = _mean(self._losses(self._general_checks))
+
+    def learn(self, segments: Sequence[Confirmed], most: int | None = None) -> Learned:
+        """Learns from segments, all that were confirmed and not taken back, in their order; those that it knows already
+        cost nothing. With `most`, it stops after so many new ones."""
+        keys = self._keys(segments)
+        with _one_thread():
+            if self._is_new or keys[min(self._position, len(segments))] != self._state.key:
+                self._return_to(keys)
+                self._is_new = False
+            end = len(segments) if most is None else min(len(segments), self._position + most)
+            while self._position < end:
+                self._lesson(segments, keys)
+                if self._position == end or self._position % self.settings.snapshot_every == 0:
+                    self._save(keys)
+        progress = self._state.progress
+        adapter = {name: tensor.detach().clone() for name, tensor in self._learned.items()}
+        return Learned(self._state.key, adapter, list(progress.lessons), list(progress.checks), self._path)
+
+    def losses(self, segments: Sequence[Confirmed]) -> list[tuple[float, int]]:
+        """Returns the loss of each segment's target in nats, and its tokens, with what was learned so far."""
+        return self._losses([self._encode(segment.source, segment.target) for segment in segments])
+
+    @property
+    def damaged(self) -> list[str]:
+        """Names of snapshots that were damaged, whose segments were learned again."""
+        return [] if self._snapshots is None else self._snapshots.damaged
+
+    @property
+    def _position(self) -> int:
+        return len(self._state.progress.lessons)
+
+    def _keys(self, segments: Sequence[Confirmed]) -> list[str]:
+        """Returns the key of the state after each number of segments."""
+        keys = [self._first_key]
+        for segment in segments:
+            texts = msgspec.json.encode([keys[-1], segment.source, segment.target])
+            keys.append(hashlib.sha256(texts).hexdigest())
+        return keys
+
+    def _return_to(self, keys: Sequence[str]) -> None:
+        """Returns to the last known state that is one of those with these keys."""
+        snapshot = None if self._snapshots is None else self._snapshots.newest(keys)
+        self._path = None
+        if snapshot is None or self._snapshots is None:
+            self._state = _State(self._first_key)
+            self._load(self._first)
+            return
+        self._path = self._snapshots.path(snapshot.position, snapshot.key)
+        kept = {name.removeprefix(KEPT): tensor for name, tensor in snapshot.tensors.items() if name.startswith(KEPT)}
+        self._state = _State(snapshot.key, msgspec.json.decode(snapshot.facts, type=Progress), kept)
+        self._load({name: tensor for name, tensor in snapshot.tensors.items() if not name.startswith(KEPT)})
+
+    def _save(self, keys: Sequence[str]) -> None:
+        if self._snapshots is None:
+            return
+        state = self._state
+        tensors = self._tensors() | {KEPT + name: tensor for name, tensor in state.kept.items()}
+        facts = msgspec.json.encode(state.progress).decode()
+        self._path = self._snapshots.write(Snapshot(self._position, state.key, facts, tensors), keys)
+
+    def _lesson(self, segments: Sequence[Confirmed], keys: Sequence[str]) -> None:
+        began, index, state = time.monotonic(), self._position, self._state
+        segment, progress = segments[index], state.progress
+        pair = self._encode(segment.source, segment.target)
+        if not self._fits(pair):
+            lesson = Lesson("left out")
+        else:
+            lesson = Lesson("held out" if (index + 1) % self.settings.hold_out == 0 else "learned")
+            (lesson.adapted,), lesson.before = self._translate([segment.source]), _mean(self._losses([pair]))
+            lesson.after = lesson.before
+        progress.lessons.append(lesson)
+        if lesson.kind == "held out":
+            progress.new.append(index)
+        if lesson.kind == "learned":
+            if not state.kept:
+                state.kept = self._tensors()
+            self._train(index, segments)
+            lesson.after = _mean(self._losses([pair]))
+            progress.group.append(index)
+            if len(progress.group) >= self.settings.check_after:
+                self._check(segments, keys[index + 1])
+        state.key = keys[index + 1]
+        lesson.seconds = time.monotonic() - began
+
+    def _train(self, index: int, segments: Sequence[Confirmed]) -> None:
+        """Makes the updates of a segment."""
+        settings, lessons = self.settings, self._state.progress.lessons
+        new = self._encode(segments[index].source, segments[index].target)
+        known = [i for i, lesson in enumerate(lessons[:index]) if lesson.kind == "learned" and not lesson.is_undone]
+        for step in range(settings.steps):
+            generator = np.random.default_rng([settings.seed, index, step])
+            drawn = [known[i] for i in _draw(generator, len(known), settings.replayed)]
+            rows = [new, *(self._encode(segments[i].source, segments[i].target) for i in drawn)]
+            general = _draw(generator, len(self._general_replay), self._replayed_general)
+            rows += [self._general_replay[i] for i in general]
+            sources, targets = zip(*rows, strict=True)
+            batch = make_batch(sources, targets, self._bundle.special)
+            loss = self._objective(self._model, batch, None)
+            loss.total.backward()
+            normalize_gradients(self._learned.values(), loss.tokens, CLIP_NORM)
+            self._optimizer.step()
+            self._optimizer.zero_grad()
+
+    @property
+    def _replayed_general(self) -> int:
+        """General pairs of an update's batch: twice as many where half of what may be forgotten is lost."""
+        checks = self._state.progress.checks
+        is_much = bool(checks) and checks[-1].general > self.settings.most_forgotten / 2
+        return self.settings.replayed_general * (2 if is_much else 1)
+
+    def _check(self, segments: Sequence[Confirmed], key: str) -> None:
+        """Undoes the group of updates since the last check if the model lost more than a bound by it."""
+        settings, state, progress = self.settings, self._state, self._state.progress
+        after = self._losses_of(progress.held_out, segments)
+        general = _mean(self._losses(self._general_checks)) - self._general_loss
+        lost = _mean(after) - _mean(progress.accepted)
+        undone = ""
+        if general > settings.most_forgotten:
+            undone = f"{general:.3f} nats per token lost on general text, more than {settings.most_forgotten:g}"
+        elif lost > settings.most_lost and len(after) >= FEWEST_CHECKS:
+            undone = f"{lost:.3f} nats per token lost on held-out segments, more than {settings.most_lost:g}"
+        if undone:
+            self._load(state.kept)
+            for index in progress.group:
+                progress.lessons[index].is_undone = True
+        else:
+            progress.accepted = after
+        with self._without_adapter():
+            progress.static += self._losses_of(progress.new, segments)
+            seen = [*progress.group, *progress.new]
+            for index, text in zip(seen, self._translate([segments[i].source for i in seen]), strict=True):
+                progress.lessons[index].static = text
+        progress.accepted += self._losses_of(progress.new, segments)
+        progress.held_out += progress.new
+        for of_checks in (progress.held_out, progress.static, progress.accepted):
+            del of_checks[: -settings.checks]
+        progress.checks.append(
+            Check(
+                len(progress.lessons),
+                progress.group[0],
+                _mean(progress.static),
+                _mean(progress.accepted),
+                general,
+                undone,
+                key,
+            )
+        )
+        progress.group, progress.new, state.kept = [], [], {}
+
+    def _losses_of(self, indices: Sequence[int], segments: Sequence[Confirmed]) -> list[tuple[float, int]]:
+        return self.losses([segments[i] for i in indices])
+
+    @torch.no_grad()
+    def _losses(self, pairs: Sequence[Encoded]) -> list[tuple[float, int]]:
+        """Returns the loss of each pair in nats, and its target tokens."""
+        losses: dict[int, tuple[float, int]] = {}
+        lengths = [max(len(source), len(target)) + 1 for source, target in pairs]
+        for chosen in batches_by_length(lengths, TOKENS_AT_ONCE) if pairs else []:
+            batch = make_batch([pairs[i][0] for i in chosen], [pairs[i][1] for i in chosen], self._bundle.special)
+            read, predicted = (batch.source, batch.source_is_real), (batch.target_out, batch.target_is_real)
+            scores = score_tokens(self._model, *read, batch.target_in, *predicted).sum(1)
+            for i, score in zip(chosen, scores.tolist(), strict=True):
+                losses[i] = (-score if math.isfinite(score) else INFINITE, len(pairs[i][1]) + 1)
+        return [losses[i] for i in range(len(pairs))]
+
+    def _translate(self, sources: Sequence[str]) -> list[str]:
+        return [translation.text for translation in self._translator.translate(sources, Beam(size=1))]
+
+    @contextmanager
+    def _without_adapter(self) -> Iterator[None]:
+        """Makes the model what it was before it had an adapter."""
+        layers = [module for module in self._model.modules() if isinstance(module, LowRankLinear)]
+        for layer in layers:
+            layer.scale = 0.0
+        try:
+            yield
+        finally:
+            for layer in layers:
+                layer.scale = self.adapters.scale
+
+    def _encode(self, source: str, target: str) -> Encoded:
+        pair = source.strip(), target.strip()
+        if pair not in self._encoded:
+            (ids,) = self._bundle.read([pair[0]])
+            self._encoded[pair] = ids, self._bundle.tokenizers.target.encode(pair[1])
+        return self._encoded[pair]
+
+    def _fits(self, pair: Encoded) -> bool:
+        """Returns True if a pair can be learned: neither side is empty or too long."""
+        limits = (self._model.source_limit, self._model.target_limit)
+        most = [min(limit or self.settings.longest + 1, self.settings.longest + 1) for limit in limits]
+        return all(0 < len(side) < limit for side, limit in zip(pair, most, strict=True))
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """Returns a copy of all that updates change."""
+        tensors = {name: parameter.detach().clone() for name, parameter in self._learned.items()}
+        for name, parameter in self._learned.items():
+            for kind, moment in self._optimizer.state.get(parameter, {}).items():
+                tensors[f"{name}.{kind}"] = moment.detach().clone()
+        return tensors
+
+    @torch.no_grad()
+    def _load(self, tensors: dict[str, Tensor]) -> None:
+        """Returns to what `_tensors` gave."""
+        self._optimizer.state.clear()
+        for name, parameter in self._learned.items():
+            parameter.copy_(tensors[name])
+            state: dict[str, Any] = {}
+            for kind in ("step", "exp_avg", "exp_avg_sq"):
+                if f"{name}.{kind}" in tensors:
+                    state[kind] = tensors[f"{name}.{kind}"].clone()
+            if state:
+                self._optimizer.state[parameter] = state
+
+
+def _draw(generator: np.random.Generator, among: int, most: int) -> list[int]:
+    drawn: list[int] = generator.choice(among, min(among, most), replace=False).tolist() if among else []
+    return drawn
+
+
+def _mean(losses: Sequence[tuple[float, int]]) -> float:
+    """Returns nats per token of several pairs; 0 without any."""
+    return sum(nats for nats, _ in losses) / max(1, sum(tokens for _, tokens in losses))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Computes by one thread: sums by several would depend on their number."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)

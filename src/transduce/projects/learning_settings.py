@@ -1,0 +1,53 @@
+"""Settings of what a project learns from its confirmed segments: the table `[learning]` of `project.toml`."""
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from transduce.config import Settings
+from transduce.ranges import MOST, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, Seed, Width
+
+EveryFew = Annotated[int, Meta(ge=2, le=MOST, description="1 would leave nothing to learn")]
+
+
+class LearningSettings(Settings, frozen=True):
+    """Learning from confirmed segments: a few updates of a low-rank adapter after each, and what undoes them."""
+
+    enabled: bool = True
+    """Learn from confirmed segments in the background."""
+    general: tuple[str, ...] = ()
+    """Two line-aligned files of the text that the model knows already, source and target, which are replayed and
+    checked; or one of sources, whose targets are the model's own translations. A relative name is within the project's
+    folder. Without any, nothing general is replayed, and the sentences of the model's probe are the check."""
+    rank: Width = 8
+    """Rank of the adapter of each linear layer (Hu et al. 2021)."""
+    alpha: PositiveFloat = 16.0
+    """The adapter is multiplied by alpha / rank."""
+    steps: PositiveInt = 2
+    """Updates after each segment."""
+    learning_rate: PositiveFloat = 5e-4
+    """Learning rate of AdamW, the same for all updates."""
+    weight_decay: NonNegativeFloat = 0.01
+    """Decay that pulls the adapter to the model that it began from."""
+    replayed: NonNegativeInt = 6
+    """Earlier segments in the batch of each update, drawn anew each time."""
+    replayed_general: NonNegativeInt = 6
+    """General pairs in the batch of each update, drawn anew each time; twice as many where half of `most_forgotten` is
+    lost."""
+    longest: PositiveInt = 128
+    """Tokens of the longest text that is learned; segments with a longer source or target are left out."""
+    hold_out: EveryFew = 10
+    """Every segment of this number in the order of confirmation is held out as a check, and never learned."""
+    checks: PositiveInt = 50
+    """Held-out segments, the newest ones, and general pairs, on which updates are checked."""
+    check_after: PositiveInt = 4
+    """Learned segments between checks: the group that is undone if it makes the model worse."""
+    most_lost: PositiveFloat = 0.05
+    """Nats per token that a group may lose on the held-out segments (from five on), against the state before it."""
+    most_forgotten: PositiveFloat = 0.1
+    """Nats per token that may be lost on general pairs, against the model without an adapter."""
+    snapshot_every: PositiveInt = 25
+    """Segments between the snapshots that are kept, from which the rest is learned again when a segment is taken
+    back."""
+    seed: Seed = 1
+    """Seed of the adapter's first weights and of what is replayed."""

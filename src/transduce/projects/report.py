@@ -1,0 +1,203 @@
+"""The page that shows what a project's adapter learned: gain, forgetting and cost, segment by segment."""
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from io import StringIO
+
+import numpy as np
+
+from transduce.analysis.figures import draw_learning
+from transduce.analysis.page import Link, drawing, html_table, render_sections
+from transduce.analysis.training_log import Curves, Series
+from transduce.evaluation.metric import SentenceCounts
+from transduce.evaluation.translations import count_chrf, count_ter
+from transduce.projects.learner import Check, Lesson
+from transduce.projects.store import Event, Segment
+
+Count = Callable[[Sequence[str], Sequence[str]], SentenceCounts]
+WITHOUT, WITH = "without adapter", "with adapter"
+WINDOW = 50
+"""Segments whose chrF is a point of the curve."""
+MOST_POINTS = 300
+SHOWN = 30
+"""Segments in each table."""
+SHOWN_EVENTS = 50
+COUNTED = {"learned": "learned", "held out": "held out as checks", "left out": "left out, as too long"}
+
+
+@dataclass(frozen=True)
+class Course:
+    """What a project learned from its segments, in their order."""
+
+    segments: Sequence[Segment]
+    lessons: Sequence[Lesson]
+    """A lesson for each segment."""
+    checks: Sequence[Check]
+    events: Sequence[Event] = ()
+
+    @property
+    def translated(self) -> list[tuple[int, Segment, Lesson]]:
+        """Segments translated both without and with the adapter, each with its number in the order, from 1."""
+        every = enumerate(zip(self.segments, self.lessons, strict=True), 1)
+        return [(number, segment, lesson) for number, (segment, lesson) in every if lesson.static and lesson.adapted]
+
+
+def render_report(name: str, course: Course) -> str:
+    """Returns the page, which needs nothing from outside but links to look at translations."""
+    if not course.lessons:
+        text = "Nothing is learned yet: confirm segments, and come back in some seconds."
+        return render_sections("Learning report", name, [("Nothing yet", text, "")])
+    sections = [
+        ("In short", _explanation(course), _summary(course)),
+        (
+            "Gain, forgetting and cost",
+            f"Over the confirmed segments: chrF of {WINDOW} segments at a time, each translated before it was learned; "
+            "the loss on held-out segments; what is lost on general text; and the seconds that each segment took.",
+            drawing(_figure(course), "Gain, forgetting and cost"),
+        ),
+        (
+            "Which segments taught most",
+            "The segments whose own loss fell most when they were learned, in nats per token. Both models can be "
+            "looked at: attention, search and confidence for the same source.",
+            _lessons(course),
+        ),
+        (
+            "Where the adapter helped most, and least",
+            "Translations of segments before each was learned, by the difference of their chrF.",
+            _differences(course),
+        ),
+        ("Updates undone", "Groups of segments after which the model was worse than a bound allows.", _undone(course)),
+        ("Last events", "What happened to the project's learning, the newest first.", _events(course)),
+    ]
+    return render_sections("Learning report", name, sections)
+
+
+def _explanation(course: Course) -> str:
+    return (
+        "Each segment is translated before it is learned, by the model alone and with the adapter of that moment, and "
+        "both are compared with what was confirmed. Words saved are edits of words that the second needed less (TER)."
+    )
+
+
+def _summary(course: Course) -> str:
+    rows: list[tuple[str, str | float]] = [("segments", len(course.lessons))]
+    kinds = [lesson.kind for lesson in course.lessons]
+    rows += [(text, kinds.count(kind)) for kind, text in COUNTED.items() if kinds.count(kind)]
+    rows.append(("of these undone", sum(lesson.is_undone for lesson in course.lessons)))
+    translated = course.translated
+    if translated:
+        chrf, edits = _counts(translated, count_chrf), _counts(translated, count_ter)
+        saved = edits[WITHOUT].counts[:, 0].sum() - edits[WITH].counts[:, 0].sum()
+        words = edits[WITHOUT].counts[:, 1].sum()
+        rows += [
+            (f"chrF {WITHOUT}", round(chrf[WITHOUT].score, 1)),
+            (f"chrF {WITH}", round(chrf[WITH].score, 1)),
+            ("words saved", f"{saved:,.0f} of {words:,.0f}"),
+        ]
+    if course.checks and (check := course.checks[-1]).held_out:
+        rows.append(("loss on held-out segments, without and with", f"{check.static:.3f}, {check.held_out:.3f} nats"))
+    kept = next((check for check in reversed(course.checks) if not check.undone), None)
+    if kept is not None:
+        rows.append(("lost on general text", f"{kept.general:+.3f} nats per token"))
+    learned = [lesson.seconds for lesson in course.lessons if lesson.kind == "learned"]
+    if learned:
+        rows.append(("seconds a segment, median and most", f"{statistics.median(learned):.2f}, {max(learned):.2f}"))
+    return html_table(("figure", "value"), rows)
+
+
+def _counts(translated: Sequence[tuple[int, Segment, Lesson]], count: Count) -> dict[str, SentenceCounts]:
+    references = [segment.target for _, segment, _ in translated]
+    return {
+        WITHOUT: count([lesson.static for _, _, lesson in translated], references),
+        WITH: count([lesson.adapted for _, _, lesson in translated], references),
+    }
+
+
+def _figure(course: Course) -> str:
+    translated = course.translated
+    every = max(1, len(translated) // MOST_POINTS)
+    curves = {WITHOUT: dict[str, Series](), WITH: dict[str, Series]()}
+    counts = _counts(translated, count_chrf) if translated else {}
+    for name, of in counts.items():
+        ends = range(min(WINDOW, len(translated)), len(translated) + 1, every)
+        x = [translated[end - 1][0] for end in ends]
+        windows = [of.choose(np.arange(max(0, end - WINDOW), end)) for end in ends]
+        curves[name]["chrF"] = Series(x, [window.score for window in windows])
+    checks = [check for check in course.checks if check.held_out]
+    positions = [check.position for check in checks]
+    curves[WITHOUT]["held-out loss"] = Series(positions, [check.static for check in checks])
+    curves[WITH]["held-out loss"] = Series(positions, [check.held_out for check in checks])
+    kept = [check for check in course.checks if not check.undone]
+    curves[WITH]["general loss"] = Series([check.position for check in kept], [check.general for check in kept])
+    seconds = [lesson.seconds for lesson in course.lessons]
+    places = list(range(1, len(seconds) + 1, max(1, len(seconds) // MOST_POINTS)))
+    curves[WITH]["seconds"] = Series(places, [seconds[place - 1] for place in places])
+    runs = [Curves(name, of) for name, of in curves.items()]
+    svg = StringIO()
+    kinds = ("chrF", "held-out loss", "general loss", "seconds")
+    panels = [[kind] for kind in kinds if any(kind in of and of[kind].x for of in curves.values())]
+    draw_learning(runs, panels, "segments confirmed").savefig(svg, format="svg")
+    text = svg.getvalue()
+    return text[text.index("<svg") :]
+
+
+def _looks(segment: Segment) -> tuple[Link, Link]:
+    return Link(f"look/{segment.id}?adapted=false", WITHOUT), Link(f"look/{segment.id}", WITH)
+
+
+def _lessons(course: Course) -> str:
+    every = enumerate(zip(course.segments, course.lessons, strict=True), 1)
+    learned = [(number, segment, lesson) for number, (segment, lesson) in every if lesson.kind == "learned"]
+    learned.sort(key=lambda each: each[2].after - each[2].before)
+    rows = [
+        (
+            number,
+            segment.source,
+            segment.target,
+            round(lesson.before, 2),
+            round(lesson.after, 2),
+            "undone" if lesson.is_undone else "",
+            *_looks(segment),
+        )
+        for number, segment, lesson in learned[:SHOWN]
+    ]
+    return html_table(("segment", "source", "confirmed", "loss before", "after", "", "look", "look"), rows)
+
+
+def _differences(course: Course) -> str:
+    translated = course.translated
+    if not translated:
+        return "<p>None yet.</p>"
+    scores = {name: of.score_rows(of.counts) for name, of in _counts(translated, count_chrf).items()}
+    order = np.argsort(scores[WITHOUT] - scores[WITH], kind="stable")
+    most = [*order[: SHOWN // 2], *order[max(SHOWN // 2, len(order) - SHOWN // 2) :]]
+    rows = [
+        (
+            translated[i][0],
+            translated[i][1].source,
+            translated[i][2].static,
+            translated[i][2].adapted,
+            translated[i][1].target,
+            round(float(scores[WITH][i] - scores[WITHOUT][i]), 1),
+            *_looks(translated[i][1]),
+        )
+        for i in most
+    ]
+    return html_table(("segment", "source", WITHOUT, WITH, "confirmed", "chrF", "look", "look"), rows)
+
+
+def _undone(course: Course) -> str:
+    undone = [check for check in course.checks if check.undone]
+    if not undone:
+        return "<p>None.</p>"
+    rows = [(f"{check.first + 1} to {check.position}", check.undone) for check in reversed(undone)]
+    return html_table(("segments", "reason"), rows[:SHOWN_EVENTS])
+
+
+def _events(course: Course) -> str:
+    rows = [
+        (event.kind, ", ".join(f"{name}: {value}" for name, value in event.facts.items() if name != "state"))
+        for event in reversed(course.events)
+    ]
+    return html_table(("event", "facts"), rows[:SHOWN_EVENTS]) if rows else "<p>None.</p>"

@@ -1,0 +1,231 @@
+"""What is confirmed in a project is learned in the background and served, each project by its own weights."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from small_corpus import small_corpus
+from transduce.bundle import ModelBundle
+from transduce.inference.requests import Request
+from transduce.inference.translator import Translator
+from transduce.projects import learning
+from transduce.projects.learner import Learner
+from transduce.projects.learning import BackgroundLearning
+from transduce.projects.learning_settings import LearningSettings
+from transduce.projects.project import Project
+from transduce.projects.settings import ProjectSettings
+from transduce.projects.snapshots import read_snapshot
+from transduce.projects.teaching import Learners, Order, Report
+from transduce.search.beam import Beam
+from transduce.serving.batching import Batcher
+
+SETTINGS = LearningSettings(rank=4, hold_out=5, check_after=2, learning_rate=0.05, most_lost=1e3, most_forgotten=1e3)
+SECONDS = 120.0
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    """An empty project."""
+    project = Project.create(tmp_path / "one", ProjectSettings(source="en", target="de", learning=SETTINGS))
+    yield project
+    project.close()
+
+
+@pytest.fixture
+def served(tiny_run: Path) -> Translator:
+    """The model that is served."""
+    return Translator(ModelBundle.load(tiny_run))
+
+
+@pytest.fixture
+def background(served: Translator, monkeypatch: pytest.MonkeyPatch) -> Iterator[BackgroundLearning]:
+    """Learning that needs no process of its own, as starting one takes seconds."""
+    learners = Learners()
+
+    def ask(_: BackgroundLearning, order: Order) -> Report:
+        return learners.learn(order)
+
+    monkeypatch.setattr(BackgroundLearning, "_ask", ask)
+    background = BackgroundLearning(lambda source, target: served)
+    yield background
+    background.close()
+
+
+def confirm(project: Project, count: int, first: int = 0) -> None:
+    """Confirm some pairs."""
+    for pair in small_corpus(211)[-30 + first :][:count]:
+        project.store.confirm(pair.source, "", pair.target)
+
+
+def until_learned(background: BackgroundLearning, project: Project) -> None:
+    """Wait until all that was confirmed is learned."""
+    background.changed(project)
+    last = max((segment.id for segment in project.store.segments()), default=0)
+    end = time.monotonic() + SECONDS
+    while background.facts(project)["learned"] != last or background._waiting:
+        assert time.monotonic() < end, background.facts(project)
+        time.sleep(0.01)
+
+
+def weights(translator: Translator) -> dict[str, torch.Tensor]:
+    """The weights that a translator has."""
+    assert isinstance(translator.bundle, ModelBundle)
+    return dict(translator.bundle.model.state_dict())
+
+
+def test_what_is_confirmed_is_served_and_what_is_taken_back_is_not(
+    background: BackgroundLearning, project: Project, served: Translator
+) -> None:
+    """Before there is anything, and after all is taken back, the model is the served one itself."""
+    assert background.adapted(project, served) is served
+    confirm(project, 6)
+    until_learned(background, project)
+    adapted = background.adapted(project, served)
+    assert adapted is not served
+    source = [segment.source for segment in project.store.segments()]
+    assert [each.n_best for each in adapted.translate(source)] != [each.n_best for each in served.translate(source)]
+    for segment in project.store.segments():
+        project.store.take_back(segment.id)
+    until_learned(background, project)
+    assert background.adapted(project, served) is served
+
+
+def test_a_new_segment_replaces_the_model_and_those_who_have_the_old_one_keep_it(
+    background: BackgroundLearning, project: Project, served: Translator
+) -> None:
+    """The old translator's weights stay as they were."""
+    confirm(project, 3)
+    until_learned(background, project)
+    old = background.adapted(project, served)
+    before = {name: tensor.clone() for name, tensor in weights(old).items()}
+    confirm(project, 3, first=3)
+    until_learned(background, project)
+    assert background.adapted(project, served) is not old
+    assert all(torch.equal(tensor, before[name]) for name, tensor in weights(old).items())
+
+
+def test_projects_whose_requests_come_at_once_have_each_their_own_translations(
+    background: BackgroundLearning, project: Project, served: Translator, tmp_path: Path
+) -> None:
+    """Sixteen clients of two projects, and the served model: as one at a time."""
+    with_other = Project.create(tmp_path / "other", ProjectSettings(source="en", target="de", learning=SETTINGS))
+    confirm(project, 4)
+    confirm(with_other, 4, first=9)
+    until_learned(background, project)
+    until_learned(background, with_other)
+    translators = [background.adapted(project, served), background.adapted(with_other, served), served]
+    sources = [pair.source for pair in small_corpus(211)[-16:]]
+    alone = [[each.n_best for each in translator.translate(sources)] for translator in translators]
+    assert alone[0] != alone[1] != alone[2]
+    batcher = Batcher(served)
+    try:
+        futures = {
+            (client, number): batcher.submit(
+                [Request(source)], Beam(), translator=translators[client % 3], client=str(client)
+            )[0]
+            for number, source in enumerate(sources)
+            for client in range(16)
+        }
+        for (client, number), future in futures.items():
+            best, expected = future.result().n_best[0], alone[client % 3][number][0]
+            assert best.text == expected.text
+            assert best.log_probability == pytest.approx(expected.log_probability, abs=1e-3)
+    finally:
+        batcher.close()
+        with_other.close()
+
+
+def test_facts_events_and_the_report_tell_what_was_learned(
+    background: BackgroundLearning, project: Project, served: Translator
+) -> None:
+    """Each check is an event, once; the page has each segment that taught something."""
+    assert "Nothing is learned yet" in background.report(project)
+    confirm(project, 12)
+    until_learned(background, project)
+    facts = background.facts(project)
+    assert facts["held_out"] == 2 and facts["undone"] == 0 and facts["gain"]["chrf_with"] > 0
+    events = project.store.events()
+    assert {event.kind for event in events} == {"learned"}
+    assert [number for event in events for number in event.facts["segments"]] == [1, 2, 3, 4, 6, 7, 8, 9, 11, 12]
+    until_learned(background, project)
+    assert project.store.events() == events
+    page = background.report(project)
+    assert "words saved" in page and "<svg" in page and project.store.segments()[0].target in page
+    assert "http://" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
+        "http://creativecommons.org", ""
+    )
+
+
+def test_a_model_that_cannot_learn_is_an_event(project: Project) -> None:
+    """There is none of the project's languages."""
+    background = BackgroundLearning(lambda source, target: None)
+    try:
+        confirm(project, 1)
+        background.changed(project)
+        end = time.monotonic() + SECONDS
+        while not project.store.events():
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        (event,) = project.store.events()
+        assert event.kind == "refused" and "no model" in event.facts["why"]
+    finally:
+        background.close()
+
+
+def test_general_files_that_are_missing_are_an_event(
+    background: BackgroundLearning, tmp_path: Path, served: Translator
+) -> None:
+    """The project is served as before."""
+    settings = LearningSettings(rank=4, general=("absent.en", "absent.de"))
+    with_bad = Project.create(tmp_path / "bad", ProjectSettings(source="en", target="de", learning=settings))
+    confirm(with_bad, 1)
+    background.changed(with_bad)
+    end = time.monotonic() + SECONDS
+    while not background.facts(with_bad)["refused"]:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert "absent.en" in with_bad.store.events()[0].facts["why"]
+    assert background.adapted(with_bad, served) is served
+    with_bad.close()
+
+
+@pytest.mark.slow
+def test_a_killed_process_loses_nothing(
+    project: Project, served: Translator, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGKILL at any moment; the adapter is that of a learner that was never stopped, bit for bit."""
+    monkeypatch.setattr(learning, "PAUSE", 0.05)
+    background = BackgroundLearning(lambda source, target: served)
+    confirm(project, 14)
+    kills = 0
+
+    def kill() -> None:
+        nonlocal kills
+        while kills < 3:
+            time.sleep(0.7)
+            process = background._process
+            if process is not None and process.pid is not None and list(project.adapters.iterdir()):
+                os.kill(process.pid, signal.SIGKILL)
+                kills += 1
+
+    killer = threading.Thread(target=kill, daemon=True)
+    killer.start()
+    try:
+        background.changed(project)
+        while killer.is_alive():
+            background.changed(project)
+            time.sleep(0.2)
+        until_learned(background, project)
+        learned = Learner(ModelBundle.load(tiny_run), SETTINGS).learn(project.store.segments())
+        (newest,) = [path for path in project.adapters.iterdir() if path.name.startswith("0000014")]
+        snapshot = read_snapshot(newest)
+        assert snapshot is not None and snapshot.key == learned.key
+        assert all(torch.equal(tensor, learned.adapter[name]) for name, tensor in snapshot.adapter.items())
+    finally:
+        background.close()
