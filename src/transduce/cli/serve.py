@@ -1,5 +1,6 @@
 """`transduce serve`: translation models for programs and people; `transduce keys`: the keys of its clients."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,7 +59,6 @@ def serve(
         ) from None
     from transduce.inference.translator import Translator
     from transduce.projects.learning import BackgroundLearning
-    from transduce.projects.parts import ProjectParts
     from transduce.projects.project import Projects
     from transduce.search.beam import Beam
 
@@ -89,8 +89,10 @@ def serve(
     if settings.is_public and settings.keys is None:
         teller()(f"anyone who reaches {host} can use this server; --keys asks for keys")
     teller()(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    parts = ProjectParts() if opened is None else ProjectParts(learning=BackgroundLearning(served.translator))
-    run_server(Server(served, settings, metrics, opened, parts))
+    server = Server(served, settings, metrics, opened)
+    if opened is not None:
+        server.parts = replace(server.parts, learning=BackgroundLearning(served.translator))
+    run_server(server)
 
 
 keys = typer.Typer(help="Make, list and revoke the keys of a server's clients.", no_args_is_help=True)

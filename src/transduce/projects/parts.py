@@ -7,7 +7,6 @@ from typing import Any, Protocol
 from transduce.inference.translator import Translation, Translator
 from transduce.projects.project import Project
 from transduce.projects.report import Course, render_report
-from transduce.text.phrases import holds
 from transduce.text.glossary import Glossary
 
 

@@ -127,6 +127,7 @@ class _StepGraph:
         rule: LengthConstraint,
         beam_per_group: int,
         end: int,
+        *,
         pool: Any,
     ) -> None:
         self.sizes = sizes
