@@ -88,7 +88,7 @@ def ragged_attention(
         may_attend.queries.longest,
         may_attend.keys.longest,
         window_size=(-1, 0) if may_attend.is_causal else (-1, -1),
-        enable_gqa=query.shape[1] != keys.shape[1],
+        **({"enable_gqa": True} if query.shape[1] != keys.shape[1] else {}),
     )
     assert isinstance(context, Tensor)
     return context.transpose(0, 1)[None]

@@ -5,13 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 from jaxtyping import Float, Int
-from numpy.typing import NDArray
 
 ORDER = 6  # the longest n-grams of characters
 BETA = 2  # how much more recall counts than precision
 
 
-def pairwise_chrf(texts: Sequence[str]) -> Float[NDArray[np.float64], "outputs references"]:
+def pairwise_chrf(texts: Sequence[str]) -> Float[np.ndarray, "outputs references"]:
     """Returns chrF2 (Popovic 2015), 0 to 100, of each text as output with each as reference, as sacreBLEU computes it.
 
     Spaces do not count. The n-grams of all texts are counted once, as the columns of a matrix a length.
@@ -29,7 +28,7 @@ def pairwise_chrf(texts: Sequence[str]) -> Float[NDArray[np.float64], "outputs r
     return 100 * (1 + BETA**2) * precisions * recalls / np.where(weighted > 0, weighted, 1)  # F-score
 
 
-def _ngram_counts(texts: Sequence[str]) -> Iterator[Int[NDArray[np.int64], "texts ngrams"]]:
+def _ngram_counts(texts: Sequence[str]) -> Iterator[Int[np.ndarray, "texts ngrams"]]:
     """Yields how often each n-gram of any text occurs in each, for all lengths of n-grams that there are."""
     text = np.repeat(np.arange(len(texts)), np.array([len(string) for string in texts], dtype=np.int64))
     characters = np.array([ord(character) for string in texts for character in string], dtype=np.int64)
@@ -46,7 +45,7 @@ def _ngram_counts(texts: Sequence[str]) -> Iterator[Int[NDArray[np.int64], "text
         yield np.bincount(cells, minlength=len(texts) * size).reshape(len(texts), size)
 
 
-def _matches(counts: Int[NDArray[np.int64], "texts ngrams"]) -> Float[NDArray[np.float64], "texts texts"]:
+def _matches(counts: Int[np.ndarray, "texts ngrams"]) -> Float[np.ndarray, "texts texts"]:
     """Returns how many n-grams each two texts share: sums of the lesser counts, a matrix product for each count."""
     shared = np.zeros((len(counts), len(counts)))
     for less, count in pairwise(np.unique(np.append(counts, 0))):
