@@ -284,9 +284,19 @@ def _dropout(real: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _ragged_attention(
-    query: OnGpu, key: OnGpu, value: OnGpu, of_query: OnGpu, of_key: OnGpu, *_: int, window_size: Any, enable_gqa: bool
+    query: OnGpu,
+    key: OnGpu,
+    value: OnGpu,
+    of_query: OnGpu,
+    of_key: OnGpu,
+    *_: int,
+    window_size: Any,
+    enable_gqa: bool = False,
 ) -> Any:
-    """Flash attention of rows side by side, row by row; [tokens, heads, head_dim] each."""
+    """Flash attention of rows side by side, row by row; [tokens, heads, head_dim] each. PyTorch 2.11 knows no
+    `enable_gqa`, so that only models with shared heads may give it."""
+    if enable_gqa:
+        assert query.numbers.shape[1] != key.numbers.shape[1]
     assert query.dtype in FLASH_TYPES, "flash attention takes half precision alone"
     query.work.attentions["flash"] += 1
     query.work.launches["zeros"] += 2  # gradients that PyTorch makes of the outputs that nothing uses
