@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import stat
+import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -137,3 +138,14 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def check_temporary_folder() -> None:
+    """Raises InputError if no folder takes temporary files."""
+    try:
+        tempfile.gettempdir()
+    except FileNotFoundError:
+        raise InputError(
+            "there is no folder for temporary files: neither TMPDIR nor /tmp takes any; free some space "
+            "there, or set TMPDIR to a folder that does"
+        ) from None

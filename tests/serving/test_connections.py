@@ -182,7 +182,9 @@ def sentences(corpus: Path) -> list[str]:
 
 
 COUNTED = "from transduce.__main__ import start; start()"
-UNCOUNTED = f"from transduce.serving import running; running.most_connections = lambda wanted: wanted; {COUNTED}"
+UNCOUNTED = (
+    f"from transduce.serving import running; running.most_connections = lambda wanted, others: wanted; {COUNTED}"
+)
 
 
 def start(

@@ -46,11 +46,14 @@ def serve(
         projects: A folder of projects, whose confirmed translations, memories and terms the server keeps and uses.
         compile: Compile the models (1 to 2 minutes each); on a GPU, make steps CUDA graphs.
     """
+    from transduce.files import check_temporary_folder
+
+    check_temporary_folder()  # which libraries ask for as they are imported
     try:
         from transduce.serving.glossaries import Glossaries
         from transduce.serving.metrics import Metrics
         from transduce.serving.models import Models
-        from transduce.serving.running import check_free, check_temporary_folder, run_server
+        from transduce.serving.running import check_free, run_server
         from transduce.serving.server import Server
     except ImportError as error:
         raise InputError(
@@ -68,7 +71,6 @@ def serve(
         Glossaries(settings.glossaries)
     host, port = settings.host, settings.port
     check_free(host, port)
-    check_temporary_folder()
     opened = None if projects is None else Projects(projects)
     metrics = Metrics()
     served = Models(

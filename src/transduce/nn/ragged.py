@@ -1,6 +1,7 @@
 """Rows of different lengths side by side, without padding, and attention within them by kernels of a GPU."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -79,6 +80,7 @@ def ragged_attention(
     """softmax(Q K^T / sqrt(d_k)) V within each row; heads of keys may be shared by groups of heads of queries."""
     from torch.nn.attention.varlen import varlen_attn
 
+    grouped: dict[str, Any] = {"enable_gqa": True} if query.shape[1] != keys.shape[1] else {}  # PyTorch 2.11 has it not
     context = varlen_attn(
         query[0].transpose(0, 1),  # [tokens, heads, head_dim]
         keys[0].transpose(0, 1),
@@ -88,7 +90,7 @@ def ragged_attention(
         may_attend.queries.longest,
         may_attend.keys.longest,
         window_size=(-1, 0) if may_attend.is_causal else (-1, -1),
-        **({"enable_gqa": True} if query.shape[1] != keys.shape[1] else {}),
+        **grouped,
     )
     assert isinstance(context, Tensor)
     return context.transpose(0, 1)[None]

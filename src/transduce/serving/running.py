@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -163,17 +162,6 @@ def check_free(host: str, port: int) -> None:
         listening_socket(host, port).close()
     except OSError as error:
         raise InputError(f"cannot listen on {host}, port {port}: {str(error.strerror).lower()}") from None
-
-
-def check_temporary_folder() -> None:
-    """Raises InputError if no folder takes temporary files, which processes of documents need."""
-    try:
-        tempfile.gettempdir()
-    except FileNotFoundError:
-        raise InputError(
-            "there is no folder for temporary files: neither TMPDIR nor /tmp takes any; free some space "
-            "there, or set TMPDIR to a folder that does"
-        ) from None
 
 
 def run_server(server: Server) -> None:
