@@ -1,4 +1,4 @@
-"""What a project learns from 1,000 confirmed segments, one after another: a replay of a person's work.
+"""Replays a person's work: a project learns from 1,000 confirmed segments, one after another.
 
     python benchmarks/learning.py MODEL --general multi30k --domain tatoeba-eng-deu --out runs/bench/learning
 

@@ -1,4 +1,4 @@
-"""How well estimates of the edits that translations need agree with the edits that references ask for.
+"""Compares estimates of the edits that translations need with the edits that references ask for.
 
     python benchmarks/quality.py runs/multi30k-best-1 --out runs/bench/quality
 

@@ -43,12 +43,6 @@ LIMITS = Limits(256 * 2**20, 20)
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs the process table of Linux")
 
 
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-
-
 @pytest.fixture
 def obedient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents do to their processes what hostile_documents says."""

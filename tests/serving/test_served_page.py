@@ -45,12 +45,6 @@ def expected(tiny_run: Path, sentences: list[str]) -> list[str]:
     return [one.text for one in Translator.load(tiny_run, device="cpu").translate(sentences)]
 
 
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-
-
 @pytest.fixture(scope="module")
 def served(tiny_run: Path) -> Iterator[Running]:
     running = Running(tiny_run)

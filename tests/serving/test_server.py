@@ -32,12 +32,6 @@ from transduce.serving.failures import RefusedError
 from transduce.serving.keys import Keys
 
 
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-
-
 @pytest.fixture(scope="module")
 def served(tiny_run: Path) -> Iterator[Running]:
     running = Running(tiny_run, max_characters=2000)

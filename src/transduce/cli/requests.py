@@ -97,7 +97,7 @@ class RequestReport:
     hinted: int = 0
     """Terms that were not required."""
     hinted_met: int = 0
-    """Those of them that are met."""
+    """Terms that were not required, and that translations have, in any form."""
     applied: list[str] = field(default_factory=list)
     """The terms that were in a line, with their translations."""
     unsatisfied: list[int] = field(default_factory=list)

@@ -1,6 +1,5 @@
 """`transduce serve`: translation models for programs and people; `transduce keys`: the keys of its clients."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,6 +61,7 @@ def serve(
         ) from None
     from transduce.inference.translator import Translator
     from transduce.projects.learning import BackgroundLearning
+    from transduce.projects.parts import NoLearning
     from transduce.projects.project import Projects
     from transduce.search.beam import Beam
 
@@ -91,10 +91,8 @@ def serve(
     if settings.is_public and settings.keys is None:
         teller()(f"anyone who reaches {host} can use this server; --keys asks for keys")
     teller()(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    server = Server(served, settings, metrics, opened)
-    if opened is not None:
-        server.parts = replace(server.parts, learning=BackgroundLearning(served.translator))
-    run_server(server)
+    learning = NoLearning() if opened is None else BackgroundLearning(served.translator)
+    run_server(Server(served, settings, metrics, opened, learning))
 
 
 keys = typer.Typer(help="Make, list and revoke the keys of a server's clients.", no_args_is_help=True)

@@ -48,7 +48,7 @@ SURE: Final = 0.3
 """The least probability of a translation that is believed."""
 
 Suffixes = tuple[str, str]
-"""What is left of two words without what they have in common at their beginnings, in alphabetical order."""
+"""The endings of two words, in alphabetical order, without the letters that both begin with."""
 
 _plain = normalizers.Sequence([normalizers.NFD(), normalizers.StripAccents()])
 

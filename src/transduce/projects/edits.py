@@ -1,4 +1,4 @@
-"""What people made of machine translations: edit rates, and files of past edits."""
+"""Edit rates of machine translations that people corrected, and files of past corrections."""
 
 import hashlib
 from collections.abc import Iterable, Iterator

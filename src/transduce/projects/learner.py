@@ -95,7 +95,7 @@ class Check(msgspec.Struct):
 
 
 class Progress(msgspec.Struct):
-    """What a state holds beside tensors."""
+    """The part of a learner's state that is not tensors: its lessons and checks so far."""
 
     lessons: list[Lesson] = []
     checks: list[Check] = []
@@ -113,7 +113,7 @@ class Progress(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Learned:
-    """What was learned from segments."""
+    """An adapter and the segments that it was learned from."""
 
     key: str
     """Hash of all that the adapter is a function of."""

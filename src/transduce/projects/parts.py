@@ -1,13 +1,11 @@
-"""Parts of a served project that may be absent: what learns, what looks at terms, what estimates quality."""
+"""Facts about a translation of a served project, and the learner beside it, which may be absent."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from transduce.inference.translator import Translation, Translator
+from transduce.inference.translator import Translator
 from transduce.projects.project import Project
 from transduce.projects.report import Course, render_report
-from transduce.text.glossary import Glossary
 
 
 @dataclass(frozen=True)
@@ -49,26 +47,6 @@ class Learning(Protocol):
         """Ends what learns; what it has not learned is learned after the next start."""
 
 
-class Terms(Protocol):
-    """Knows the forms of a project's terms, and looks for them in translations."""
-
-    def glossary(self, project: Project) -> Glossary | None:
-        """Returns the project's glossary with forms of its terms, at once; None without any."""
-
-    def __call__(self, project: Project, source: str, translation: str) -> list[TermUse]:
-        """Returns the terms that a sentence asks for."""
-
-    def close(self) -> None:
-        """Ends what learns forms."""
-
-
-class QualityEstimate(Protocol):
-    """Estimates how much of a translation a person will edit."""
-
-    def __call__(self, project: Project, source: str, translations: Sequence[Translation]) -> EditEstimate | None:
-        """Estimates it for a segment and the translations of its sentences; None with too little to learn it from."""
-
-
 class NoLearning:
     """Leaves every model as it is."""
 
@@ -89,17 +67,3 @@ class NoLearning:
 
     def close(self) -> None:
         """Does nothing."""
-
-
-def no_estimate(project: Project, source: str, translations: Sequence[Translation]) -> EditEstimate | None:
-    """Estimates nothing."""
-    return None
-
-
-@dataclass(frozen=True)
-class ProjectParts:
-    """What a server does for its projects beside remembering."""
-
-    terms: Terms
-    learning: Learning = field(default_factory=NoLearning)
-    quality: QualityEstimate = no_estimate

@@ -55,7 +55,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True)
 class _Fit:
-    """What was learned from a log."""
+    """A regression fitted to a log of edits, with the numbers that it was fitted to."""
 
     keys: Sequence[PastEdit] = ()
     """Edits of the log, with those that are left out."""

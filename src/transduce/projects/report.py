@@ -28,7 +28,7 @@ COUNTED = {"learned": "learned", "held out": "held out as checks", "left out": "
 
 @dataclass(frozen=True)
 class Course:
-    """What a project learned from its segments, in their order."""
+    """Segments of a project in their order, with a lesson for each, checks and events."""
 
     segments: Sequence[Segment]
     lessons: Sequence[Lesson]

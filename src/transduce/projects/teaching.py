@@ -38,7 +38,7 @@ log = logging.getLogger("transduce.projects")
 
 
 class Order(msgspec.Struct):
-    """What to learn: a few more of a project's segments."""
+    """An order to learn a few more of a project's segments."""
 
     model: str
     """The model's folder."""
@@ -48,7 +48,7 @@ class Order(msgspec.Struct):
 
 
 class Report(msgspec.Struct):
-    """What was learned so far."""
+    """The state of learning: segments seen, learned and undone so far."""
 
     learned: int = 0
     """Number (id) of the last segment seen; 0 for none."""

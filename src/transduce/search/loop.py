@@ -88,7 +88,7 @@ class Active(Generic[State]):
     state: State
     """The decoder's state, which has not read the last tokens yet."""
     written: Written | None = None
-    """Where the last tokens are, where a graph takes the steps; None where there is no room after them."""
+    """The place of the last tokens in `tokens`, if a graph takes the steps; None if they are the last ones there."""
 
     @property
     def last(self) -> Int[Tensor, "sentences rows 1"]:

@@ -59,15 +59,15 @@ def build_app(server: Server) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         server.documents.start()
-        watcher = None if server.projects is None else Watcher(server.projects, server.parts.learning)
+        watcher = None if server.projects is None else Watcher(server.projects, server.learning)
         for project in server.projects.all if server.projects else ():
-            server.parts.learning.changed(project)  # what was confirmed, but not learned before the last end
+            server.learning.changed(project)  # what was confirmed, but not learned before the last end
         yield
         jobs.close()
         if watcher is not None:
             watcher.close()
-        server.parts.learning.close()
-        server.parts.terms.close()
+        server.learning.close()
+        server.terms.close()
         if server.projects is not None:
             server.projects.close()
         server.documents.close()

@@ -110,7 +110,7 @@ def projects(server: Server) -> APIRouter:
         """Confirm a translation; the answer comes when it is on the disk."""
         project = await find(http, name, (asked.source, asked.machine, asked.target))
         segment = await run_in_threadpool(project.store.confirm, asked.source, asked.machine, asked.target)
-        server.parts.learning.changed(project)
+        server.learning.changed(project)
         return {"id": segment.id}
 
     @router.get("/{name}/segments")
@@ -125,7 +125,7 @@ def projects(server: Server) -> APIRouter:
         """Take a segment back: the memory and what is learned are as if it had never come."""
         project = await find(http, name)
         await run_in_threadpool(project.store.take_back, id)
-        server.parts.learning.changed(project)
+        server.learning.changed(project)
         return {"id": id}
 
     @router.get("/{name}/memory", response_class=Response)
@@ -190,7 +190,7 @@ def projects(server: Server) -> APIRouter:
                 unknown = list(translated)
                 sources = [found[number][1] for number in unknown]
                 adapted = server.with_project(model, project)
-                glossary = await run_in_threadpool(server.parts.terms.glossary, project)
+                glossary = await run_in_threadpool(server.terms.glossary, project)
                 async for index, sentence in server.sentences(
                     adapted, sources, search, glossary=glossary, charge=charge
                 ):
@@ -210,7 +210,7 @@ def projects(server: Server) -> APIRouter:
     async def report(http: HTTPRequest, name: str) -> HTMLResponse:
         """Return a page that shows what was learned: gain, forgetting and cost, segment by segment."""
         project = await find(http, name)
-        return _page(await run_in_threadpool(server.parts.learning.report, project))
+        return _page(await run_in_threadpool(server.learning.report, project))
 
     @router.get("/{name}/look/{id}", response_class=HTMLResponse)
     async def look(http: HTTPRequest, name: str, id: int, adapted: bool = True) -> HTMLResponse:
@@ -268,14 +268,14 @@ def _facts(
         every = (joined(source, sentences, n, project.target) for n in range(1, alternatives + 1))
         others = list(dict.fromkeys(other for other in every if other != translation))
         translations: list[Translation] = [sentence.translation for sentence in sentences]
-        estimate = server.parts.quality(project, source, translations)
+        estimate = server.quality(project, source, translations)
     return {
         "start": start,
         "source": source,
         "translation": translation,
         "origin": "memory" if sentences is None else "model",
         "matches": [asdict(match) for match in matches],
-        "terms": [asdict(use) for use in server.parts.terms(project, source, translation)],
+        "terms": [asdict(use) for use in server.terms(project, source, translation)],
         "alternatives": others,
         "quality": None if estimate is None else asdict(estimate),
     }
@@ -291,7 +291,7 @@ def _facts_of(server: Server, project: Project) -> dict[str, Any]:
         "revision": store.revision(),
         "memory": len(project.memory),
         "terms": len(store.terms()),
-        **server.parts.learning.facts(project),
+        **server.learning.facts(project),
         "events": [asdict(event) for event in store.events(last=LAST_EVENTS)],
     }
 

@@ -13,7 +13,7 @@ from starlette.requests import Request as HTTPRequest
 from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.documents.sentence_translator import SentenceTranslator, Tell
 from transduce.inference.documents.translate import html_data, html_text
-from transduce.projects.parts import ProjectParts, no_estimate
+from transduce.projects.parts import Learning, NoLearning
 from transduce.projects.project import Project, Projects
 from transduce.projects.quality import ProjectQuality
 from transduce.projects.terms import ProjectTerms
@@ -59,13 +59,13 @@ class Server:
     settings: ServerSettings
     metrics: Metrics
     projects: Projects | None = None
-    parts: ProjectParts = field(default_factory=lambda: ProjectParts(ProjectTerms()))
-    """What is done for projects beside remembering."""
+    learning: Learning = field(default_factory=NoLearning)
+    """Adapts models to projects in the background."""
 
     def __post_init__(self) -> None:
         limits = Limits(self.settings.document_memory * 2**20, max(1, round(self.settings.timeout)))
-        if self.parts.quality is no_estimate:
-            self.parts = replace(self.parts, quality=ProjectQuality(self.translator_of))
+        self.terms = ProjectTerms()
+        self.quality = ProjectQuality(self.translator_of)
         self.documents = DocumentWorkers(self.settings.document_workers, limits, self.settings.max_waiting)
         self.admission = Admission(self.settings, self.metrics)
         self.files = Files(self.settings.max_kept_bytes)
@@ -117,7 +117,7 @@ class Server:
 
     def with_project(self, model: ServedModel, project: Project) -> ServedModel:
         """Returns the model with what was learned from the project so far."""
-        return replace(model, translator=self.parts.learning.adapted(project, model.translator))
+        return replace(model, translator=self.learning.adapted(project, model.translator))
 
     @asynccontextmanager
     async def begin(self, source: str, target: str) -> AsyncIterator[ServedModel]:

@@ -106,7 +106,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
                 raise RefusedError(
                     400, f"Invalid request: the project {project.name} is from {project.source} to {project.target}"
                 )
-            of_project = await run_in_threadpool(server.parts.terms.glossary, project)
+            of_project = await run_in_threadpool(server.terms.glossary, project)
             entries += of_project.entries if of_project else ()
         glossary = Glossary(entries) if entries else None
 

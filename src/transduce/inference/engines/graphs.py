@@ -24,7 +24,7 @@ MOST_GRAPHS = 16
 
 @dataclass(frozen=True)
 class Sizes:
-    """What a graph is for: sizes are powers of two, so that few graphs do for all batches."""
+    """Sizes and rules that a graph is made for; sizes are powers of two, so that few graphs do for all batches."""
 
     sentences: int
     source_length: int
