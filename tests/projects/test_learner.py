@@ -19,6 +19,8 @@ from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.snapshots import Snapshot, Snapshots
 from transduce.search.beam import Beam
 
+pytestmark = pytest.mark.slow
+
 LOOSE = {"most_lost": 1000.0, "most_forgotten": 1000.0}
 SETTINGS = {"rank": 4, "hold_out": 5, "check_after": 2, "snapshot_every": 3, "learning_rate": 0.01, "checks": 7}
 
