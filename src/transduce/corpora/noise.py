@@ -1,5 +1,6 @@
 """Copies of training pairs, written as people type: in capitals, without a full stop, with typing errors."""
 
+import operator
 import random
 import re
 import zlib
@@ -13,7 +14,7 @@ from transduce.corpora.corpus import SentencePair
 from transduce.orthography.characters import characters
 from transduce.ranges import Share
 
-_END = re.compile(r"[.!?…。！？।؟۔]+$")
+_SIGNS_THAT_END_A_SENTENCE = ".!?…。！？।؟۔"
 LETTERS_A_TYPO = 40
 """The letters of a text for each typing error in it."""
 
@@ -79,9 +80,11 @@ def in_lower_case(pair: SentencePair) -> SentencePair:
 
 def unpunctuated(pair: SentencePair) -> SentencePair:
     """Returns a pair without the sign at its end, where both sides have one."""
-    source, target = (_END.sub("", side.rstrip()) for side in (pair.source, pair.target))
-    is_sentence = source and target and source != pair.source.rstrip() and target != pair.target.rstrip()
-    return SentencePair(source.rstrip(), target.rstrip()) if is_sentence else pair
+    sides = [side.rstrip() for side in (pair.source, pair.target)]
+    bare = [side.rstrip(_SIGNS_THAT_END_A_SENTENCE) for side in sides]
+    if all(bare) and all(map(operator.ne, sides, bare)):
+        return SentencePair(*(side.rstrip() for side in bare))
+    return pair
 
 
 def mistyped(pair: SentencePair) -> SentencePair:

@@ -51,9 +51,9 @@ _BOX = re.compile(
 _SCRIPT = re.compile(
     rf"""import\s++(?:[\w*{{][^'";]*?\sfrom\s*+)?["'][^"']++["']\s*+;?
     | export\s++(?:
-          default\s++(?:[\w.]++\s*+;?|(?:async\s++)?(?:function|class)\b.*+|.*[{{({MASK}].*+)
-        | (?:const|let|var)\s++[\w{{\[{MASK}].*=.*+ | (?:async\s++)?(?:function|class)\b\*?\s*+\w++.*+
-        | [{{*{MASK}].*\sfrom\s.*+ | {MASK}++\s*+;?
+          default\s++(?:[\w.]++\s*+;?|(?:async\s++)?(?:function|class)\b.*+|[^{{({MASK}\n]*+[{{({MASK}].*+)
+        | (?:const|let|var)\s++[\w{{\[{MASK}][^=\n]*+=.*+ | (?:async\s++)?(?:function|class)\b\*?\s*+\w++.*+
+        | [{{*{MASK}](?>.*?\sfrom\s).*+ | {MASK}++\s*+;?
       )""",
     re.VERBOSE,
 )
