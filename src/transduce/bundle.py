@@ -135,6 +135,7 @@ class ModelBundle:
     def _write(self, folder: Path, probe_texts: Sequence[tuple[str, str]], weights: dict[str, torch.Tensor]) -> None:
         with new_folder(folder) as new:
             self.describe(new)
+            self.save_tokenizers(new)
             save_tensors(weights, new / "weights.safetensors")
             kind, probed = TASKS[self.config.task].probe, self.for_probe
             before = probed.marks.source
@@ -148,13 +149,16 @@ class ModelBundle:
         return self if languages is None else self.directed(languages.first)
 
     def describe(self, folder: Path) -> None:
-        """Writes all files except the weights and the probe."""
+        """Writes the settings, the history and the card."""
         config = self.config if self.config.languages is None else self.config.directed(Direction(MANY, MANY))
         (folder / "config.toml").write_text(to_toml(config), encoding="utf-8")
-        self.tokenizers.source.save(folder / _tokenizer_file(self.config.tokenizer, "source"))
-        self.tokenizers.target.save(folder / _tokenizer_file(self.config.tokenizer, "target"))
         (folder / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(self.history)))
         (folder / CARD).write_text(card_of(self), encoding="utf-8")
+
+    def save_tokenizers(self, folder: Path) -> None:
+        """Writes the tokenizers, which `read_tokenizers` reads."""
+        self.tokenizers.source.save(folder / _tokenizer_file(self.config.tokenizer, "source"))
+        self.tokenizers.target.save(folder / _tokenizer_file(self.config.tokenizer, "target"))
 
     def with_history(self, **facts: Any) -> "ModelBundle":
         """Returns a copy with these facts added to its history."""

@@ -9,15 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from transduce.bundle import find_bundle, read_tokenizers
-from transduce.bundle_config import read_config
 from transduce.corpora.corpus import Filter, Keeps, ParallelCorpus, SentencePair
 from transduce.corpora.formats import Columns, parallel_files
 from transduce.corpora.overlap import Scope, scope_fingerprint
 from transduce.corpora.writing import write_pairs
 from transduce.errors import DataError
 from transduce.files import new_file
-from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.inference.engines.exported import open_tokenizers
+from transduce.text.tokenizer import Tokenizer
 
 PAIRS_AT_ONCE = 4096
 
@@ -142,8 +141,5 @@ def tokenize(task: Tokenizing) -> Counts:
     return Counts(write_pairs(task.shard.outputs, tokenized()))
 
 
-@cache
-def _tokenizers(model: Path) -> Tokenizers:
-    """Reads a model's tokenizers, once in each process."""
-    folder = find_bundle(model)
-    return read_tokenizers(folder, read_config(folder))
+_tokenizers = cache(open_tokenizers)
+"""Reads a model's tokenizers, once in each process."""

@@ -22,7 +22,6 @@ from transduce.inference.engines.firefox.opening import open_student
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Piece
 from transduce.inference.shortlist.shortlist import FILE, Shortlist
-from transduce.text.sentencepiece import read_model
 from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerConfig, Tokenizers
 from transduce.verification import read_json
 
@@ -75,16 +74,15 @@ class FirefoxFiles:
         student = StudentFile(paths.model)
         if student.is_shared != paths.is_shared:
             raise CheckpointError(f"{paths.model} and the vocabularies of {folder} are of different models; {ADVICE}")
-        tokenizers, how = _read_tokenizers(paths)
         config = BundleConfig(
             format=FORMAT,
             source=source,
             target=target,
             model=student.config,
-            tokenizer=how,
+            tokenizer=_tokenizer_config(paths.is_shared),
             longest_source=LONGEST - 1,
         )
-        return FirefoxFiles(paths, student, config, tokenizers)
+        return FirefoxFiles(paths, student, config, paths.read_tokenizers())
 
 
 def import_firefox(folder: Path, output: Path, texts: Sequence[str] | None = None) -> StudentImport:
@@ -149,13 +147,11 @@ def _languages(folder: Path, paths: Paths) -> tuple[str, str]:
     return languages
 
 
-def _read_tokenizers(paths: Paths) -> tuple[Tokenizers, TokenizerConfig]:
-    source = read_model(paths.source_vocabulary)
-    if paths.is_shared:
-        return Tokenizers(source, source), TokenizerConfig(kind="file", file="tokenizer.json")
+def _tokenizer_config(is_shared: bool) -> TokenizerConfig:
+    if is_shared:
+        return TokenizerConfig(kind="file", file="tokenizer.json")
     sides = [SideConfig(kind="file", file=f"{side}.json") for side in ("source", "target")]
-    tokenizers = Tokenizers(source, read_model(paths.target_vocabulary))
-    return tokenizers, TokenizerConfig(shared=False, source=sides[0], target=sides[1])
+    return TokenizerConfig(shared=False, source=sides[0], target=sides[1])
 
 
 def _random_samples(tokenizer: Tokenizer) -> list[list[int]]:

@@ -21,6 +21,7 @@ from transduce.config import Settings
 from transduce.corpora.directions import Direction
 from transduce.devices import find_device
 from transduce.errors import CheckpointError
+from transduce.inference.engines.firefox.files import Paths
 from transduce.ranges import PositiveInt
 from transduce.text.tokenizer import Tokenizers
 from transduce.verification import check_unchanged, read_json
@@ -86,7 +87,8 @@ class ExportedModel:
         export = _read_export(folder)
         check_unchanged(folder, export.sha256)
         config = read_config(folder)
-        tokenizers = read_tokenizers(folder, config)
+        is_firefox = export.engine == "fxtranslate"
+        tokenizers = Paths.find(folder).read_tokenizers() if is_firefox else read_tokenizers(folder, config)
         return ExportedModel(folder, torch.device(device), export, config, tokenizers, read_history(folder))
 
 
@@ -103,6 +105,14 @@ def open_model(path: str | Path, device: str = "auto") -> Model:
     if (folder / EXPORT).exists():
         return ExportedModel.load(folder, find_device("cpu" if device == "auto" else device))
     return ModelBundle.load(folder, find_device(device))
+
+
+def open_tokenizers(path: Path) -> Tokenizers:
+    """Reads the tokenizers of a model, a run, or an exported model without its weights; raises as `open_model` does."""
+    folder = find_bundle(path)
+    if (folder / EXPORT).exists():
+        return ExportedModel.load(folder).tokenizers
+    return read_tokenizers(folder, read_config(folder))
 
 
 def _read_export(folder: Path) -> Export:

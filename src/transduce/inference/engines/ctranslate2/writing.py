@@ -45,6 +45,7 @@ def export_bundle(
     """
     with new_folder(folder) as new:
         bundle.describe(new)
+        bundle.save_tokenizers(new)
         longest, parity = write_ctranslate2(bundle, quantization, samples, new, folder)
         export = Export(
             format=FORMAT,

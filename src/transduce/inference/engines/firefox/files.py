@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from transduce.errors import CheckpointError, InputError
 from transduce.inference.engines.firefox.binary import BYTES, FLOATS, TEXT, Item, QuantizedMatrix, read_items
 from transduce.models.transformer import TransformerConfig
+from transduce.text.sentencepiece import read_model
+from transduce.text.tokenizer import Tokenizers
 
 SETTINGS = "special:model.yml"
 MULTIPLIER = "_QuantMultA"
@@ -72,6 +74,11 @@ class Paths:
         pair = models[0].name.split(".")[1]
         paths = Paths.of(folder, pair, is_shared=not (folder / f"srcvocab.{pair}.spm").exists())
         return Paths(models[0], paths.source_vocabulary, paths.target_vocabulary, paths.shortlist)
+
+    def read_tokenizers(self) -> Tokenizers:
+        """Reads the tokenizers from the vocabularies; CheckpointError for a damaged file."""
+        source = read_model(self.source_vocabulary)
+        return Tokenizers(source, source if self.is_shared else read_model(self.target_vocabulary))
 
 
 @dataclass(frozen=True)
