@@ -25,7 +25,8 @@ from transduce.inference.documents.segments import SegmentTranslator
 from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.requests import Request
-from transduce.inference.translator import Candidate, Translation, Translator
+from transduce.inference.translation import Candidate, Translation
+from transduce.inference.translator import Translator
 
 TEXT = "The dog sees a small cat, which sleeps (now). Who plays & sings <loudly>? < „Ja“ straße it's 犬"
 WORDS = TEXT.split()

@@ -13,7 +13,7 @@ from transduce.analysis.mask_picture import show_mask
 from transduce.corpora.formats import parallel_files
 from transduce.errors import InputError
 from transduce.experiment.run import RunResult
-from transduce.inference.translator import Candidate, Translation
+from transduce.inference.translation import Candidate, Translation
 from transduce.nn.masks import causal_mask, memory_mask, padding_mask
 from transduce.reprs import in_notebook
 from transduce.search.beam import Beam

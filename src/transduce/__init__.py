@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from transduce.inference.requests import Request as Request
     from transduce.inference.scorer import Scorer as Scorer
     from transduce.inference.tagger import Tagger as Tagger
-    from transduce.inference.translator import Translation as Translation
+    from transduce.inference.translation import Translation as Translation
     from transduce.inference.translator import Translator as Translator
     from transduce.search.beam import Beam as Beam
     from transduce.search.choices import MinimumBayesRisk as MinimumBayesRisk

@@ -15,7 +15,8 @@ from transduce.documents.document import Languages
 from transduce.documents.formats import read_document
 from transduce.inference.documents.translate import DocumentTranslator, TranslatedDocument
 from transduce.inference.requests import Request
-from transduce.inference.translator import Candidate, Translation, Translator
+from transduce.inference.translation import Candidate, Translation
+from transduce.inference.translator import Translator
 
 Shown = Callable[[bytes], Sequence[str]]
 """The texts that a document shows, in their order."""

@@ -29,7 +29,7 @@ from transduce.experiment.synthetic_pairs import (
 from transduce.experiment.synthetic_stages import SyntheticRun
 from transduce.experiment.synthetic_texts import Sources, languages_of_direction, open_texts
 from transduce.experiment.translated_shards import Translated, read_translations
-from transduce.inference.translator import Candidate, Translation
+from transduce.inference.translation import Candidate, Translation
 from transduce.training.observers import Report
 
 QUICK = {"training": {"updates": 12, "report_every": 1}, "checkpoint.every_updates": 4, "validation.every_updates": 4}

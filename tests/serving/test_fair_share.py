@@ -17,7 +17,8 @@ pytest.importorskip("uvicorn")
 from running_server import Running, wait_until
 
 from transduce.inference.request import Request
-from transduce.inference.translator import Translation, Translator
+from transduce.inference.translation import Translation
+from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.serving.batching import Batcher
 from transduce.serving.clients import Holdings, client_of

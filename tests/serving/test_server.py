@@ -23,7 +23,8 @@ from running_server import Running, wait_until
 from transduce.errors import InputError
 from transduce.exchange.ctranslate2 import export_ctranslate2
 from transduce.inference.requests import Request
-from transduce.inference.translator import Translation, Translator
+from transduce.inference.translation import Translation
+from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.serving import batching
 from transduce.serving.admission import RateLimit

@@ -8,7 +8,7 @@ from transduce.cli.streams import count_lines
 from transduce.corpora.formats import read_lines
 from transduce.errors import InputError
 from transduce.inference.requests import Request
-from transduce.inference.translator import Translation
+from transduce.inference.translation import Translation
 from transduce.search.choices import DecisionRule, can_require
 from transduce.text.glossary import Glossary, Use
 

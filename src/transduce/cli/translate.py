@@ -29,7 +29,8 @@ from transduce.errors import InputError
 if TYPE_CHECKING:
     from transduce.cli.progress import Tell
     from transduce.inference.requests import Request
-    from transduce.inference.translator import Translation, Translator
+    from transduce.inference.translation import Translation
+    from transduce.inference.translator import Translator
     from transduce.projects.quality import QualityEstimator
 
 Format = Literal[

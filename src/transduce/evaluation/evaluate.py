@@ -15,7 +15,8 @@ from transduce.evaluation.metric import Score, Scoring, Texts, check_aligned
 from transduce.evaluation.metrics import STANDARD, MetricName, count_all, find_metric, metrics_by_key
 from transduce.evaluation.significance import RESAMPLES, SEED
 from transduce.evaluation.translations import BleuVariant, exact_match, length_ratio, score_bleu_variants
-from transduce.inference.translator import Translation, Translator
+from transduce.inference.translation import Translation
+from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule
 
 

@@ -13,7 +13,8 @@ from transduce.corpora.formats import read_lines
 from transduce.errors import CheckpointError, DataError
 from transduce.evaluation.translations import SentenceMetric, sentence_score
 from transduce.files import new_file
-from transduce.inference.translator import Candidate, Translation, Translator
+from transduce.inference.translation import Candidate, Translation
+from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.search.sampling import Sampling
 

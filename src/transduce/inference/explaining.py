@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from transduce.inference.translator import Translation
+from transduce.inference.translation import Translation
 
 LEVELS = ((0.9, "#4477aa"), (0.7, "#66ccee"), (0.5, "#ccbb44"), (0.3, "#ee9944"), (0.0, "#ee6677"))
 """The least probability of a word's weakest token, and the colour: colour-blind people can distinguish them too."""

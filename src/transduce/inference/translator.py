@@ -1,122 +1,49 @@
 """A trained model as a tool: sentences in, translations out, in the same order."""
 
 import copy
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar, cast, overload
 
 import msgspec
-import torch
 
 from transduce.analysis.alignment import AlignmentHead
 from transduce.analysis.look import Look
 from transduce.bundle import Marks, ModelBundle, bundle_facts
 from transduce.corpora.corpus import Pair, is_pair
 from transduce.corpora.directions import Direction
-from transduce.data.parts import batches_by_length
 from transduce.errors import ConfigError, InputError
+from transduce.inference.batched_search import BatchedSearch
 from transduce.inference.completer import Completer, Completion
 from transduce.inference.details import Details, details_of, find_head
 from transduce.inference.engines.choice import EngineName, engine_for, pytorch_of
-from transduce.inference.engines.engine import Engine, EngineChoice
+from transduce.inference.engines.engine import EngineChoice
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.exported import Model, open_model
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
-from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.memory import keep_free_memory
-from transduce.inference.execution.workers import map_parallel
-from transduce.inference.inflections import other_form
 from transduce.inference.looking import check_length, look_at_translation
+from transduce.inference.outcomes import translation_of, why_unsatisfied
 from transduce.inference.requests import Constraints, Piece, Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
+from transduce.inference.translation import Candidate, Translation
 from transduce.orthography.joining import join_sentences
 from transduce.orthography.words import has_words
-from transduce.reprs import rows_html, shown_by
+from transduce.reprs import shown_by
 from transduce.search.beam import Beam
-from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, score_of_pieces, search_of
+from transduce.search.choices import DecisionRule, score_of_pieces, search_of
 from transduce.search.loop import Hypothesis
 from transduce.task_table import check_tool
 from transduce.text.glossary import Glossary
 from transduce.text.long_texts import split_text
-from transduce.text.phrases import holds
-from transduce.text.terms import Term, TermOutcome
 
 Result = TypeVar("Result")
 
 LINES_AT_ONCE = 1000
 """Sentences held at a time: enough to sort by length, however long the input is."""
-
-TOKENS_AT_ONCE = 6144
-"""Padded source tokens times hypotheses of a batch, where a GPU's memory sets no other limit."""
-
-
-def _translation_facts(translation: "Translation") -> dict[str, object]:
-    best = translation.n_best[0].log_probability if translation.n_best else None
-    noted = {"split": translation.was_split, "truncated": translation.truncated}
-    words = {
-        "satisfied": translation.satisfied,
-        "unsatisfied": translation.unsatisfied,
-        "violated": translation.violated,
-    }
-    return {
-        "text": repr(translation.text),
-        "log-probability": None if best is None else f"{best:.2f}",
-        **{name: "yes" for name, holds in noted.items() if holds},
-        **{name: ", ".join(phrases) for name, phrases in words.items()},
-    }
-
-
-def _n_best_html(translation: "Translation") -> str:
-    if len(translation.n_best) < 2:
-        return ""
-    rows: list[list[object]] = [
-        [output.text, f"{output.score:.3f}", f"{output.log_probability:.2f}"] for output in translation.n_best
-    ]
-    return rows_html(["n-best", "score", "log-probability"], rows)
-
-
-@shown_by(_translation_facts, _n_best_html)
-@dataclass(frozen=True, repr=False)
-class Translation:
-    """The translation of one line."""
-
-    text: str
-    """The best translation; empty for a blank line."""
-    n_best: list["Candidate"]
-    """The translations asked for, best first; only one for a line that was split."""
-    was_split: bool = False
-    """True if the line was longer than any the model was trained on, and was translated piece by piece."""
-    truncated: bool = False
-    """True if the output reached the longest length allowed."""
-    satisfied: list[str] = field(default_factory=list)
-    """Required phrases that the translation holds."""
-    unsatisfied: list[str] = field(default_factory=list)
-    """Required phrases that it does not hold."""
-    terms: list[TermOutcome] = field(default_factory=list)
-    """Terms of the request, and whether the translation has them."""
-    violated: list[str] = field(default_factory=list)
-    """Banned phrases that it holds nevertheless: at the end of a truncated output, or where split pieces meet."""
-    details: Details | None = None
-    """Probabilities of its tokens, and an alignment of words, if they were asked for."""
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One translation and how the model ranks it."""
-
-    text: str
-    score: float
-    """The log-probability, normalised for length; in minimum Bayes risk decoding, the expected chrF, 0 to 100."""
-    log_probability: float
-    """The log-probability in nats, the end token counted."""
 
 
 @shown_by(lambda tool: bundle_facts(tool.bundle))
@@ -140,9 +67,6 @@ class Translator:
         engine: EngineName | None = None,
     ) -> None:
         self.bundle = bundle
-        self.tokens_at_once = tokens_at_once
-        """Padded source tokens times hypotheses of a batch; None for as many as suit the device."""
-        self._halvings = 0
         for number, member in enumerate((bundle, *others), 1):
             check_tool(f"model {number}" if others else "the model", member.config.task, "translator")
         for number, other in enumerate(others, 2):
@@ -152,6 +76,7 @@ class Translator:
         limit, marked = self.engine.source_limit, 0 if bundle.config.languages is None else 1
         self.longest_source = min(longest, limit - 1 - marked if limit else longest)
         self._constraints = Constraints(bundle.tokenizers.target)
+        self._batched = BatchedSearch(self.engine, self._constraints, tokens_at_once)
         self._head: AlignmentHead | None = None
         self._completer: Completer | None = None
 
@@ -364,7 +289,7 @@ class Translator:
             self._constraints.pieces(request, [[*marks.source, *ids] for ids in pieces], marks.begin)
             for request, pieces in zip(requests, encoded, strict=True)
         ]
-        results = iter(self._search([piece for line in lines for piece in line], search, tell))
+        results = iter(self._batched.search([piece for line in lines for piece in line], search, tell))
         hypotheses = [[next(results) for _ in line] for line in lines]
         translations = [self._join(*line, search) for line in zip(requests, hypotheses, strict=True)]
         return self._with_details(translations, lines, hypotheses) if with_details else translations
@@ -376,13 +301,7 @@ class Translator:
 
     def why_unsatisfied(self, translation: Translation, phrase: str) -> str:
         """Explains why a translation lacks a phrase that it was required to hold, and what may help."""
-        if not self._constraints.wording.forms(phrase):
-            return f"the model's vocabulary cannot write {phrase!r}"
-        if translation.truncated:
-            return "the longest length was reached before; raise max_extra or max_ratio"
-        if translation.was_split:
-            return "the line was translated in pieces; give shorter lines"
-        return "the search did not find a place for it; search with a larger beam"
+        return why_unsatisfied(translation, phrase, self._constraints)
 
     def encode(self, texts: Sequence[str | Request]) -> list[list[list[int]]]:
         """Returns the token ids of each line's pieces: one piece unless it is too long, none if it has no words."""
@@ -410,9 +329,10 @@ class Translator:
     def join(self, request: Request, pieces: Sequence[Translation], rule: DecisionRule) -> Translation:
         """Returns the translation of a line from those of its pieces, which were translated one by one."""
         details = [piece.details for piece in pieces if piece.details is not None]
-        return self._report(
+        return translation_of(
             request,
             [self._joined([piece.n_best[0] for piece in pieces], rule)],
+            self._constraints,
             was_split=True,
             truncated=any(piece.truncated for piece in pieces),
             details=Details.joined(details) if len(details) == len(pieces) else None,
@@ -452,84 +372,14 @@ class Translator:
         config = self.bundle.config
         return bundle.directed(Direction(config.source, config.target)) if config.languages is not None else bundle
 
-    def _search(
-        self, pieces: list[Piece], rule: DecisionRule, tell: Callable[[float], None] | None
-    ) -> list[list[Hypothesis]]:
-        """Returns the outputs wanted of each piece, best first."""
-        search = search_of(rule)
-        batches: dict[Engine, list[list[int]]] = {}
-        for (engine, _), chosen in self._groups(pieces, search).items():
-            lengths = [len(pieces[i].source) + 1 for i in chosen]
-            of_length = self._batches(engine, lengths, search)
-            batches.setdefault(engine, []).extend([chosen[i] for i in batch] for batch in of_length)
-        results: dict[int, list[Hypothesis]] = {}
-        done, tokens = 0, sum(len(piece.source) for piece in pieces)
-        for engine, of_engine in batches.items():
-            of_engine.reverse()  # the longest first, so that none is left alone at the end
-            work = partial(self._search_batch, engine, pieces, search)
-            for batch, hypotheses in zip(of_engine, map_parallel(work, of_engine, engine.workers(search)), strict=True):
-                results.update(zip(batch, hypotheses, strict=True))
-                done += sum(len(pieces[i].source) for i in batch)
-                if tell is not None:
-                    tell(done / tokens)
-        outputs = [results[i] for i in range(len(pieces))]
-        if isinstance(rule, MinimumBayesRisk):
-            return [rule.choose(candidates, self.bundle.tokenizers.target.decode) for candidates in outputs]
-        return outputs
-
-    def _groups(self, pieces: Sequence[Piece], search: Search) -> dict[tuple[Engine, bool], list[int]]:
-        """Returns the numbers of pieces that may be searched together: by one engine, and either all with required
-        phrases or none, so that phrases one line requires change no other's search."""
-        groups: dict[tuple[Engine, bool], list[int]] = {}
-        for is_constrained in (False, True):
-            for number, piece in enumerate(pieces):
-                if bool(piece.required) == is_constrained:
-                    groups.setdefault((self.engine.of(piece, search), is_constrained), []).append(number)
-        return groups
-
-    def _search_batch(
-        self, engine: Engine, pieces: Sequence[Piece], search: Search, batch: Sequence[int]
-    ) -> list[list[Hypothesis]]:
-        """Searches a batch; what a GPU's memory does not suffice for, in halves, as all batches after it."""
-        waiting = [batch]
-        for _ in range(self._halvings):
-            waiting = _halves(waiting)
-        outputs: list[list[Hypothesis]] = []
-        while waiting:
-            try:
-                outputs += engine.search([pieces[i] for i in waiting[0]], self._constraints, search)
-                del waiting[0]
-                continue
-            except torch.OutOfMemoryError:
-                if len(waiting[0]) == 1:
-                    raise
-                sentences = len(waiting[0])
-            waiting = _halves(waiting)  # when the error, and with it the failed search, is forgotten
-            if not self._halvings:
-                warnings.warn(
-                    f"the GPU has no memory for {sentences} sentences at once; halving batches, as often as needed",
-                    stacklevel=2,
-                )
-            self._halvings += 1
-            if (pytorch := pytorch_of(self.engine)) is not None:
-                pytorch.free()
-        return outputs
-
-    def _batches(self, engine: Engine, lengths: Sequence[int], search: Search) -> list[list[int]]:
-        """Returns indices of pieces in batches of similar length, the shortest first."""
-        if self.tokens_at_once is None and isinstance(engine, PyTorchEngine):
-            batches = engine.batches(lengths, search)
-            if batches is not None:
-                return batches
-        tokens = TOKENS_AT_ONCE if self.tokens_at_once is None else self.tokens_at_once
-        return batches_by_length(lengths, engine.batches_at_once * tokens // search.rows)
-
     def _join(self, request: Request, pieces: list[list[Hypothesis]], rule: DecisionRule) -> Translation:
         decode = self.bundle.tokenizers.target.decode
         if not pieces:
             if self._is_translated(request.text) or not request.text.strip():
                 return Translation("", [])
-            return self._report(request, [Candidate(request.text, 0.0, 0.0)], was_split=False, truncated=False)
+            return translation_of(
+                request, [Candidate(request.text, 0.0, 0.0)], self._constraints, was_split=False, truncated=False
+            )
         if not all(pieces):
             raise InputError(
                 f"{request.text[:60]!r}: no translation satisfies all constraints; lower min_ratio, raise or "
@@ -539,58 +389,7 @@ class Translator:
         best, *others = [[Candidate(decode(h.tokens), h.score, h.log_probability) for h in n_best] for n_best in pieces]
         candidates = [self._joined([best[0], *(other[0] for other in others)], rule)] if others else best
         truncated = any(hypotheses[0].truncated for hypotheses in pieces)
-        return self._report(request, candidates, was_split=bool(others), truncated=truncated)
-
-    def _report(
-        self,
-        request: Request,
-        candidates: list[Candidate],
-        was_split: bool,
-        truncated: bool,
-        details: Details | None = None,
-    ) -> Translation:
-        text = candidates[0].text
-        satisfied = [
-            phrase for phrase in request.required if self._constraints.met_by(request, phrase, text) is not None
-        ]
-        translation = Translation(
-            text,
-            candidates,
-            was_split=was_split,
-            truncated=truncated,
-            satisfied=satisfied,
-            unsatisfied=[phrase for phrase in request.required if phrase not in satisfied],
-            violated=self._constraints.found_in(text, request.banned),
-            details=details,
-        )
-        return replace(translation, terms=self._outcomes(request, translation)) if request.terms else translation
-
-    def _outcomes(self, request: Request, translation: Translation) -> list[TermOutcome]:
-        """Returns whether a translation has the terms of its request, and why not."""
-        outcomes = []
-        for term in request.terms:
-            form = self._constraints.met_by(request, term.target, translation.text)
-            why = "" if form is not None else self._why_unmet(request, term, translation)
-            outcomes.append(TermOutcome(term.source, term.target, form is not None, form or "", why))
-        return outcomes
-
-    def _why_unmet(self, request: Request, term: Term, translation: Translation) -> str:
-        if not self._constraints.forms(request, term.target):
-            return self.why_unsatisfied(translation, term.target)
-        if (other := other_form(term.target, translation.text)) is not None:
-            return f"the translation has {other!r}, a form that the glossary does not allow"
-        longer = (other.source for other in request.terms if other != term and holds(other.source, term.source))
-        if (around := next(longer, None)) is not None:
-            return f"it is a part of the term {around!r}"
-        if term.target not in request.required:
-            return "it was not required, and the model chose other words"
-        return self.why_unsatisfied(translation, term.target)
-
-
-def _halves(batches: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-    """Returns the halves of batches, in order; what is one row stays."""
-    halves = [half for each in batches for half in (each[: len(each) // 2], each[len(each) // 2 :])]
-    return [half for half in halves if half]
+        return translation_of(request, candidates, self._constraints, was_split=bool(others), truncated=truncated)
 
 
 def _check_alike(first: Model, other: Model, number: int) -> None:

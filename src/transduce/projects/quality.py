@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from transduce.bundle import ModelBundle
 from transduce.documents.document import require
 from transduce.inference.documents.sentence_translator import LineTranslator
-from transduce.inference.translator import Translation
+from transduce.inference.translation import Translation
 from transduce.orthography.joining import join_sentences
 from transduce.projects.confidence import FEATURES, Features, confidence_features
 from transduce.projects.edits import Edited, PastEdit, edit_rate

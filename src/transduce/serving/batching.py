@@ -10,7 +10,8 @@ from typing import Any, cast
 
 from transduce.errors import InputError
 from transduce.inference.requests import Request
-from transduce.inference.translator import Result, Translation, Translator
+from transduce.inference.translation import Translation
+from transduce.inference.translator import Result, Translator
 from transduce.search.choices import DecisionRule
 from transduce.serving.clients import CLIENT
 from transduce.serving.failures import RefusedError

@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 from transduce.inference.requests import Request
-from transduce.inference.translator import Translation, Translator
+from transduce.inference.translation import Translation
+from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule, search_of
 from transduce.serving.clients import UNKNOWN
 

@@ -15,7 +15,7 @@ from starlette.requests import Request as HTTPRequest
 from transduce.analysis.page import POLICY
 from transduce.documents.document import Languages
 from transduce.documents.messages.tmx import write_tmx
-from transduce.inference.translator import Translation
+from transduce.inference.translation import Translation
 from transduce.projects.exchange import GLOSSARIES, glossary_ending, read_glossary, write_glossary
 from transduce.projects.memory import MOST_MATCHES, Match
 from transduce.projects.parts import EditEstimate

@@ -6,7 +6,8 @@ from typing import Literal
 
 from transduce.documents.sentences import split_sentences
 from transduce.inference.request import Request
-from transduce.inference.translator import Translation, Translator
+from transduce.inference.translation import Translation
+from transduce.inference.translator import Translator
 from transduce.orthography.joining import gap_in_translation
 from transduce.serving.failures import RefusedError
 from transduce.text.glossary import Glossary

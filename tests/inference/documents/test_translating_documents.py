@@ -18,7 +18,8 @@ from transduce.inference.documents.segments import TAGS_PLACED, SegmentTranslato
 from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.requests import Request
-from transduce.inference.translator import Candidate, Translation, Translator
+from transduce.inference.translation import Candidate, Translation
+from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 
 pytest.importorskip("polib")

@@ -10,9 +10,10 @@ import torch
 from fake_cuda import fake_cuda
 from transduce.bundle import ModelBundle
 from transduce.bundle_config import BundleConfig
+from transduce.inference.batched_search import TOKENS_AT_ONCE
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.gpu_memory import ACTIVATIONS, LOGITS, STATES, SearchMemory
-from transduce.inference.translator import TOKENS_AT_ONCE, Translator
+from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig

@@ -12,7 +12,8 @@ import transduce
 from transduce.errors import CheckpointError, InputError
 from transduce.inference.requests import Request
 from transduce.inference.shortlist.shortlist import Shortlist
-from transduce.inference.translator import Translation, Translator
+from transduce.inference.translation import Translation
+from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.interface import EncoderDecoder, Memory
 from transduce.models.recurrent.config import RecurrentConfig

@@ -17,7 +17,7 @@ from transduce.inference.documents.sentence_translator import (
 )
 from transduce.inference.engines.choice import pytorch_of
 from transduce.inference.request import Request
-from transduce.inference.translator import Translation
+from transduce.inference.translation import Translation
 from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, can_require
 from transduce.text.long_texts import split_text

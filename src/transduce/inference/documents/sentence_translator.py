@@ -11,7 +11,7 @@ from transduce.inference.request import Request
 if TYPE_CHECKING:
     from transduce.inference.engines.engine import EngineChoice
     from transduce.inference.engines.exported import Model
-    from transduce.inference.translator import Translation
+    from transduce.inference.translation import Translation
     from transduce.search.choices import DecisionRule
 
 Result = TypeVar("Result")

@@ -25,8 +25,9 @@ from transduce.errors import ConfigError, InputError
 from transduce.evaluation.loss import log_probabilities_of, mean_loss, measure_loss, sum_losses
 from transduce.evaluation.metric import Metric, Scoring, Texts
 from transduce.evaluation.metrics import find_metric, metric_key
+from transduce.inference.batched_search import TOKENS_AT_ONCE
 from transduce.inference.engines.choice import pytorch_of
-from transduce.inference.translator import TOKENS_AT_ONCE, Translator
+from transduce.inference.translator import Translator
 from transduce.probe import PROBES
 from transduce.search.beam import Beam
 from transduce.tasks.translation.settings import TranslationConfig

@@ -1,0 +1,66 @@
+"""Reports which phrases and terms of a request its translation holds, and why it lacks the others."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from transduce.inference.details import Details
+from transduce.inference.inflections import other_form
+from transduce.inference.requests import Constraints, Request
+from transduce.inference.translation import Candidate, Translation
+from transduce.text.phrases import holds
+from transduce.text.terms import Term, TermOutcome
+
+
+def translation_of(
+    request: Request,
+    candidates: Sequence[Candidate],
+    constraints: Constraints,
+    *,
+    was_split: bool,
+    truncated: bool,
+    details: Details | None = None,
+) -> Translation:
+    """Returns the translation of a request's line with what it holds; candidates, at least one, are best first."""
+    text = candidates[0].text
+    satisfied = [phrase for phrase in request.required if constraints.met_by(request, phrase, text) is not None]
+    translation = Translation(
+        text,
+        list(candidates),
+        was_split=was_split,
+        truncated=truncated,
+        satisfied=satisfied,
+        unsatisfied=[phrase for phrase in request.required if phrase not in satisfied],
+        violated=constraints.found_in(text, request.banned),
+        details=details,
+    )
+    return replace(translation, terms=[_outcome(term, request, translation, constraints) for term in request.terms])
+
+
+def why_unsatisfied(translation: Translation, phrase: str, constraints: Constraints) -> str:
+    """Explains why a translation lacks a phrase that it was required to hold, and what may help."""
+    if not constraints.wording.forms(phrase):
+        return f"the model's vocabulary cannot write {phrase!r}"
+    if translation.truncated:
+        return "the longest length was reached before; raise max_extra or max_ratio"
+    if translation.was_split:
+        return "the line was translated in pieces; give shorter lines"
+    return "the search did not find a place for it; search with a larger beam"
+
+
+def _outcome(term: Term, request: Request, translation: Translation, constraints: Constraints) -> TermOutcome:
+    form = constraints.met_by(request, term.target, translation.text)
+    why = "" if form is not None else _why_unmet(term, request, translation, constraints)
+    return TermOutcome(term.source, term.target, form is not None, form or "", why)
+
+
+def _why_unmet(term: Term, request: Request, translation: Translation, constraints: Constraints) -> str:
+    if not constraints.forms(request, term.target):
+        return why_unsatisfied(translation, term.target, constraints)
+    if (form := other_form(term.target, translation.text)) is not None:
+        return f"the translation has {form!r}, a form that the glossary does not allow"
+    longer = (other.source for other in request.terms if other != term and holds(other.source, term.source))
+    if (around := next(longer, None)) is not None:
+        return f"it is a part of the term {around!r}"
+    if term.target not in request.required:
+        return "it was not required, and the model chose other words"
+    return why_unsatisfied(translation, term.target, constraints)
