@@ -2,10 +2,11 @@
 
 Also words a second of each on one core:
 
-    python benchmarks/firefox_certificate.py FOLDER --source test.de [--lines 1000] [--bergamot PACKAGE]
+    python benchmarks/firefox_certificate.py FOLDER --source test.de [--bergamot PACKAGE] [--beside EXPORT]
 
-PACKAGE is the folder of `@browsermt/bergamot-translator`, where npm has installed it. Our arithmetic is timed as it is
-used, in batches; the engines translate one sentence at a time.
+PACKAGE is the folder of `@browsermt/bergamot-translator`, where npm has installed it, and EXPORT that of another model,
+exported for CTranslate2, whose speed alone is shown. Our arithmetic and CTranslate2 are timed as they are used, in
+batches, and one sentence at a time, as the engines for browsers translate.
 """
 
 import argparse
@@ -34,6 +35,7 @@ def main() -> None:
     parser.add_argument("--source", required=True)
     parser.add_argument("--lines", type=int, default=1000)
     parser.add_argument("--bergamot", type=Path)
+    parser.add_argument("--beside", type=Path)
     options = parser.parse_args()
     torch.set_num_threads(1)
     lines = [line for line in read_lines(options.source) if line.strip()][: options.lines]
@@ -42,10 +44,18 @@ def main() -> None:
     student = Student(Paths.find(options.folder))
     outputs = {
         "ours": timed("ours", words, lambda: [each.text for each in ours.translate(lines, GREEDY)]),
+        "ours, one by one": timed(
+            "ours, one by one", words, lambda: [ours.translate(line, GREEDY).text for line in lines]
+        ),
         "fxtranslate": timed("fxtranslate", words, lambda: [student.translate(line) for line in lines]),
     }
     if options.bergamot is not None:
         outputs["bergamot"] = by_bergamot(options.bergamot, options.folder, lines, words)
+    if options.beside is not None:
+        other = Translator.load(options.beside)
+        name = f"{options.beside.name} by {other.engine.describe(GREEDY)}"
+        timed(name, words, lambda: [each.text for each in other.translate(lines, GREEDY)])
+        timed(f"{name}, one by one", words, lambda: [other.translate(line, GREEDY).text for line in lines])
     for first, second in combinations(outputs, 2):
         pairs = list(zip(lines, outputs[first], outputs[second], strict=True))
         different = [each for each in pairs if each[1].strip() != each[2].strip()]
@@ -56,9 +66,9 @@ def main() -> None:
 
 def timed(name: str, words: int, translate: Callable[[], list[str]]) -> list[str]:
     begun = time.perf_counter()
-    found = translate()
+    translations = translate()
     print(f"{name}: {words / (time.perf_counter() - begun):,.0f} words a second", flush=True)
-    return found
+    return translations
 
 
 def by_bergamot(package: Path, folder: Path, lines: Sequence[str], words: int) -> list[str]:

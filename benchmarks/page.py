@@ -1,7 +1,8 @@
 """A translator's page beside the native engine: `python benchmarks/page.py FOLDER`, of a model in Firefox's form.
 
 The page is opened in headless Chromium as a file, with the network switched off, and given Multi30k's test_2016_flickr
-at once. Its translation of each sentence is compared with fxtranslate's; seconds are those of the wall clock.
+at once. Its translation of each sentence is compared with fxtranslate's, and with that of the page's engine in node
+where `--bergamot` is the folder of its package, which npm has installed; seconds are those of the wall clock.
 """
 
 import argparse
@@ -9,14 +10,16 @@ import json
 import shutil
 import tempfile
 import time
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-import fxtranslate
 from playwright.sync_api import sync_playwright
 
+from firefox_certificate import by_bergamot, timed
 from transduce.corpora.splits import open_split
 from transduce.exchange.page.writing import export_page
+from transduce.inference.engines.firefox.engine import Student
 from transduce.inference.engines.firefox.files import Paths
 
 SHOWN = 5
@@ -28,6 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="a folder that `transduce export --to firefox` wrote")
     parser.add_argument("--engine", type=Path, help="the npm package of the page's engine")
+    parser.add_argument("--bergamot", type=Path, help="the folder of that package, installed, to compare with in node")
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--picture", type=Path, help="a file .png, for a picture of the page with the first sentences")
     arguments = parser.parse_args()
@@ -37,18 +41,25 @@ def main() -> None:
         pairs = open_split("multi30k", "test_2016_flickr", export.source, export.target)
         lines = [pair.source for pair in pairs][: arguments.sentences]
         rows, loading, seconds = in_chromium(page, lines, arguments.picture)
-    started = time.perf_counter()
-    expected = natively(Paths.find(arguments.folder), [source for source, _ in rows])
-    native_seconds = time.perf_counter() - started
     words = sum(len(line.split()) for line in lines)
-    differing = [(row, text) for row, text in zip(rows, expected, strict=True) if row[1] != text]
     print(f"the page has {export.bytes / 1e6:.2f} MB and is ready after {loading:.2f} s")
     print(f"Chromium: {words / seconds:.0f} words a second ({len(lines)} lines in {seconds:.1f} s)")
-    print(f"fxtranslate {version('fxtranslate')}, one thread: {words / native_seconds:.0f} words a second")
-    equal = len(rows) - len(differing)
-    print(f"{equal} of {len(rows)} sentences are equal ({equal / len(rows):.1%})")
-    for (source, in_page), native in differing[:SHOWN]:
-        print(f"  {source}\n    page:   {in_page}\n    native: {native}")
+    sources = [source for source, _ in rows]
+    student = Student(Paths.find(arguments.folder))
+    name = f"fxtranslate {version('fxtranslate')}"
+    compare(name, rows, timed(name, words, lambda: [student.translate(source) for source in sources]))
+    if arguments.bergamot is not None:
+        compare("bergamot in node", rows, by_bergamot(arguments.bergamot, arguments.folder, sources, words))
+
+
+def compare(name: str, rows: Sequence[tuple[str, str]], translations: Sequence[str]) -> None:
+    """Prints how many of the page's translations, after their sentences, an engine gives too."""
+    pairs = list(zip(rows, translations, strict=True))
+    different = [(row, text) for row, text in pairs if row[1].strip() != text.strip()]
+    equal = len(rows) - len(different)
+    print(f"{equal} of {len(rows)} sentences are equal to those of {name} ({equal / len(rows):.1%})")
+    for (source, in_page), text in different[:SHOWN]:
+        print(f"  {source}\n    page:   {in_page}\n    {name}: {text}")
 
 
 def in_chromium(page: Path, lines: list[str], picture: Path | None) -> tuple[list[tuple[str, str]], float, float]:
@@ -74,14 +85,6 @@ def in_chromium(page: Path, lines: list[str], picture: Path | None) -> tuple[lis
             opened.screenshot(path=picture)
         browser.close()
     return [tuple(row) for row in json.loads(answer["result"]["value"])], loaded - started, ended - loaded
-
-
-def natively(paths: Paths, sentences: list[str]) -> list[str]:
-    """Translations by the native engine, of one sentence at a time."""
-    source, target = paths.source_vocabulary.read_bytes(), paths.target_vocabulary.read_bytes()
-    shortlist = paths.shortlist.read_bytes() if paths.shortlist.exists() else None
-    translator = fxtranslate.Translator(paths.model.read_bytes(), source, target, shortlist)
-    return [translator.translate(sentence) for sentence in sentences]
 
 
 if __name__ == "__main__":
