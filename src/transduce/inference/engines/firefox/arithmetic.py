@@ -69,7 +69,7 @@ def float_model(student: StudentFile, tokenizers: Tokenizers) -> EncoderDecoder[
 
 
 def saturates() -> bool:
-    """Returns True if engines add products in 16 bits on processors of this kind."""
+    """Returns True if engines may add products in 16 bits on processors of this kind."""
     return platform.machine().lower() in ("x86_64", "amd64")
 
 

@@ -5,6 +5,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,8 @@ ALIGNMENT = 256
 HEADER = struct.Struct("<QQQQ")
 """Length of the name with its closing zero, type, number of dimensions, bytes of data."""
 LARGEST = 127  # of a signed byte
+LARGEST_SUM = 129
+"""The largest sum of two neighbours' bytes whose products with inputs, at most 254, fit 16 bits."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,23 @@ class QuantizedMatrix:
 
     @staticmethod
     def of(weights: NDArray[np.float32]) -> "QuantizedMatrix":
-        """Rounds weights to bytes, the largest one to 127."""
-        largest = float(np.abs(weights).max(initial=0.0))
-        multiplier = np.float32(LARGEST / largest if largest else 1.0)
-        return QuantizedMatrix(np.rint(weights * multiplier).clip(-LARGEST, LARGEST).astype(np.int8), float(multiplier))
+        """Rounds weights to bytes, the largest one to 127, or less where the sums of engines would be cut off.
+
+        Some engines add the products of two neighbouring weights in 16 bits, others exactly: browsers and x86
+        processors without VNNI the former. With these bytes all of them give the same.
+        """
+        largest, of_pairs = (
+            float(np.abs(weights).max(initial=0.0)),
+            float(_sums_of_neighbours(weights).max(initial=0.0)),
+        )
+        if not largest:
+            return QuantizedMatrix(np.zeros_like(weights, np.int8), 1.0)
+        for bound in (LARGEST / largest, LARGEST_SUM / of_pairs, (LARGEST_SUM - 1) / of_pairs):
+            multiplier = np.float32(bound)
+            values = np.rint(weights * multiplier).clip(-LARGEST, LARGEST).astype(np.int8)
+            if _sums_of_neighbours(values).max() <= LARGEST_SUM:  # always with the last bound, whatever is rounded up
+                break
+        return QuantizedMatrix(values, float(multiplier))
 
 
 @dataclass(frozen=True)
@@ -172,3 +188,11 @@ class _Cursor:
     def numbers(self, count: int) -> Sequence[int]:
         """Returns the next unsigned numbers of 64 bits."""
         return struct.unpack(f"<{count}Q", self.take(8 * count))
+
+
+def _sums_of_neighbours(matrix: NDArray[Any]) -> NDArray[Any]:
+    """Returns the sums of weights 0 and 1, 2 and 3, and so on, of each output: that of the positive or of the negative
+    ones, whichever is larger, without its sign; matrices are [outputs, inputs]."""
+    even = np.pad(matrix.astype(np.float32), ((0, 0), (0, matrix.shape[1] % 2)))
+    pairs = even.reshape(len(even), -1, 2)
+    return np.maximum(pairs.clip(min=0).sum(-1), -pairs.clip(max=0).sum(-1))
