@@ -166,20 +166,20 @@ def test_batches_at_the_same_time_give_what_each_line_alone_gives(
     requests[7] = Request(lines[7], required=("Hund",))
     short = Beam(max_extra=5)
     expected = [translator.translate([request], short)[0] for request in requests]
-    monkeypatch.setattr(translator, "tokens_at_once", 100)
+    in_small_batches = Translator(translator.bundle, tokens_at_once=100)
     searched_here = 0
-    search = translator.engine.search
+    search = in_small_batches.engine.search
 
     def search_and_count(*arguments: Any) -> Any:
         nonlocal searched_here
         searched_here += threading.current_thread() is threading.main_thread()
         return search(*arguments)
 
-    monkeypatch.setattr(translator.engine, "search", search_and_count)
+    monkeypatch.setattr(in_small_batches.engine, "search", search_and_count)
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        found = translator.translate(requests, short)
+        found = in_small_batches.translate(requests, short)
     finally:
         torch.set_num_threads(threads)
     assert not searched_here
@@ -212,13 +212,13 @@ def test_an_output_is_one_line_whatever_bytes_the_model_writes() -> None:
             assert candidate.text.splitlines() == [candidate.text]
 
 
-def test_progress_within_a_chunk_is_reported(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(translator, "tokens_at_once", 8)
+def test_progress_within_a_chunk_is_reported(translator: Translator) -> None:
     texts = ["The dog sleeps.", "", "A cat.", "The old man buys a red car."]
     shares: list[float] = []
     greedy = Beam(size=1, max_ratio=0, max_extra=3)
-    told = translator.translate_chunk(texts, greedy, shares.append)
-    assert told == translator.translate(texts, greedy)
+    in_small_batches = Translator(translator.bundle, tokens_at_once=8)
+    told = in_small_batches.translate_chunk(texts, greedy, shares.append)
+    assert told == in_small_batches.translate(texts, greedy)
     assert len(shares) > 1
     assert shares == sorted(shares)
     assert shares[-1] == 1
