@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.testing import assert_close
 
+from transduce.nn import losses
 from transduce.nn.losses import NORMALIZED_AT_ONCE, PROJECTED_AT_ONCE, CrossEntropy, cross_entropy
 
 DIM, VOCABULARY = 5, 11
@@ -141,3 +142,17 @@ def test_in_bfloat16_the_logits_are_rounded_and_the_rest_is_float32s() -> None:
     for found, wanted in zip(halves.gradients(halves.loss.smoothed), halves.gradients(expected), strict=True):
         assert found.dtype == torch.bfloat16
         assert_close(found, wanted, rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_a_gpu_computes_what_a_processor_does(dtype: torch.dtype, smoothing: float) -> None:
+    torch.manual_seed(1)
+    here = (30 * torch.randn(40, 300)).to(dtype)
+    there, target = here.clone(), torch.randint(0, 300, (40, 1))
+    of_processor = losses._in_place(here, target, smoothing, True)
+    of_gpu = losses._in_few_passes(there, target, smoothing, True)
+    assert_close(of_gpu[0], of_processor[0])
+    if smoothing:
+        assert_close(of_gpu[1], of_processor[1])
+    assert_close(there, here, atol=2**-8 if dtype == torch.bfloat16 else 1e-6, rtol=0)

@@ -268,19 +268,39 @@ def _normalize(
 ) -> tuple[Float[Tensor, " tokens"], Float[Tensor, " tokens"]]:
     """Smoothed losses and the target's log-probabilities; the logits become the losses' gradient, if one is asked for:
     softmax minus smoothed target."""
+    at_target = logits.gather(1, chosen).float()  # z_y  [tokens, 1]
+    normalize = _in_place if logits.device.type == "cpu" else _in_few_passes
+    log_total, mean = normalize(logits, chosen, smoothing, is_learning)  # log sum exp(z), mean z  [tokens, 1]
+    losses = log_total - (1 - smoothing) * at_target - smoothing * mean  # -sum of smoothed target * log softmax(z)
+    return losses[:, 0], (at_target - log_total)[:, 0]
+
+
+def _in_place(logits: Tensor, chosen: Tensor, smoothing: float, is_learning: bool) -> tuple[Tensor, Tensor]:
+    """Returns log sum exp(z) and the mean of z, and makes gradients of logits as `_normalize` does: in one copy in
+    float32, changed again and again while it is in a processor's cache."""
     floats = logits.to(torch.float32, copy=True)  # z  [tokens, vocabulary]
-    at_target = floats.gather(1, chosen)  # z_y  [tokens, 1]
-    mean = floats.mean(-1, keepdim=True) if smoothing else at_target  # [tokens, 1]
+    mean = floats.mean(-1, keepdim=True) if smoothing else floats[:, :1]  # [tokens, 1]
     largest = floats.amax(-1, keepdim=True)  # [tokens, 1]
     exponential = floats.sub_(largest).exp_()  # which no logit makes overflow
     total = exponential.sum(-1, keepdim=True)
-    log_total = total.log() + largest  # log sum exp(z)  [tokens, 1]
     if is_learning:
         probability = exponential.div_(total).sub_(smoothing / logits.shape[-1])  # softmax(z) - s / vocabulary
         probability.scatter_add_(1, chosen, probability.new_full((1, 1), smoothing - 1).expand_as(chosen))
         logits.copy_(probability)
-    losses = log_total - (1 - smoothing) * at_target - smoothing * mean  # -sum of smoothed target * log softmax(z)
-    return losses[:, 0], (at_target - log_total)[:, 0]
+    return total.log() + largest, mean
+
+
+def _in_few_passes(logits: Tensor, chosen: Tensor, smoothing: float, is_learning: bool) -> tuple[Tensor, Tensor]:
+    """Returns and does the same by few kernels, each of which reads and writes the memory of a GPU."""
+    mean = logits.mean(-1, keepdim=True, dtype=torch.float32) if smoothing else logits[:, :1]  # [tokens, 1]
+    log_probability = logits.to(torch.float32).log_softmax(-1)  # [tokens, vocabulary]
+    log_total = logits.gather(1, chosen) - log_probability.gather(1, chosen)
+    if is_learning:
+        torch.exp(log_probability, out=logits)
+        if smoothing:
+            logits.sub_(smoothing / logits.shape[-1])
+        logits.scatter_add_(1, chosen, logits.new_full((1, 1), smoothing - 1).expand_as(chosen))
+    return log_total, mean
 
 
 def _compare(

@@ -82,9 +82,9 @@ def ragged_attention(
 
     grouped: dict[str, Any] = {"enable_gqa": True} if query.shape[1] != keys.shape[1] else {}  # PyTorch 2.11 has it not
     context = varlen_attn(
-        query[0].transpose(0, 1),  # [tokens, heads, head_dim]
-        keys[0].transpose(0, 1),
-        values[0].transpose(0, 1),
+        query.squeeze(0).transpose(0, 1),  # [tokens, heads, head_dim]
+        keys.squeeze(0).transpose(0, 1),
+        values.squeeze(0).transpose(0, 1),
         may_attend.queries.offsets,
         may_attend.keys.offsets,
         may_attend.queries.longest,

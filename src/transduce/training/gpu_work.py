@@ -41,6 +41,8 @@ SIZE_UNKNOWN = frozenset(
 INDEXING = frozenset(["index", "index_put", "index_put_", "_index_put_impl_"])
 LOOKUPS = frozenset(["embedding", "index", "index_select", "gather"])
 """Operators that read as much of their first tensor as they write."""
+CHANGES_A_FEW = frozenset(["scatter_", "scatter_add_", "index_add_"])
+"""Operators that change as many numbers of their first tensor as their last one has."""
 HALF = (torch.bfloat16, torch.float16)
 
 
@@ -182,8 +184,10 @@ class _Counting(TorchDispatchMode):
 
 def _traffic(operator: Any, name: str, args: Any, given: Sequence[Tensor], made: Sequence[Tensor]) -> int:
     """The bytes that an operator reads and writes; what it changes in place it does both to."""
-    if name in LOOKUPS:
+    if name in LOOKUPS or name.startswith("new_"):
         return 2 * sum(tensor.nbytes for tensor in made)
+    if name in CHANGES_A_FEW:
+        return 3 * given[-1].nbytes
     changed = [
         value
         for argument, value in zip(operator._schema.arguments, args, strict=False)
