@@ -21,7 +21,6 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.nn.attention import varlen  # noqa: F401  # which defines its operators
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
@@ -133,7 +132,7 @@ class CountedGpu:
         counts = Counts(peak=self._now, logits=self._logits)
         with (
             torch.autograd.set_multithreading_enabled(False),
-            FlopCounterMode(display=False, custom_mapping=OPERATIONS) as operations,
+            FlopCounterMode(display=False, custom_mapping=_operations()) as operations,
             _Counting(self, counts),
             _SaysCuda(),
         ):
@@ -272,8 +271,9 @@ def _attend_backward(gradient: Any, query: Any, key: Any, value: Any, *others: A
     return 5 * _attends(query, others[2], others[4:])  # Q K^T again, and two gradients of each product
 
 
-OPERATIONS = {
-    torch.ops.torch_attn._varlen_attn: _attend,
-    torch.ops.torch_attn._varlen_attn_backward: _attend_backward,
-}
-"""Operations of what PyTorch counts row by row, from shapes: the lengths of rows are numbers."""
+def _operations() -> dict[Any, Callable[..., int]]:
+    """Returns operations of what PyTorch counts row by row, from shapes: the lengths of rows are numbers."""
+    from torch.nn.attention import varlen  # noqa: F401  # defines the operators, and imports PyTorch's compiler, a second
+
+    operators = torch.ops.torch_attn
+    return {operators._varlen_attn: _attend, operators._varlen_attn_backward: _attend_backward}
