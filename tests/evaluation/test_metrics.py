@@ -99,7 +99,7 @@ def test_a_metric_of_an_installed_package_is_found_by_its_name(monkeypatch: pyte
 
         metric: object = Metric("words", count_words)
 
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [Entry()] if group == "transduce.metrics" else [])
+    monkeypatch.setattr(plugins, "_installed", lambda group: [Entry()] if group == "transduce.metrics" else [])
     found = evaluate_outputs(OUTPUTS, REFERENCES, metrics=["words"])
     assert list(found.scores) == ["bleu", "chrf", "ter", "words"]
     assert found.scores["words"].score == pytest.approx((6 + 3 + 7) / 3)
