@@ -165,6 +165,17 @@ def test_a_run_that_exists_is_reported_before_anything_is_read(files: tuple[str,
     assert told == []
 
 
+@pytest.mark.parametrize("setting", ["validation", "test"])
+def test_a_mistake_in_the_other_files_is_reported_before_the_machine_is_measured(
+    files: tuple[str, str], setting: str
+) -> None:
+    def never() -> Machine:
+        raise AssertionError("measured")
+
+    with pytest.raises(DataError, match=r"no\.en: cannot be opened"):
+        recipe_for(Files(files, {f"data.{setting}": ["no.en", "no.de"]}), machine=never)
+
+
 @pytest.mark.parametrize("name", ["pairs.en-de.tsv", "pairs.en-de.tsv.gz"])
 def test_one_file_of_pairs_is_enough(files: tuple[str, str], name: str) -> None:
     sides = [Path(file).read_text(encoding="utf-8").splitlines() for file in files]

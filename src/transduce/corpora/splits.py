@@ -94,6 +94,12 @@ def _cleaned(splits: Splits, steps: Sequence[Step], held_out: Sequence[ParallelC
     return replace(splits, train=[replace(each, corpus=each.corpus.filtered(filters)) for each in splits.train])
 
 
+def open_held_out(config: DataConfig, folder: Path) -> list[ParallelCorpus]:
+    """Opens the files that the settings name for validation and test; DataError for those that cannot be opened."""
+    named = (config.validation, config.test, config.general_validation, config.general_test)
+    return [_open_corpus(corpora_of(files)[0], config, folder) for files in named if files]
+
+
 def open_split(
     name: str, split: str, source: str, target: str, config: DataConfig | None = None, progress: Progress | None = None
 ) -> ParallelCorpus:

@@ -26,6 +26,7 @@ from transduce.corpora.given import pairs_setting
 from transduce.corpora.languages import UNKNOWN, languages_of, name_of
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.shards import open_corpus
+from transduce.corpora.splits import open_held_out
 from transduce.errors import ConfigError, DataError
 from transduce.experiment.automatic_settings import choose, choose_adaptation, choose_cleaning, choose_width
 from transduce.experiment.completion import complete
@@ -147,6 +148,7 @@ def recipe_for(
     else:
         tell(f"languages: from {settings.source} to {settings.target}")
     corpus = open_corpus(files.paths, settings.columns_for(files.paths), (settings.source, settings.target))
+    open_held_out(settings, Path())  # a mistake there is reported before the machine is measured
     asked = settings.cleaning if "cleaning" in wanted.get("data", {}) else None
     cleaning, kept, most_subwords = _look_at(corpus, (settings.source, settings.target), asked, tell)
     if start is None:
