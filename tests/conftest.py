@@ -38,13 +38,14 @@ import transduce.experiment.run  # noqa: E402
 from transduce.analysis.plots import plot_training_curves  # noqa: E402
 from transduce.analysis.training_log import read_curves  # noqa: E402
 from transduce.experiment import machine  # noqa: E402
-from transduce.training import estimate  # noqa: E402
+from transduce.training import estimate, memory_check  # noqa: E402
 
 CHECKS_AXES = {"data", "models", "nn", "objectives", "search"}
 
 torch.set_num_threads(1)
 os.fsync = lambda descriptor: None  # nobody pulls the plug
 estimate.MAX_PARTS = 2  # foretelling how long a tiny training takes would be a sixth of it
+memory_check.ROUNDS = 1  # and so would trying its largest batches again and again, which has tests of its own
 machine.BOUTS, machine.ENOUGH = 1, 0.02  # seconds: no test asserts how fast a machine is, and many measure it
 
 
@@ -94,6 +95,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Check the axes of tensors, or not."""
     room = item.path.relative_to(Path(__file__).parent).parts[0]
     jaxtyping.config.update("jaxtyping_disable", room not in CHECKS_AXES)
+
+
+@pytest.fixture
+def unchecked_axes() -> None:
+    """For whole trainings in a room that checks axes: the checks would be half of their time."""
+    jaxtyping.config.update("jaxtyping_disable", True)
 
 
 @pytest.fixture(autouse=True)

@@ -198,6 +198,7 @@ LEARNERS: dict[str, ModelConfig] = {
 @pytest.mark.parametrize(
     "name", [name if name in ("local", "hard") else pytest.param(name, marks=pytest.mark.slow) for name in LEARNERS]
 )
+@pytest.mark.usefixtures("unchecked_axes")
 def test_it_learns_to_reverse_a_string(name: str) -> None:
     torch.manual_seed(4)
     generator = random.Random(5)

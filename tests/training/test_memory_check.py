@@ -18,6 +18,7 @@ from transduce.data.batch import Batch
 from transduce.data.planned import Epoch, Largest, Plan, PlannedData, Rows, largest_part, split_evenly
 from transduce.errors import ConfigError
 from transduce.objectives.objective import Loss
+from transduce.training import memory_check
 from transduce.training.distributed import Processes
 from transduce.training.gradients import OneProcess
 from transduce.training.memory_check import MemoryCheck, MemoryTrial
@@ -91,6 +92,12 @@ def check_memory(
 
 
 PARTS = [np.array([3, 5]), np.array([11])]
+
+
+@pytest.fixture(autouse=True)
+def every_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests try batches once."""
+    monkeypatch.setattr(memory_check, "ROUNDS", 3)
 
 
 def test_each_part_that_needs_most_is_tried_also_after_the_others_and_no_gradient_or_random_state_stays() -> None:

@@ -155,6 +155,7 @@ class Stop:
 @pytest.mark.parametrize(
     "name", [name if name == "hard" else pytest.param(name, marks=pytest.mark.slow) for name in ATTENTIONS]
 )
+@pytest.mark.usefixtures("unchecked_axes")
 def test_resumed_is_uninterrupted_and_a_bundle_gives_back_its_model(
     name: str, recipe_file: Path, tmp_path: Path
 ) -> None:
