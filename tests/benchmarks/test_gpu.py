@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import gpu
+from gpu_parts import measuring
 from gpu_parts.measuring import TINY, Figures, Measurement, Scale
 
 CPU = torch.device("cpu")
@@ -39,7 +40,11 @@ def part(scale: Scale, device: torch.device) -> Iterator[Measurement]:
 
 @pytest.mark.slow
 def test_the_whole_benchmark_runs_on_a_cpu_at_small_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import transformers.models.marian.modeling_marian  # noqa: F401  # once for all parts
+
     forks = multiprocessing.get_context("fork")  # each part would import for longer than it works
+    monkeypatch.setattr(measuring, "ROUNDS", 1)
+    monkeypatch.setattr(measuring, "WARM_UP", 1)
     monkeypatch.setattr(gpu, "multiprocessing", SimpleNamespace(get_context=lambda _: forks))
     monkeypatch.setenv("TORCH_COMPILE_DISABLE", "1")
     monkeypatch.setattr("torch._dynamo.config.disable", True)  # which has read that already

@@ -86,10 +86,12 @@ def of_translation(
 def test_a_translation_model_waits_for_nothing_and_computes_no_padding(
     files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(losses, "LOGITS_OF_GPU", losses.LOGITS_OF_GPU * 300 // 37_000)  # as many chunks as of 37,000
+    # as many chunks of logits as of a batch eight times as large and 37,000 tokens in the vocabulary
+    monkeypatch.setattr(losses, "LOGITS_OF_GPU", losses.LOGITS_OF_GPU // 8 * 300 // 37_000)
+    monkeypatch.setattr(losses, "PROJECTED_AT_ONCE", losses.PROJECTED_AT_ONCE // 8)
     changes = of_translation(files) | {
         "tokenizer.size": 300,
-        "batching.target_tokens": 25000,
+        "batching.target_tokens": 25000 // 8,
         "model.dim": 16,
         "model.heads": 2,
         "model.key_dim": 8,
@@ -104,7 +106,7 @@ def test_a_translation_model_waits_for_nothing_and_computes_no_padding(
 
 @pytest.mark.slow
 def test_a_recurrent_model_waits_for_nothing(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    changes = of_translation(files) | {"tokenizer.size": 300, "batching.target_tokens": 3000}
+    changes = of_translation(files, max_tokens=40) | {"tokenizer.size": 300, "batching.target_tokens": 600}
     changes |= {f"model.{name}": 8 for name in ("dim", "encoder_dim", "decoder_dim")}
     found = counted("multi30k-rnn", files, changes, monkeypatch)
     assert found.waits[1:] == [[]] * (UPDATES - 1)
