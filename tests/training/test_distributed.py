@@ -21,6 +21,7 @@ from transduce.errors import ConfigError
 from transduce.experiment import load_recipe
 from transduce.training.checkpoint import whole_checkpoints
 from transduce.training.distributed import Processes
+from transduce.training.launch import beside
 
 pytestmark = pytest.mark.slow
 
@@ -42,13 +43,10 @@ def launch(processes: int, arguments: list[str], *options: str) -> subprocess.Po
     )
 
 
-def start(*arguments: object, torchrun_started: int | None = None) -> subprocess.Popen[str]:
+def start(*arguments: object) -> subprocess.Popen[str]:
     """Start `transduce train`, which may start others itself."""
-    environment = {name: value for name, value in os.environ.items() if name != "WORLD_SIZE"}
-    if torchrun_started:
-        environment["WORLD_SIZE"] = str(torchrun_started)
     command = [sys.executable, "-m", "transduce", "train", *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
@@ -156,14 +154,29 @@ def wait_for_a_checkpoint(process: subprocess.Popen[str], run: Path) -> None:
         time.sleep(0.05)
 
 
-def test_processes_started_by_the_command_give_the_losses_of_one(recipe_file: Path, tmp_path: Path) -> None:
+SHOWING_THREADS = """
+import sys
+from pathlib import Path
+from transduce.cli.main import app, run
+status = run(app)
+print(*(name.read_text().strip() for name in Path("/proc/self/task").glob("*/comm")))
+sys.exit(status)
+"""
+
+
+def test_processes_started_by_the_command_give_the_losses_of_one_and_leave_no_thread(
+    recipe_file: Path, tmp_path: Path
+) -> None:
+    """A thread that exchanged gradients and is alive while the interpreter ends may abort the process."""
     changes = [*STILL, "training.updates=6", "training.report_every=1"]
     transduce.train(load_recipe(str(recipe_file), changes), tmp_path / "one")
-    process = start(recipe_file, *changes, "--processes", 2, "--out", tmp_path / "two")
-    output, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
+    arguments = ["train", str(recipe_file), *changes, "--processes", "2", "--out", str(tmp_path / "two")]
+    command = [sys.executable, "-c", SHOWING_THREADS, *arguments]
+    output, errors = finish(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
     assert output.count("the model is in") == 1 and errors.count("2 processes") == 1
     assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
+    threads = output.splitlines()[-1]  # nothing where there is no /proc
+    assert "gloo" not in threads and (threads or not Path("/proc/self/task").exists())
 
 
 def test_all_stop_and_save_when_the_first_is_asked_to(recipe_file: Path, tmp_path: Path) -> None:
@@ -188,24 +201,6 @@ def test_when_a_process_that_the_command_started_dies_the_run_ends_in_one_line(
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 1
     assert len(errors.splitlines()) == 1 and "another process of this run has ended" in errors
-
-
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs the threads' names in /proc")
-def test_no_thread_that_exchanged_gradients_outlives_the_run(recipe_file: Path, tmp_path: Path) -> None:
-    """One that is alive while the interpreter ends may abort the process."""
-    script = """
-import sys
-from pathlib import Path
-from transduce.cli.main import app, run
-status = run(app)
-print(*(name.read_text().strip() for name in Path("/proc/self/task").glob("*/comm")))
-sys.exit(status)
-"""
-    arguments = ["train", recipe_file, "training.updates=2", "--processes", 2, "--quiet", "--out", tmp_path / "run"]
-    command = [sys.executable, "-c", script, *map(str, arguments)]
-    output, _ = finish(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
-    threads = output.splitlines()[-1]
-    assert threads and "gloo" not in threads
 
 
 @pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
@@ -259,8 +254,8 @@ def test_a_mistake_is_reported_once(recipe_file: Path, tmp_path: Path, change: s
     assert len(errors.splitlines()) == 1 and errors.startswith("transduce: ")
 
 
-def test_torchrun_and_processes_must_agree(recipe_file: Path, tmp_path: Path) -> None:
-    process = start(recipe_file, "--processes", 2, "--out", tmp_path / "run", torchrun_started=3)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode == 2
-    assert "2 processes requested, but torchrun started 3; do not set processes" in errors
+def test_torchrun_and_processes_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    refused = pytest.raises(ConfigError, match="2 processes requested, but torchrun started 3; do not set processes")
+    with refused, beside([], 2, str):
+        raise AssertionError("begun")
