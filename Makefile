@@ -25,8 +25,9 @@ check: setup
 	$(BIN)/lint-imports
 
 # A process for each core, one thread each: for models as small as the tests' two threads are no faster than one. In the
-# files' own order, since one of few tests (compiled models) takes longest and must not come last.
-PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+# files' own order, since one of few tests (compiled models) takes longest and must not come last. Bytecode is kept
+# whatever the environment says, since some hundred processes would compile the package anew.
+PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 # Types are checked, by one process, while tests run.
 test: setup
