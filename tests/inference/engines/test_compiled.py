@@ -72,6 +72,10 @@ print("both compiled")
 """
 
 
+UNOPTIMIZED = {"TORCHINDUCTOR_DEBUG_COMPILE": "1", "AOT_INDUCTOR_DEBUG_COMPILE": "1"}
+"""Lets PyTorch compile C++ with -O0; older versions know the second alone."""
+
+
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where PyTorch keeps what it compiles, its headers among it, which take ten seconds."""
@@ -79,7 +83,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run_compiling(cache: Path, *command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    own = {"TORCHINDUCTOR_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "1", **environment}
+    own = {"TORCHINDUCTOR_CACHE_DIR": str(cache), "OMP_NUM_THREADS": "1", **UNOPTIMIZED, **environment}
     return subprocess.run(
         [sys.executable, *command], env={**os.environ, **own}, capture_output=True, text=True, check=False
     )
