@@ -6,6 +6,7 @@ import multiprocessing
 import resource
 import sys
 import time
+from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
@@ -80,8 +81,8 @@ class Growth:
 class Rule:
     """At which lengths texts are tried, in characters, and what each may take."""
 
-    screened: tuple[int, int] = (250, 1_000)
-    """Those at which all are tried."""
+    screened: tuple[int, int] = (125, 500)
+    """All are tried at the greater one; those that take longer than half of the others, at the lesser one too."""
     lengths: tuple[int, ...] = (1_563, 6_250, 25_000, 100_000)
     """Those at which the slowest are tried again, each four times the one before."""
     slowest: int = 4
@@ -121,11 +122,19 @@ def growths(make: Make, jobs: Sequence[Any], limit: float = 20.0, rule: Rule = R
 
 def grow(run: Run, attacks: Iterable[Attack], rule: Rule, announce: Announce) -> Growth:
     """The slowest attack on a function, by its time at growing lengths; one that is not linear before all others."""
-    screened = []
+    screened: list[tuple[float, float, int, Attack]] = []
+    times: list[float] = []
+    shorter, longer = rule.screened
     for index, attack in enumerate(dict.fromkeys(attacks)):
-        announce(index, rule.screened[-1])
+        announce(index, longer)
         try:
-            short, long = (_seconds(run, attack.text(length)) for length in rule.screened)
+            long = _seconds(run, attack.text(longer))
+            insort(times, long)
+            median = times[(len(times) - 1) // 2]
+            if len(times) > 1 and long <= median:  # an attack that grows faster than others takes longer here
+                screened.append((long, 0.0, index, attack))
+                continue
+            short = _seconds(run, attack.text(shorter))
         except Exception as error:
             return Growth(attack, {}, is_linear=False, problem=_described(error))
         if long > MOST * max(short, FLOOR):  # others would take as long, which here is already too long

@@ -93,7 +93,7 @@ UNITS = (
     *(CHARACTER, f"{NUMBER} ", f"a{NUMBER}\n", f'"{NUMBER}": 1, '),
     *("dog ", "The dog", "the the ", "q", "ﬁ", "Å", "각", "½", "İ", "१", "🇩🇪", "👩‍👩‍👧"),
 )
-QUICK = Rule(screened=(200, 800), lengths=(1_000, 4_000, 16_000), slowest=2)
+QUICK = Rule(screened=(100, 400), lengths=(1_000, 4_000, 16_000), slowest=2)
 
 
 @cache

@@ -34,6 +34,8 @@ NOT_LINEAR = {
     r'"(?:[^"\\]|\\.)*"': "search",
     r"\d+(?:[.,]\d+)*%": "search",
     r"(?:a|b|ab)*c": "match",
+    r"[.!?…。]+$": "search",
+    r"let\s++[\w{].*=.*+;": "match",
 }
 LINEAR = {
     r"(?>a+)b": "match",
