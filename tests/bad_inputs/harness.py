@@ -20,6 +20,7 @@ import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from bad_inputs.outcome import Outcome
 from bad_inputs.row import Row, Stream
@@ -154,6 +155,10 @@ def _import_all() -> None:
         importlib.import_module("ctranslate2")
     torch.set_num_threads(1)
     sys.modules["transduce.corpora.catalogue.download"].PAUSE = 0  # type: ignore[attr-defined]
+    machine: Any = sys.modules["transduce.experiment.machine"]
+    machine.BOUTS, machine.ENOUGH = 1, 0.02  # as conftest.py has them, and so the next two
+    sys.modules["transduce.training.estimate"].MAX_PARTS = 2  # type: ignore[attr-defined]
+    sys.modules["transduce.training.memory_check"].ROUNDS = 1  # type: ignore[attr-defined]
     os.fsync = lambda descriptor: None  # nobody pulls the plug
     running = sys.modules["transduce.experiment.run"]
     running.plot_training_curves = lambda log, picture: (read_curves(log), picture.touch())  # type: ignore[attr-defined]

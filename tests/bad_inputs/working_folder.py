@@ -3,7 +3,7 @@
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 
@@ -18,43 +18,49 @@ class WorkingFolder:
     def restore(self) -> None:
         """Copies again each of its files and folders in which anything is not as it was."""
         try:
-            touched = {name.partition(os.sep)[0] for name, _ in _facts(self.path).items() ^ self._untouched.items()}
+            touched = {_top(name) for name, _ in _facts(self.path).items() ^ self._untouched.items()}
             for name in touched:
                 _remove(self.path / name)
                 if os.path.lexists(self._original / name):
                     _copy(self._original / name, self.path / name)
+            kept = {name: facts for name, facts in self._untouched.items() if _top(name) not in touched}
+            self._untouched = kept | _facts(self.path, touched)
         except OSError:  # the folder itself is gone, or something in it cannot be removed
             self.path.rename(self.path.with_name(f"{self.path.name}-{os.urandom(4).hex()}"))
             self._make()
-        else:
-            if touched:
-                self._untouched = _facts(self.path)
 
     def _make(self) -> None:
         shutil.copytree(self._original, self.path, symlinks=True)
         self._untouched = _facts(self.path)
 
 
-def states(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """The paths of all that is in a folder, relative to it, and their states."""
+def states(folder: Path, chosen: Container[str] | None = None) -> Iterator[tuple[str, os.stat_result]]:
+    """The paths of all that is in a folder, or of some of it with what they hold, relative to it, and their states."""
     folders = [""]
     while folders:
         inside = folders.pop()
         with os.scandir(folder / inside) as entries:
             for entry in entries:
+                if chosen is not None and not inside and entry.name not in chosen:
+                    continue
                 name = os.path.join(inside, entry.name)  # noqa: PTH118 - for speed
                 yield name, entry.stat(follow_symlinks=False)
                 if entry.is_dir(follow_symlinks=False):
                     folders.append(name)
 
 
-def _facts(folder: Path) -> dict[str, tuple[int, ...]]:
+def _top(name: str) -> str:
+    """What a path begins with."""
+    return name.partition(os.sep)[0]
+
+
+def _facts(folder: Path, chosen: Container[str] | None = None) -> dict[str, tuple[int, ...]]:
     """All that changes when a file does; of folders, which change with what is in them, only what they are."""
     return {
         name: (state.st_mode, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
         if not stat.S_ISDIR(state.st_mode)
         else (state.st_mode, state.st_ino)
-        for name, state in states(folder)
+        for name, state in states(folder, chosen)
     }
 
 

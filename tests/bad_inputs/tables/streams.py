@@ -6,7 +6,7 @@ from typing import Any
 from bad_inputs.damages import write
 from bad_inputs.row import Interrupt, Row, Stream, row
 
-LINES = "The dog sleeps.\n" * 3000
+LINES = "The dog sleeps.\n" * 1000
 PRINTING = (
     "recipes",
     "recipes --json",
@@ -182,7 +182,7 @@ ROWS = [
             status,
             words,
             write("long", LINES * 10),
-            write("long.tsv", "a\tb\n" * 30_000),
+            write("long.tsv", "a\tb\n" * 10_000),
             interrupt=Interrupt(number, "new.partial*"),
             harmless=not words,
             leaves=("new.partial*",),
@@ -233,7 +233,7 @@ ROWS = [
             1,
             "too large",
             write("long", LINES),
-            write("long.tsv", "a\tb\n" * 3000),
+            write("long.tsv", "a\tb\n" * 1000),
             megabytes=0.004,
             leaves=leaves,
         )
