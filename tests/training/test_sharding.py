@@ -172,15 +172,25 @@ def test_a_sharded_run_resumes_bit_for_bit_and_goes_on_in_one_process(recipe_fil
     assert any("the number of processes differs" in line for line in lines)
 
 
+LONGER = [*RUN, "model.dropout=0.0", "training.updates=12"]
+
+
+@pytest.fixture(scope="module")
+def losses_of_one(recipe_file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[float]]:
+    """The losses of one process by the number of updates: of a run, and of the run that goes on."""
+    run, found = tmp_path_factory.mktemp("one") / "run", {}
+    for updates in (8, 12):
+        recipe = load_recipe(str(recipe_file), [*LONGER, f"training.updates={updates}"])
+        transduce.train(recipe, run, resume=updates > 8)
+        found[updates] = losses(run)
+    return found
+
+
 @pytest.mark.parametrize("sharding", ["none", "optimizer", "full"])
 def test_with_muon_the_losses_are_those_of_one_process_and_so_they_go_on(
-    recipe_file: Path, tmp_path: Path, sharding: str
+    recipe_file: Path, tmp_path: Path, sharding: str, losses_of_one: dict[int, list[float]]
 ) -> None:
-    changes = ["model.dropout=0.0", "training.updates=8"]
-    transduce.train(load_recipe(str(recipe_file), [*RUN, *changes]), tmp_path / "one")
-    train(recipe_file, tmp_path / "two", *changes, f"training.sharding={sharding}")
-    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-4)
-    longer = load_recipe(str(recipe_file), [*RUN, *changes, "training.updates=12"])
-    for run in ("one", "two"):
-        transduce.train(longer, tmp_path / run, resume=True)
-    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-4)
+    train(recipe_file, tmp_path / "two", "model.dropout=0.0", "training.updates=8", f"training.sharding={sharding}")
+    assert losses(tmp_path / "two") == pytest.approx(losses_of_one[8], abs=1e-4)
+    transduce.train(load_recipe(str(recipe_file), LONGER), tmp_path / "two", resume=True)
+    assert losses(tmp_path / "two") == pytest.approx(losses_of_one[12], abs=1e-4)
