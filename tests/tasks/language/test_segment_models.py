@@ -58,10 +58,10 @@ SETTINGS: dict[str, Any] = {
     "data": {"train": "text", "validation_share": 0.1, "language": "en"},
     "tokenizer": {"kind": "characters", "min_frequency": 1},
     "batching": {"window": 12, "target_tokens": 48},
-    "training": {"updates": 40, "precision": "float32", "report_every": 5, "label_smoothing": 0.0},
+    "training": {"updates": 20, "precision": "float32", "report_every": 5, "label_smoothing": 0.0},
     "optimizer": {"learning_rate": 0.01, "schedule": {"kind": "inverse_square_root", "warmup": 5}},
-    "checkpoint": {"every_updates": 20},
-    "validation": {"every_updates": 20, "samples": 1},
+    "checkpoint": {"every_updates": 10},
+    "validation": {"every_updates": 10, "samples": 1},
 }
 KINDS = pytest.mark.parametrize("kind", MODELS)
 
@@ -99,7 +99,7 @@ def load(run: Path) -> Generator:
 
 @KINDS
 def test_a_stopped_run_goes_on_bit_for_bit_with_its_memory(kind: str, folder: Path, runs: dict[str, Path]) -> None:
-    transduce.train(folder / f"{kind}.toml", folder / f"{kind}-stopped", overrides={"training.updates": 20})
+    transduce.train(folder / f"{kind}.toml", folder / f"{kind}-stopped", overrides={"training.updates": 10})
     transduce.train(folder / f"{kind}.toml", folder / f"{kind}-stopped", resume=True)
     assert losses(folder / f"{kind}-stopped") == losses(runs[kind])
 
@@ -107,7 +107,7 @@ def test_a_stopped_run_goes_on_bit_for_bit_with_its_memory(kind: str, folder: Pa
 @KINDS
 def test_each_part_of_a_batch_keeps_its_own_memory(kind: str, folder: Path, tmp_path: Path) -> None:
     rates = (name for name in ("dropout", "word_dropout") if name in MODELS[kind])
-    still = {**{f"model.{name}": 0.0 for name in rates}, "training.updates": 15}
+    still = {**{f"model.{name}": 0.0 for name in rates}, "training.updates": 10}
     for name, parts in (("whole", 1), ("parts", 3)):
         overrides = {**still, "training.accumulate": parts}
         transduce.train(folder / f"{kind}.toml", tmp_path / name, overrides=overrides)
@@ -186,11 +186,11 @@ def test_each_process_keeps_the_memory_of_its_streams(folder: Path, tmp_path: Pa
         train_in_processes(2, recipe, tmp_path / run, overrides=changes, resume=resume)
         return losses(tmp_path / run)
 
-    transduce.train(recipe, tmp_path / "one", overrides={**still, "training.updates": 20})
-    whole = in_two("whole", 20)
+    transduce.train(recipe, tmp_path / "one", overrides={**still, "training.updates": 10})
+    whole = in_two("whole", 10)
     assert whole == pytest.approx(losses(tmp_path / "one"), abs=1e-4)
-    in_two("stopped", 10)
-    assert in_two("stopped", 20, resume=True) == whole
+    in_two("stopped", 5)
+    assert in_two("stopped", 10, resume=True) == whole
 
 
 def test_scheduled_sampling_is_refused(folder: Path, tmp_path: Path) -> None:
