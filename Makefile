@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-fast test-slow test-all quick check format bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
+.PHONY: setup demo test test-fast test-slow test-all quick check format release release-check bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
 	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack \
 	bench-busy bench-support bench-languages bench-corpora bench-gpu
 
@@ -11,7 +11,7 @@ setup: .venv/installed
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Installing into .venv: some hundred megabytes, PyTorch first, which takes minutes on a slow line."
-	$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt --editable '.[export,firefox,evaluation,hub,documents,serve,parquet,dev]'
+	$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt --editable '.[train,export,firefox,evaluation,hub,documents,serve,parquet,dev]'
 	touch $@
 
 demo: setup
@@ -50,6 +50,23 @@ quick: setup
 format: setup
 	$(BIN)/ruff format src tests benchmarks docs
 	$(BIN)/ruff check --fix src tests benchmarks docs
+
+# Sdist, wheel, bill of materials of a fresh environment with the wheel, and checksums; publishing them is in docs/releasing.md.
+release:
+	rm -rf dist build
+	$(PYTHON) -m venv build/tools
+	build/tools/bin/pip install --disable-pip-version-check --quiet 'build>=1.2' 'cyclonedx-bom>=5'
+	build/tools/bin/python -m build
+	$(PYTHON) -m venv build/environment
+	build/environment/bin/pip install --disable-pip-version-check --constraint constraints.txt dist/*.whl
+	build/tools/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON \
+	    -o dist/$$(basename dist/*.tar.gz .tar.gz).cdx.json build/environment
+	cd dist && sha256sum * > SHA256SUMS
+	rm -rf build
+
+# Fresh environments: each Python from 3.11 to 3.14 at hand, lowest and newest dependencies, the base alone; ten minutes.
+release-check: release
+	$(PYTHON) tests/smoke/release_check.py
 
 # Trainings of an hour or so, whose figures stand in RESULTS.md.
 bench-words: setup

@@ -8,7 +8,8 @@ import torch
 from safetensors import SafetensorError
 
 from transduce.errors import InputError
-from transduce.files import check_absent, locked, made_parents, new_folder, save_tensors, write_text
+from transduce.files import check_absent, locked, made_parents, new_folder, write_text
+from transduce.tensor_files import save_tensors
 
 
 def names(folder):
@@ -134,7 +135,7 @@ def test_a_full_disk_is_an_error_of_the_system_for_tensors_too(tmp_path, monkeyp
     def refuse(*_):
         raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
-    monkeypatch.setattr("transduce.files.save_file", refuse)
+    monkeypatch.setattr("transduce.tensor_files.save_file", refuse)
     with pytest.raises(OSError, match="No space left") as caught:
         save_tensors({}, tmp_path / "weights.safetensors")
     assert caught.value.errno == errno.ENOSPC

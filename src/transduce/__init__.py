@@ -1,10 +1,10 @@
 """Train, understand and use attention models that turn one sequence into another."""
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from transduce.environment import prepare_environment
+from transduce.version import VERSION
 
 if TYPE_CHECKING:
     from transduce.corpora.corpus import SentencePair as SentencePair
@@ -97,7 +97,7 @@ __all__ = [
     "__version__",
 ]
 
-__version__ = version("transduce")
+__version__ = VERSION
 
 prepare_environment()  # before anything loads torch
 

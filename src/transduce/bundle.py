@@ -18,7 +18,7 @@ from transduce.config import to_toml
 from transduce.corpora.directions import MANY, Direction
 from transduce.data.batch import SpecialIds
 from transduce.errors import CheckpointError, InputError
-from transduce.files import new_folder, save_tensors, sha256
+from transduce.files import new_folder, sha256
 from transduce.model_card import model_card
 from transduce.models.adapters import AdaptersConfig
 from transduce.models.families import build_model
@@ -28,6 +28,7 @@ from transduce.nn.low_rank import merge_weights
 from transduce.probe import check_probe, make_probe, read_probe
 from transduce.reprs import shown_by
 from transduce.task_table import TASKS
+from transduce.tensor_files import save_tensors
 from transduce.text.tokenizer import SENTENCEPIECE, Tokenizer, TokenizerConfig, Tokenizers
 from transduce.unzipping import is_zipped, unzipped
 from transduce.verification import CARD, check_unchanged, checksums, read_json

@@ -18,5 +18,7 @@ def prepare_environment() -> None:
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
+    if sys.platform == "win32":  # whose PyTorch has no libuv, by which processes would find each other
+        os.environ.setdefault("USE_LIBUV", "0")
     if sys.platform == "linux" and "PYTORCH_CUDA_ALLOC_CONF" not in os.environ:  # the older name of the same
         os.environ.setdefault("PYTORCH_ALLOC_CONF", SEGMENTS)

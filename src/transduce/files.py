@@ -1,22 +1,30 @@
 """Writes files and folders atomically: a crash, a kill or a full disk never leaves half of one."""
 
-import fcntl
+import errno
 import hashlib
 import os
-import re
 import shutil
-import stat
+import sys
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-from safetensors import SafetensorError
-from safetensors.torch import save_file
-from torch import Tensor
+from typing import IO, Any
 
 from transduce.errors import InputError
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+WINDOWS = sys.platform == "win32"
+FAR = 2**31 - 2
+"""The byte that Windows locks in place of a file, which others can read so; its function takes no larger number."""
+LOCK_SECONDS = 0.05
+"""Seconds between two tries to lock a file on Windows."""
 
 
 @contextmanager
@@ -100,21 +108,7 @@ def new_file(path: Path) -> Iterator[Path]:
 def write_text(path: Path, text: str) -> None:
     """Writes a text file atomically."""
     with new_file(path) as new:
-        new.write_text(text, encoding="utf-8")
-
-
-def save_tensors(tensors: dict[str, Tensor], path: Path, facts: dict[str, str] | None = None) -> None:
-    """Writes a safetensors file, with facts in its header; raises OSError if the system refuses, as on a full disk."""
-    path.touch()
-    mode = stat.S_IMODE(path.stat().st_mode)  # the umask's, where the library's own files are private
-    try:
-        save_file(tensors, path, facts)
-        path.chmod(mode)
-    except SafetensorError as error:  # the library has the system's error only as text
-        match = re.search(r"os error (\d+)", str(error))
-        if match is None:
-            raise
-        raise OSError(int(match[1]), os.strerror(int(match[1])), str(path)) from None
+        new.write_text(text, encoding="utf-8", newline="\n")
 
 
 def sha256(path: Path) -> str:
@@ -126,16 +120,49 @@ def sha256(path: Path) -> str:
 @contextmanager
 def locked(folder: Path, wait: bool = True) -> Iterator[None]:
     """Locks a folder against other processes that lock it; BlockingIOError if it is locked and `wait` is False."""
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))  # released with the file
+    with (folder / ".lock").open("wb") as file:
+        lock(file, wait)
         yield
 
 
+def lock(file: IO[Any], wait: bool = False) -> None:
+    """Locks an open file against other processes that lock it, until it is closed.
+
+    Raises BlockingIOError if it is locked and `wait` is False, and OSError where the file system has no locks.
+    """
+    if not WINDOWS:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        return
+    position = file.tell()
+    file.seek(FAR)
+    try:
+        while not _try_lock(file.fileno()):
+            if not wait:
+                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+            time.sleep(LOCK_SECONDS)
+    finally:
+        file.seek(position)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    except PermissionError:
+        return False
+    return True
+
+
 def sync(path: Path) -> None:
-    """Waits until a file or folder is on the disk."""
-    descriptor = os.open(path, os.O_RDONLY)
+    """Waits until a file, or the names in a folder, are on the disk, as far as the system offers it."""
+    is_folder = path.is_dir()
+    if is_folder and WINDOWS:  # which opens no folders
+        return
+    descriptor = os.open(path, os.O_RDWR if WINDOWS else os.O_RDONLY)  # Windows syncs what is open for writing
     try:
         os.fsync(descriptor)
+    except OSError as error:  # some network file systems sync no folders
+        if not is_folder or error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
     finally:
         os.close(descriptor)
 

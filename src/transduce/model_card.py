@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 from transduce.bundle_config import BundleConfig
 from transduce.corpora.language_names import name_of
 from transduce.task_table import TASKS
+from transduce.version import VERSION
 
 SAMPLES = 3
 LONGEST = 160  # characters shown of a text
@@ -39,7 +39,7 @@ def model_card(
     facts = "\n".join(f"| {name} | {_cell(value)} |" for name, value in _facts(history))
     sections = [
         f"# {title(config)}",
-        f"{TASKS[config.task].title.capitalize()} made with Transduce {version('transduce')}: {family}, "
+        f"{TASKS[config.task].title.capitalize()} made with Transduce {VERSION}: {family}, "
         f"{parameters:,} parameters, {tokens} ({kinds}).",
         use,
         f"| | |\n| --- | --- |\n{facts}",

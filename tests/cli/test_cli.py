@@ -21,21 +21,40 @@ Command = Callable[..., tuple[int, str, str]]
 VERBS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
-def test_help_and_version_do_not_import_torch() -> None:
+MISTAKES = [
+    "--nonsense",
+    "nonsense",
+    "translate",
+    "train --nonsense",
+    "serve",
+    "data nonsense",
+    "evaluate --beam-size x",
+]
+
+
+def test_help_version_and_mistakes_do_not_import_torch() -> None:
     program = """
 import sys
 from transduce.cli.main import app, run
-for words in sys.argv[1:]:
-    try:
-        run(lambda: app(words.split()))
-    except SystemExit as stopped:
-        assert not stopped.code, words
-    assert "torch" not in sys.modules, words
-"""
-    command = [sys.executable, "-c", program, "--help", "--version", *(f"{verb} --help" for verb in VERBS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+for number, words in enumerate(sys.argv[1:]):
+    status = run(lambda: app(words.split()))
+    assert status == (2 if words in %r else 0), words
+    slow = {"torch", "numpy", "importlib.metadata", *(["rich", "transduce.cli.fields"] if not number else [])}
+    assert not slow & sys.modules.keys(), (words, slow & sys.modules.keys())
+""" % (MISTAKES,)  # noqa: UP031
+    words = ["--version", "--help", *MISTAKES, *(f"{verb} --help" for verb in VERBS)]
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Usage:") == 1 + len(VERBS)
+
+
+def test_help_names_each_verb_with_a_sentence(transduce: Command) -> None:
+    status, output, _ = transduce("--help")
+    assert status == 0
+    lines = [line.split(maxsplit=1) for line in output.partition("Commands:")[2].splitlines() if line.strip()]
+    named = {line[0]: line[1] for line in lines if line[0] in VERBS}
+    assert named.keys() == set(VERBS)
+    assert all(sentence[0].isupper() for sentence in named.values())
 
 
 def test_every_verb_helps_with_an_example(transduce: Command) -> None:

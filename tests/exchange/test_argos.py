@@ -138,7 +138,7 @@ def test_without_sentencepiece_it_says_what_to_install(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
-    with pytest.raises(InputError, match="pip install sentencepiece"):
+    with pytest.raises(InputError, match=r"needs sentencepiece, .* pip install 'transduce\[export\]'"):
         export_argos(make(), tmp_path / "x.argosmodel")
 
 

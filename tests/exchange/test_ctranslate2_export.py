@@ -176,7 +176,7 @@ def test_without_the_library_one_line_says_how_to_install_it(
     save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(InputError, match=r"pip install ctranslate2, or pip install '\.\[export\]'"):
+    with pytest.raises(InputError, match=r"needs ctranslate2, .* pip install 'transduce\[export\]'"):
         export_ctranslate2(save(CONFIGS["rotary"]), tmp_path / "exported")
 
 

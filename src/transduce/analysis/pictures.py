@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from transduce.errors import InputError
+from transduce.extras import check_installed
 from transduce.files import new_file
 
 if TYPE_CHECKING:  # drawing takes a second to import
@@ -56,6 +57,7 @@ class Pictures:
 
 def _draw(make: "Callable[[], Figure]", path: Path, form: str) -> str:
     """Saves a figure, with fewer dots per inch where it is too large to be drawn."""
+    check_installed("train", "matplotlib")
     from transduce.analysis.fonts import save_figure
 
     width, height = (float(side) for side in make().get_size_inches())
@@ -90,6 +92,7 @@ def training_pictures(runs: "list[Curves]") -> Pictures:
 
 def position_pictures(positions: "PositionVectors") -> Pictures:
     """Makes pictures of position encodings and their similarity."""
+    check_installed("train", "matplotlib")
     from transduce.analysis.figures import draw_positions
 
     def html() -> str:

@@ -27,6 +27,8 @@ MEGABYTE = 2**20
 data = typer.Typer(
     help="List and download the built-in data sets; clean and tokenize corpora. Example: `transduce data list`",
     no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
 )
 
 

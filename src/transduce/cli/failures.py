@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import fcntl
 import os
 import select
 import sys
@@ -126,7 +125,11 @@ def descriptor_of(stream: IO[Any]) -> int | None:
 def is_closed(descriptor: int) -> bool:
     """Returns True if a standard stream was closed when the command began: `main` gave it the wrong direction."""
     try:
+        import fcntl
+
         mode = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE
+    except ImportError:  # Windows, which does not tell
+        return False
     except OSError:
         return True
     return mode == (os.O_WRONLY if descriptor == 0 else os.O_RDONLY)
@@ -136,9 +139,11 @@ def _is_unread(stream: TextIO) -> bool:
     """Returns True if the reader of a stream has closed it; then discards its output."""
     if (descriptor := descriptor_of(stream)) is None:
         return False
-    poll = select.poll()
-    poll.register(descriptor, 0)
-    gone = any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+    gone = True  # on Windows, where only sockets can be asked
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(descriptor, 0)
+        gone = any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
     if gone:
         _give_up(stream)
     return gone

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass
 from dataclasses import fields as fields_of
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
-from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
 
 import typer
@@ -71,9 +71,8 @@ class From:
 @cache
 def declared_fields(module: str, name: str) -> dict[str, Declared]:
     """Returns the fields of a class and of those it inherits from, read in the source of a module of this package."""
-    *packages, file = module.split(".")
-    source = files("transduce").joinpath(*packages, f"{file}.py").read_text(encoding="utf-8")
-    nodes = ast.parse(source).body
+    source = Path(__file__).parent.parent.joinpath(*module.split(".")).with_suffix(".py")
+    nodes = ast.parse(source.read_text(encoding="utf-8")).body
     classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
     origins = {name.name: node.module or "" for node in imports for name in node.names}
@@ -141,9 +140,14 @@ class Options:
     """Options that a verb gets as one value, which `make` makes from the command line."""
 
     def __init__(self, *tables: From | inspect.Parameter, make: Callable[[typer.Context], Any]) -> None:
-        tables_of = ([table] if isinstance(table, inspect.Parameter) else table.parameters() for table in tables)
-        self.parameters = [parameter for of_table in tables_of for parameter in of_table]
+        self._tables = tables
         self.make = make
+
+    @cached_property
+    def parameters(self) -> list[inspect.Parameter]:
+        """The options, which are made when a verb that has them is used: that reads the source of settings."""
+        tables = ([table] if isinstance(table, inspect.Parameter) else table.parameters() for table in self._tables)
+        return [parameter for table in tables for parameter in table]
 
 
 def options_of(table: type) -> Options:

@@ -1,9 +1,10 @@
 """The command `transduce`: its verbs."""
 
+import inspect
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from keyword import iskeyword
 from typing import Annotated, Any
@@ -11,14 +12,12 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from transduce import __version__
-from transduce.cli.data import data
 from transduce.cli.failures import UsageError, run
 from transduce.cli.fields import with_options
 from transduce.cli.file_options import TakesFiles
 from transduce.cli.over_files import OverFiles
-from transduce.cli.serve import keys
 from transduce.cli.stopping import stoppable
+from transduce.version import VERSION
 
 VERBS = (
     "quickstart recipes plan train sweep distill backtranslate runs average merge translate generate classify tag "
@@ -36,6 +35,8 @@ FILES = {
     "info": "recipes",
 }
 """The files of several verbs."""
+GROUPS = {"data": "data", "keys": "serve"}
+"""The groups of verbs, with their files."""
 PANELS = {
     "Pairs": "metric drop_worst step pairs pairs_weight tag validation test",
     "Search": (
@@ -68,8 +69,59 @@ class InPanels(TyperCommand):
                     parameter.rich_help_panel = panel  # type: ignore[attr-defined]
 
 
+class Commands(Mapping[str, Any]):
+    """The verbs and groups of verbs by name: a verb's file is imported, and its options are made, when it is used."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = dict.fromkeys((*VERBS.split(), *GROUPS))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __getitem__(self, name: str) -> Any:
+        if self._made[name] is None:
+            self._made[name] = _made_command(name)
+        return self._made[name]
+
+
+def _made_command(name: str) -> Any:
+    """Returns a command, or a group of them, as typer makes it."""
+    defined = _defined(name)
+    if not isinstance(defined, typer.Typer):
+        program = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown")
+        program.command(name, cls=KINDS.get(name))(with_options(defined))
+        return typer.main.get_command(program)
+    group = typer.main.get_group(defined)
+    group.name = name
+    return group
+
+
+def _defined(name: str) -> Any:
+    """Returns the function of a verb, or the typer application of a group."""
+    file = GROUPS.get(name) or next((file for file, verbs in FILES.items() if name in verbs.split()), name)
+    return getattr(import_module(f"transduce.cli.{file}"), f"{name}_" if iskeyword(name) else name)
+
+
+def _summary(name: str) -> str:
+    """Returns the sentence on a verb or group in the program's help."""
+    defined = _defined(name)
+    text = str(defined.info.help) if isinstance(defined, typer.Typer) else inspect.cleandoc(defined.__doc__)
+    return " ".join(text.partition("\n\n")[0].partition(" Example:")[0].split())
+
+
 class Verbs(TyperGroup):
     """Leaves every failure to its caller; typer would print boxes and end the process."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs | {"commands": Commands()})
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes a line for each verb, whose options are not made."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summary(name)) for name in self.commands])
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> None:
         """Runs the verb that the arguments name; `--debug` among them shows the traceback of what fails."""
@@ -125,19 +177,13 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode="markdown",
+    rich_markup_mode=None,  # boxes and Markdown, as verbs show them, would double the time of `transduce --help`
 )
-for name in VERBS.split():
-    file = next((file for file, verbs in FILES.items() if name in verbs.split()), name)
-    function = f"{name}_" if iskeyword(name) else name
-    app.command(name, cls=KINDS.get(name))(with_options(getattr(import_module(f"transduce.cli.{file}"), function)))
-app.add_typer(data, name="data")
-app.add_typer(keys, name="keys")
 
 
 def _print_version(asked: bool) -> None:
     if asked:
-        print(f"transduce {__version__}")
+        print(f"transduce {VERSION}")
         raise typer.Exit
 
 
@@ -159,6 +205,9 @@ def common(
 def main() -> None:
     """Runs the command; every failure is one line on standard error and an exit status."""
     _stand_in_for_closed_streams()
+    if sys.platform == "win32":  # whose own encoding lacks most letters
+        for stream in (sys.stdout, sys.stderr):
+            stream.reconfigure(encoding="utf-8")
     os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")  # what Apple's GPUs cannot compute, the processor does
     with stoppable() as stop:
         status = run(app, stop)

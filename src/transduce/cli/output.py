@@ -1,7 +1,6 @@
 """Writes text to standard output, or to a file that appears when it is complete; one process at a time."""
 
 import errno
-import fcntl
 import io
 import os
 import shutil
@@ -14,7 +13,7 @@ from typing import IO, TextIO, cast
 from transduce.cli.failures import descriptor_of, is_closed
 from transduce.corpora.compression import PACKERS
 from transduce.errors import InputError
-from transduce.files import check_absent, new_file, sync
+from transduce.files import WINDOWS, check_absent, lock, new_file, sync
 
 
 @contextmanager
@@ -51,7 +50,7 @@ def new_output(final: Path) -> Iterator[io.BufferedRandom]:
             yield file
             publish(file, final)
         finally:
-            partial_of(final).unlink(missing_ok=True)
+            remove_partial(file, final)
 
 
 def is_new_file(path: str) -> bool:
@@ -87,7 +86,7 @@ def open_partial(final: Path) -> Iterator[io.BufferedRandom]:
     check_new_file(final)
     partial = partial_of(final)
     try:
-        file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT, 0o666), "r+b")
+        file = os.fdopen(os.open(partial, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666), "r+b")
     except FileNotFoundError:
         raise InputError(f"{final}: its folder does not exist") from None
     except OSError as error:
@@ -98,7 +97,7 @@ def open_partial(final: Path) -> Iterator[io.BufferedRandom]:
         try:
             check_new_file(final)  # the process that was writing it may have come to its end just now
         except InputError:
-            partial.unlink()
+            remove_partial(file, final)
             raise
         yield file
 
@@ -114,12 +113,25 @@ def publish(file: io.BufferedRandom, final: Path) -> None:
     sync(partial_of(final))
     check_new_file(final)
     if final.suffix not in PACKERS:
+        _give_free(file)
         partial_of(final).rename(final)
         return
     file.seek(0)
     with new_file(final) as packed, packed.open("wb") as raw, PACKERS[final.suffix](raw) as stream:
         shutil.copyfileobj(file, stream)
-    partial_of(final).unlink()
+    remove_partial(file, final)
+
+
+def remove_partial(file: io.BufferedRandom, final: Path) -> None:
+    """Removes the file that `open_partial` opened, if it is still there."""
+    _give_free(file)
+    partial_of(final).unlink(missing_ok=True)
+
+
+def _give_free(file: io.BufferedRandom) -> None:
+    """Closes a file where an open one cannot be renamed or removed; elsewhere it stays locked meanwhile."""
+    if WINDOWS:
+        file.close()
 
 
 def check_new_file(final: Path) -> None:
@@ -132,7 +144,7 @@ def check_new_file(final: Path) -> None:
 def _is_ours(file: io.BufferedRandom, partial: Path) -> bool:
     """Locks the file until this process closes it; returns False if another process is writing it."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(file)
     except BlockingIOError:
         return False
     except OSError as error:  # some file systems know no locks

@@ -11,16 +11,16 @@ from typing import Any, TextIO
 
 import msgspec
 
-from transduce import __version__
 from transduce.bundle import find_bundle, model_content
 from transduce.cli.fields import flag
-from transduce.cli.output import is_empty, is_new_file, open_partial, open_stream, partial_of, publish
+from transduce.cli.output import is_empty, is_new_file, open_partial, open_stream, partial_of, publish, remove_partial
 from transduce.cli.requests import RequestReport
 from transduce.errors import InputError
 from transduce.files import sha256, sync, write_text
 from transduce.inference.shortlist.shortlist import FILE as SHORTLIST
 from transduce.ranges import NonNegativeInt
 from transduce.verification import read_json
+from transduce.version import VERSION
 
 CHANGES_NOTHING = ("output", "resume", "quiet", "threads", "ray")
 FILES = ("input", "prefix_file", "glossary", "shortlist_file")
@@ -81,7 +81,7 @@ def task_of(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
     task["with_"] = [model_content(Path(other)) for other in task["with_"] or ()]
     if task["shortlist"]:
         task["shortlist"] = _content(find_bundle(Path(parameters["model"])) / SHORTLIST)
-    plain: dict[str, Any] = msgspec.to_builtins(task | {"version": __version__})
+    plain: dict[str, Any] = msgspec.to_builtins(task | {"version": VERSION})
     return plain
 
 
@@ -117,6 +117,7 @@ class _Partial:
 
     def __init__(self, file: io.BufferedRandom, final: Path, task: dict[str, Any] | None, resume: bool) -> None:
         self._file = file
+        self._final = final
         self._path = partial_of(final)
         self.journal = self._path.with_name(f"{self._path.name}.json")
         if is_empty(file):
@@ -146,7 +147,7 @@ class _Partial:
         if self._done.bytes:
             self._file.truncate(self._done.bytes)
             return
-        self._path.unlink()
+        remove_partial(self._file, self._final)
         self.journal.unlink(missing_ok=True)
 
     def _read(self, task: dict[str, Any] | None, resume: bool) -> Done:

@@ -16,6 +16,7 @@ from transduce.errors import InputError
 from transduce.evaluation.labels import PredictedClasses
 from transduce.evaluation.scores import ModelComparison, Scores, compare_scores
 from transduce.experiment.recipe import recipe_of
+from transduce.extras import check_installed
 from transduce.models.heads import ClassHeadConfig
 from transduce.task_table import TASKS, find_task
 from transduce.tasks.language.validation import PLAIN as AS_TRAINED
@@ -86,11 +87,12 @@ def score_model(
 
     Raises InputError for a confusion matrix of a model without classes, or in an unsupported format.
     """
-    from transduce.analysis.plots import check_picture, plot_confusion
-
     if confusion is not None:  # before anything is waited for
         if not isinstance(read_config(find_bundle(Path(model))).head, ClassHeadConfig):
             raise InputError("--confusion: the model predicts no classes; leave it out")
+        check_installed("train", "matplotlib")
+        from transduce.analysis.plots import check_picture, plot_confusion
+
         check_picture(Path(confusion))
     data = open_data(options, model)
     scores = _score(machine.open(model), data, metrics)

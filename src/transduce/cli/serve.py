@@ -9,9 +9,8 @@ from transduce.cli.fields import From, options_from, with_options
 from transduce.cli.machine import Machine, tell_engine
 from transduce.cli.messages import teller
 from transduce.cli.options import Engine
-from transduce.errors import InputError
+from transduce.extras import lacking
 from transduce.ranges import PositiveInt
-from transduce.serving.keys import Keys
 
 if TYPE_CHECKING:
     from transduce.serving.settings import ServerSettings
@@ -55,15 +54,13 @@ def serve(
         from transduce.serving.running import check_free, run_server
         from transduce.serving.server import Server
     except ImportError as error:
-        raise InputError(
-            f"serving needs {error.name}, which is not installed; install it with: pip install '.[serve,documents]' in "
-            "the folder of Transduce"
-        ) from None
+        raise lacking(error, "transduce.serving", "serve,documents") from None
     from transduce.inference.translator import Translator
     from transduce.projects.learning import BackgroundLearning
     from transduce.projects.parts import NoLearning
     from transduce.projects.project import Projects
     from transduce.search.beam import Beam
+    from transduce.serving.keys import Keys
 
     if settings.keys is not None:
         Keys(settings.keys).list()
@@ -95,7 +92,12 @@ def serve(
     run_server(Server(served, settings, metrics, opened, learning))
 
 
-keys = typer.Typer(help="Make, list and revoke the keys of a server's clients.", no_args_is_help=True)
+keys = typer.Typer(
+    help="Make, list and revoke the keys of a server's clients.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
 
 KeyFile = Annotated[Path, typer.Argument(help="The SQLite file of the keys, which holds only their hashes.")]
 Name = Annotated[str, typer.Argument(help="Whose key it is.")]
@@ -120,6 +122,8 @@ def add(
         requests_per_minute: Requests a minute (default: the server's).
         characters_per_minute: Characters a minute (default: the server's).
     """
+    from transduce.serving.keys import Keys
+
     print(Keys(file).add(name, admin, requests_per_minute, characters_per_minute))
 
 
@@ -130,6 +134,8 @@ def list_keys(file: KeyFile) -> None:
 
     Example: `transduce keys list keys.sqlite`
     """
+    from transduce.serving.keys import Keys
+
     for key in Keys(file).list():
         print(key.name, key.created, "admin" if key.is_admin else "", sep="\t")
 
@@ -141,4 +147,6 @@ def revoke(file: KeyFile, name: Name) -> None:
 
     Example: `transduce keys revoke keys.sqlite anna`
     """
+    from transduce.serving.keys import Keys
+
     Keys(file).revoke(name)

@@ -1,7 +1,9 @@
 """Ctrl-C and SIGTERM as exceptions in running code, but not in imports, which they might leave incomplete."""
 
+import _thread
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +11,7 @@ from types import FrameType
 
 ONCE = 1.0  # seconds in which several signals are one: who starts the command may pass on a Ctrl-C that it has already
 AGAIN = 0.05  # seconds until it is seen whether an import has ended
+ALARM = getattr(signal, "SIGALRM", None)  # Windows has none
 
 
 class Terminated(KeyboardInterrupt):
@@ -22,6 +25,7 @@ class Stop:
         self.number: int | None = None
         self._asked_at = 0.0
         self._is_raised = False
+        self._is_reminder = False
 
     def error(self) -> KeyboardInterrupt:
         """Returns the error to raise."""
@@ -33,7 +37,8 @@ class Stop:
         Modules may catch an error that is raised while they are imported, and stay incomplete. So an import may finish
         first; but during a verb's own imports, before its work, the process ends at once, since nothing can be lost.
         """
-        if number != signal.SIGALRM:
+        is_reminder, self._is_reminder = self._is_reminder or number == ALARM, False
+        if not is_reminder:
             if self.number is None:
                 self.number, self._asked_at = number, time.monotonic()
             elif time.monotonic() - self._asked_at < ONCE:
@@ -48,14 +53,26 @@ class Stop:
             raise self.error()
         if importer.startswith("transduce.cli."):
             _end(self.number)
-        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+        self._remind()
+
+    def _remind(self) -> None:
+        """Lets `handle` be called again in a moment: by an alarm, or by a thread where the system has none."""
+        if ALARM is not None:
+            signal.setitimer(signal.ITIMER_REAL, AGAIN)
+            return
+
+        def remind() -> None:
+            self._is_reminder = True
+            _thread.interrupt_main(self.number or signal.SIGINT)
+
+        threading.Timer(AGAIN, remind).start()
 
 
 @contextmanager
 def stoppable() -> Iterator[Stop]:
     """Handles Ctrl-C and SIGTERM, unless the caller has them ignored, as a shell does for background jobs."""
     stop = Stop()
-    before = {signal.SIGALRM: signal.signal(signal.SIGALRM, stop.handle)}
+    before = {} if ALARM is None else {ALARM: signal.signal(ALARM, stop.handle)}
     for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         if signal.getsignal(number) == default:
             before[number] = signal.signal(number, stop.handle)

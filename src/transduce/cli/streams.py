@@ -13,6 +13,7 @@ from transduce.cli.failures import descriptor_of
 from transduce.corpora.formats import decode_line, read_lines
 from transduce.documents.endings import refused_by_content
 from transduce.errors import InputError
+from transduce.files import WINDOWS
 from transduce.inference.translator import LINES_AT_ONCE
 
 BLOCK = 2**16  # bytes, as many as a pipe holds
@@ -100,6 +101,8 @@ class _Arriving:
 
     def is_ready(self) -> bool:
         """Returns True if another line has arrived."""
+        if WINDOWS:  # which can wait for sockets alone
+            return bool(self._lines)
         wait = 0.0
         while not self._lines and not self._has_ended and select.select([self._descriptor], [], [], wait)[0]:
             wait = MORE_IS_NEAR if self._read() == BLOCK else 0.0

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from transduce.cluster.workers import GO_ON, TaskEndedError
 from transduce.errors import InputError
+from transduce.extras import require
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -50,11 +51,5 @@ class RayWorkers:
 
 
 def _ray() -> Any:
-    try:
-        import ray
-        import ray.exceptions
-    except ImportError:
-        raise InputError(
-            "Ray is not installed; install it with: pip install ray, or pip install '.[ray]' in the folder of Transduce"
-        ) from None
-    return ray
+    require("ray.exceptions", "ray")
+    return require("ray", "ray")

@@ -85,7 +85,7 @@ class HeldOutPairs:
                         if drawn < share:
                             lines.write(msgspec.json.encode((drawn, pair.source, pair.target)) + b"\n")
             facts = {"pairs": pairs, "sha256": {file.name: sha256(file) for file in files}}
-            (new / "facts.json").write_text(json.dumps(facts))
+            (new / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class _Drawn:
 def _read_drawn(folder: Path) -> _Drawn | None:
     """Returns what was drawn; None if it is not there, or has changed."""
     try:
-        facts = json.loads((folder / "facts.json").read_text())
+        facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
         if any(sha256(folder / name) != checksum for name, checksum in facts["sha256"].items()):
             return None
         return _Drawn(folder, int(facts["pairs"]))

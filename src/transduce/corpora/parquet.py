@@ -7,6 +7,7 @@ from typing import Any
 
 from transduce.corpora.corpus import SentencePair
 from transduce.errors import DataError, InputError
+from transduce.extras import require
 
 ENDING = ".parquet"
 ROWS_AT_ONCE = 4096
@@ -107,11 +108,6 @@ def _naming(path: str | Path) -> Iterator[None]:
 
 def _pyarrow(path: str | Path) -> tuple[Any, Any]:
     try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise InputError(
-            f"{path}: Parquet needs pyarrow, which is not installed; install it with: pip install pyarrow, or pip "
-            "install '.[parquet]' in the folder of Transduce"
-        ) from None
-    return pyarrow, parquet
+        return require("pyarrow", "parquet"), require("pyarrow.parquet", "parquet")
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None

@@ -167,7 +167,7 @@ def _folder_of(
 def _read(folder: Path) -> TokenStore | None:
     """Returns the store in a folder; None if there is none, or if its files have changed."""
     try:
-        facts = json.loads((folder / "store.json").read_text())
+        facts = json.loads((folder / "store.json").read_text(encoding="utf-8"))
         if any(_checksum(folder / name) != checksum for name, checksum in facts["checksums"].items()):
             return None
         source, target = (

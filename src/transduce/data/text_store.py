@@ -66,7 +66,7 @@ def first_token(tokenizer: Tokenizer, line: str) -> FirstToken:
 def _read(folder: Path) -> TextStore | None:
     """Returns the store in a folder; None if there is none, or if its files have changed."""
     try:
-        facts = json.loads((folder / "store.json").read_text())
+        facts = json.loads((folder / "store.json").read_text(encoding="utf-8"))
         if facts["sha256"] != sha256(folder / "text.ids"):
             return None
         ids = np.memmap(folder / "text.ids", dtype=facts["dtype"], mode="r")
@@ -101,7 +101,7 @@ def _build(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path) -> TextStore:
         first = first_token(tokenizer, next(iter(corpus)))
         words, characters = words - first.words, characters - first.characters
         facts = {"dtype": dtype.name, "words": words, "characters": characters, "sha256": sha256(new / "text.ids")}
-        (new / "store.json").write_text(json.dumps(facts))
+        (new / "store.json").write_text(json.dumps(facts), encoding="utf-8")
     store = _read(folder)
     if store is None:
         raise DataError(f"{folder}: damaged as soon as it was written; is the disk sound?")

@@ -6,7 +6,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -216,17 +215,6 @@ def bytes_of(path: str | Path) -> bytes:
         return Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
-
-
-def require(name: str) -> Any:
-    """Imports a library that reads documents, an optional extra, by name; InputError if it is not installed."""
-    try:
-        return import_module(name)
-    except ImportError:
-        raise InputError(
-            f"this needs {name}, which is not installed; install what documents need with: pip install "
-            "'.[documents]' in the folder of Transduce"
-        ) from None
 
 
 def _decode(data: bytes, name: str, encoding: str) -> str:

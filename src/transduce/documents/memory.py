@@ -6,12 +6,13 @@ from functools import cached_property
 from html import unescape
 from pathlib import Path
 
-from transduce.documents.document import Languages, TextFile, bytes_of, require
+from transduce.documents.document import Languages, TextFile, bytes_of
 from transduce.documents.formats import format_of, read_document
 from transduce.documents.messages.tables import rows_of
 from transduce.documents.segment import Mark, Segment
 from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
+from transduce.extras import require
 
 LEAST_LIKE = 0.7
 """Least similarity, 0 to 1, of two similar segments: the share of characters that need not change."""
@@ -73,7 +74,7 @@ class Memory:
             return [Match(wanted, target, 1.0, source)]
         if not most or not wanted:
             return []
-        process, fuzz = require("rapidfuzz.process"), require("rapidfuzz.fuzz")
+        process, fuzz = require("rapidfuzz.process", "documents"), require("rapidfuzz.fuzz", "documents")
         similar = process.extract(wanted, self._sources, scorer=fuzz.ratio, score_cutoff=100 * LEAST_LIKE, limit=most)
         return [Match(text, self.pairs[text][1], min(percent / 100, 0.999)) for text, percent, _ in similar]
 

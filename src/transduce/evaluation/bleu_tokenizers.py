@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Literal
-
-from sacrebleu.metrics.bleu import BLEU
+from typing import TYPE_CHECKING, Literal
 
 from transduce.errors import InputError
+from transduce.extras import require
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
 
 BleuTokenizer = Literal["auto", "13a", "intl", "none", "zh", "ja-mecab", "ko-mecab", "char", "flores200"]
 """sacreBLEU's tokenizers, and `auto`, which chooses by the script of the references."""
@@ -52,10 +54,11 @@ def bleu_tokenizer(references: Sequence[str], asked: BleuTokenizer = "auto") -> 
     return "char" if letters["unspaced"] > total / 2 else "13a"
 
 
-def make_bleu(tokenize: BleuTokenizer, lowercase: bool = False) -> BLEU:
+def make_bleu(tokenize: BleuTokenizer, lowercase: bool = False) -> "BLEU":
     """Returns sacreBLEU's BLEU with a tokenizer, not auto; InputError if it is not installed."""
+    bleu: type[BLEU] = require("sacrebleu", "train").BLEU
     try:
-        return BLEU(lowercase=lowercase, tokenize=tokenize, force=True)
+        return bleu(lowercase=lowercase, tokenize=tokenize, force=True)
     except (ImportError, RuntimeError, OSError) as error:  # of those that need packages or a download
         reason = " ".join(str(error).split())
         raise InputError(f"BLEU's tokenizer {tokenize} cannot be used: {reason}") from None

@@ -15,6 +15,7 @@ from transduce.evaluation.metric import Score, Scoring, Texts, check_aligned
 from transduce.evaluation.metrics import STANDARD, MetricName, count_all, find_metric, metrics_by_key
 from transduce.evaluation.significance import RESAMPLES, SEED
 from transduce.evaluation.translations import BleuVariant, exact_match, length_ratio, score_bleu_variants
+from transduce.extras import check_installed
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule
@@ -85,6 +86,7 @@ def evaluate(
 ) -> Evaluation:
     """Translates the sources and scores them; see `evaluate_outputs`."""
     metrics_by_key(metrics)  # before the long work
+    check_installed("train", "sacrebleu")
     if not hasattr(translator, "translate"):
         raise InputError(
             f"a {type(translator).__name__} does not translate, but transduce.evaluate needs a Translator; language "

@@ -4,18 +4,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
-from sacrebleu.metrics.ter import TER
 
 from transduce.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, has_chinese_characters, make_bleu
 from transduce.evaluation.metric import Score, Scoring, SentenceCounts, Texts, check_aligned
 from transduce.evaluation.significance import RESAMPLES, SEED
+from transduce.extras import require
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.metrics.ter import TER
 
 SentenceMetric = Literal["chrf", "bleu"]
 
@@ -40,7 +43,7 @@ def count_bleu(
 
 def count_chrf(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> SentenceCounts:
     """Counts for chrF2 (Popovic 2015); raises DataError unless there are as many outputs as references."""
-    return _count(CHRF(lowercase=lowercase), outputs, references)
+    return _count(_sacrebleu().CHRF(lowercase=lowercase), outputs, references)
 
 
 def count_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> SentenceCounts:
@@ -49,7 +52,7 @@ def count_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool
     Chinese and Japanese are divided into characters (sacreBLEU's asian_support, which normalises punctuation, too).
     """
     is_asian = has_chinese_characters(references)
-    ter = TER(normalized=is_asian, asian_support=is_asian, case_sensitive=not lowercase)
+    ter = _sacrebleu().TER(normalized=is_asian, asian_support=is_asian, case_sensitive=not lowercase)
     return _count(ter, outputs, references)
 
 
@@ -90,7 +93,7 @@ def sentence_score(metric: SentenceMetric, references: Sequence[str]) -> Callabl
     these references.
     """
     if metric == "chrf":
-        scorer: CHRF | BLEU = CHRF()
+        scorer: CHRF | BLEU = _sacrebleu().CHRF()
     else:
         scorer = make_bleu(bleu_tokenizer(references))
         scorer.effective_order = True
@@ -112,7 +115,11 @@ def exact_match(outputs: Sequence[str], references: Sequence[str], lowercase: bo
     return sum(output == reference for output, reference in pairs) / len(pairs)
 
 
-def _count(metric: BLEU | CHRF | TER, outputs: Sequence[str], references: Sequence[str]) -> SentenceCounts:
+def _sacrebleu() -> Any:
+    return require("sacrebleu", "train")
+
+
+def _count(metric: "BLEU | CHRF | TER", outputs: Sequence[str], references: Sequence[str]) -> SentenceCounts:
     check_aligned("outputs", outputs, references)
     counts = metric._extract_corpus_statistics(list(outputs), [list(references)])
     metric.n_bootstrap, metric.seed = RESAMPLES, str(SEED)  # for the signature

@@ -14,7 +14,6 @@ import msgspec
 import torch
 from torch import nn
 
-from transduce.analysis.plots import plot_training_curves
 from transduce.bundle import ModelBundle, best_bundle
 from transduce.config import Changes, differences, flatten, to_toml, to_tree
 from transduce.corpora.catalogue.download import announce
@@ -35,6 +34,7 @@ from transduce.experiment.recipe import (
     read_settings,
     record,
 )
+from transduce.extras import TRAINING, check_installed
 from transduce.files import check_absent, locked, write_text
 from transduce.model_card import LICENSE, PARTS
 from transduce.objectives.objective import OBJECTIVES
@@ -132,6 +132,7 @@ def train(
     """
     if resume and overwrite:
         raise ConfigError("resume and overwrite exclude each other; leave one of them out")
+    check_installed("train", *TRAINING)
     meant = files_of(recipe, overrides) or find_recipe(recipe, overrides)  # type: ignore[arg-type]
     run = Path(out or meant.default_run)
     start: Start = "resume" if resume else "overwrite" if overwrite else "new"
@@ -316,6 +317,13 @@ def _finish(run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | 
         apart.save(best, model, experiment.examples)
     spent = (position.update, position.seconds)
     return RunResult(run, model, best.config.task, *spent, position.scores, test, position.start)
+
+
+def plot_training_curves(log: Path, picture: Path) -> None:
+    """Draws the curves of a run's log."""
+    from transduce.analysis import plots  # by matplotlib, which takes a second to import
+
+    plots.plot_training_curves(log, picture)
 
 
 def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:

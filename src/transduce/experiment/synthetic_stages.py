@@ -37,6 +37,7 @@ from transduce.experiment.synthetic_pairs import (
 )
 from transduce.experiment.synthetic_texts import GivenTexts, languages_of_direction
 from transduce.experiment.translated_shards import Part, read_translations, translate_part
+from transduce.extras import TRAINING, check_installed
 from transduce.files import check_absent, locked, made_parents, new_folder, write_text
 from transduce.inference.engines.choice import EngineName
 from transduce.inference.engines.precision import InferencePrecision
@@ -137,6 +138,7 @@ class Stages:
 
     def run(self, observers: Sequence[Observer], tell: Tell) -> SyntheticRun:
         """Runs the stages that are not finished; see `distill`."""
+        check_installed("train", *TRAINING)  # before hours of translating
         if not sum(part.sentences for part in self._learned_parts):
             raise DataError("there is nothing to translate: the texts have no sentences")
         if problem := WEIGHT.problem(self.pairs_weight):

@@ -18,6 +18,8 @@ SETTINGS, STORE, ADAPTERS = "project.toml", "project.sqlite", "adapters"
 MOST = 100
 """The most projects of a folder: each keeps three files open."""
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", re.ASCII)
+RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{device}{n}" for device in ("com", "lpt") for n in range(1, 10))})
+"""Names of devices on Windows, with any ending."""
 
 
 class UnknownProjectError(TransduceError):
@@ -179,10 +181,16 @@ class Projects:
 
     def _find(self, name: str) -> Project:
         if name not in self._open:
-            if not NAME.fullmatch(name) or not (self.folder / name / SETTINGS).is_file():
+            is_there = NAME.fullmatch(name) and (self.folder / name / SETTINGS).is_file()
+            if not is_there or not _is_spelled_so(self.folder / name):
                 raise UnknownProjectError(f"there is no project {name[:64]!r}")
             self._open[name] = Project.open(self.folder / name)
         return self._open[name]
+
+
+def _is_spelled_so(path: Path) -> bool:
+    """Returns True if a folder has this name in its capitals, too: macOS and Windows find Acme as acme."""
+    return any(other.name == path.name for other in path.parent.iterdir())
 
 
 def check_name(name: str) -> None:
@@ -192,6 +200,8 @@ def check_name(name: str) -> None:
             f"{name[:70]!r} is no name of a project; expected 1 to 64 letters, digits, dots, hyphens and underscores, "
             "the first of them no dot"
         )
+    if name.endswith(".") or name.partition(".")[0].lower() in RESERVED:
+        raise InputError(f"{name!r} is no name of a project, since Windows has no folder of this name; choose another")
 
 
 def check_languages(source: str, target: str) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.bundle import ModelBundle
-from transduce.documents.document import require
+from transduce.extras import require
 from transduce.inference.documents.sentence_translator import LineTranslator
 from transduce.inference.translation import Translation
 from transduce.orthography.joining import join_sentences
@@ -231,7 +231,7 @@ def _alike(first: Sequence[str], second: Sequence[str]) -> int:
 
 def similarity(source: str, others: Sequence[str]) -> float:
     """Returns the similarity to the most similar of other texts, 0 to 1; 0 without others."""
-    process, fuzz = require("rapidfuzz.process"), require("rapidfuzz.fuzz")
+    process, fuzz = require("rapidfuzz.process", "documents"), require("rapidfuzz.fuzz", "documents")
     match = process.extractOne(source, others, scorer=fuzz.ratio)
     return 0.0 if match is None else match[1] / 100
 

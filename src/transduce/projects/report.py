@@ -7,11 +7,11 @@ from io import StringIO
 
 import numpy as np
 
-from transduce.analysis.figures import draw_learning
 from transduce.analysis.page import Link, drawing, html_table, render_sections
 from transduce.analysis.training_log import Curves, Series
 from transduce.evaluation.metric import SentenceCounts
 from transduce.evaluation.translations import count_chrf, count_ter
+from transduce.extras import check_installed
 from transduce.projects.learner import Check, Lesson
 from transduce.projects.store import Event, Segment
 
@@ -137,6 +137,9 @@ def _figure(course: Course) -> str:
     svg = StringIO()
     kinds = ("chrF", "held-out loss", "general loss", "seconds")
     panels = [[kind] for kind in kinds if any(kind in of and of[kind].x for of in curves.values())]
+    check_installed("train", "matplotlib")
+    from transduce.analysis.figures import draw_learning
+
     draw_learning(runs, panels, "segments confirmed").savefig(svg, format="svg")
     text = svg.getvalue()
     return text[text.index("<svg") :]

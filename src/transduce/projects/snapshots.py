@@ -8,8 +8,9 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from transduce.files import new_file, save_tensors
+from transduce.files import new_file
 from transduce.nn.low_rank import DOWN, UP
+from transduce.tensor_files import save_tensors
 
 ENDING = ".safetensors"
 KEPT = "kept."

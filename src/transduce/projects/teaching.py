@@ -74,7 +74,8 @@ def teach(connection: Connection) -> None:
     """Carries out orders until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.nice(NICE)
+    if hasattr(os, "nice"):
+        os.nice(NICE)
     torch.set_num_threads(1)
     learners = Learners()
     with suppress(EOFError, OSError):  # the server has ended

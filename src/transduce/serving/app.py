@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from importlib import resources
-from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI, Response
@@ -38,6 +37,7 @@ from transduce.serving.projects import is_of_projects, projects, takes_file
 from transduce.serving.server import Server
 from transduce.serving.settings import LOOPBACK, ServerSettings
 from transduce.serving.v1 import v1
+from transduce.version import VERSION
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -74,7 +74,7 @@ def build_app(server: Server) -> FastAPI:
         server.models.close()
 
     jobs = Jobs()
-    app = FastAPI(title="Transduce", version=version("transduce"), docs_url=None, redoc_url=None, lifespan=lifespan)
+    app = FastAPI(title="Transduce", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan)
     detector = Detector()
     app.include_router(libretranslate(server, detector))
     app.include_router(deepl(server, detector))

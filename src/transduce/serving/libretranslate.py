@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import PurePath
 from typing import Any, Literal
 
@@ -23,6 +22,7 @@ from transduce.serving.failures import RefusedError
 from transduce.serving.kept_files import download
 from transduce.serving.server import Server
 from transduce.serving.texts import joined
+from transduce.version import VERSION
 
 MOST_ALTERNATIVES = 10
 
@@ -129,7 +129,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         is_stuck = server.is_stuck
         facts = {
             "status": "stuck" if is_stuck else "ok",
-            "version": version("transduce"),
+            "version": VERSION,
             "models": [
                 {
                     "name": model.name,

@@ -60,7 +60,7 @@ class ListeningSocket(socket.socket):
     def hold_reserve(self) -> None:
         """Opens a file descriptor in reserve."""
         with suppress(OSError):
-            self._reserve = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+            self._reserve = os.open(os.devnull, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
 
     def _release_reserve(self) -> None:
         if self._reserve >= 0:
@@ -77,7 +77,9 @@ def listening_socket(host: str, port: int) -> ListeningSocket:
     kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     made = ListeningSocket(kind, socket.SOCK_STREAM)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # On Windows SO_REUSEADDR would let a second server listen at the same address.
+        option = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+        made.setsockopt(socket.SOL_SOCKET, option, 1)
         if kind == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0 if address[0] == "::" else 1)
         made.bind((address[0], port))

@@ -46,8 +46,9 @@ class _Uvicorn(uvicorn.Server):
         handlers = {
             signal.SIGINT: self._end,
             signal.SIGTERM: self._end,
-            signal.SIGHUP: lambda *_: threading.Thread(target=self._reload, daemon=True).start(),
         }
+        if hasattr(signal, "SIGHUP"):  # Windows has none
+            handlers[signal.SIGHUP] = lambda *_: threading.Thread(target=self._reload, daemon=True).start()
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
             yield

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from transduce.errors import InputError
+from transduce.extras import require
 from transduce.text.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, parse_sentencepiece
 from transduce.text.tokenizer import BYTES, SPACE, Tokenizer
 
@@ -24,14 +25,7 @@ HALF_WIDTH = {"\u3099": "\uff9e", "\u309a": "\uff9f"}
 
 def require_sentencepiece() -> Any:
     """Imports and returns SentencePiece; InputError if it is not installed."""
-    try:
-        import sentencepiece
-    except ImportError:
-        raise InputError(
-            "this needs SentencePiece, which is not installed; install it with: pip install sentencepiece, or pip "
-            "install '.[export]' in the folder of Transduce"
-        ) from None
-    return sentencepiece
+    return require("sentencepiece", "export")
 
 
 def what_cannot_be_written(tokenizer: Tokenizer) -> list[str]:

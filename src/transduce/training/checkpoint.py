@@ -17,9 +17,10 @@ from torch import Tensor, nn
 
 from transduce.config import Settings
 from transduce.errors import CheckpointError
-from transduce.files import new_folder, remove, save_tensors, sha256, write_text
+from transduce.files import new_folder, remove, sha256, write_text
 from transduce.probe import read_probe
 from transduce.ranges import NonNegativeInt, PositiveFloat, PositiveInt
+from transduce.tensor_files import save_tensors
 from transduce.training.sharded_tensors import shard_like, whole
 from transduce.verification import check_unchanged, read_json
 

@@ -8,11 +8,11 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from transduce.errors import InputError, TransduceError
+from transduce.extras import require
 from transduce.files import write_text
 from transduce.plugins import Registry, check_takes
 from transduce.training.observers import Observer, Report
@@ -74,6 +74,7 @@ class Tracker:
 def tensorboard(folder: Path, resumed_after: int) -> Tracker:
     """Makes an observer that writes curves for `tensorboard --logdir`; a resumed run removes points that it will write
     again."""
+    require("tensorboard", "train")
     from torch.utils.tensorboard import SummaryWriter
 
     writer = SummaryWriter(folder, purge_step=resumed_after + 1 if resumed_after else None)
@@ -155,9 +156,9 @@ def aim(run: WatchedRun) -> Tracker:
 
 def _package(name: str, module: str = "") -> Any:
     try:
-        return import_module(name + module)
-    except ImportError as error:
-        raise InputError(f"observer '{name}': {error}; install it (pip install 'transduce[tracking]')") from None
+        return require(name + module, "tracking")
+    except InputError as error:
+        raise InputError(f"observer '{name}': {error}") from None
 
 
 def _factory(name: str, given: Any) -> ObserverFactory:

@@ -199,7 +199,7 @@ class _Resuming:
 
     def _continue(self, address: str) -> None:
         """Makes one connection; raises ConnectionError if it ends too early."""
-        version = self._version.read_text() if self._version.exists() else None
+        version = self._version.read_text(encoding="utf-8") if self._version.exists() else None
         start = self._size() if self.is_verified or version else 0
         headers = {"User-Agent": "transduce", "Accept-Encoding": "identity"}
         if start:
@@ -229,7 +229,7 @@ class _Resuming:
         tag = headers.get("ETag", "")
         version = tag if tag and not tag.startswith("W/") else headers.get("Last-Modified")
         if version:
-            self._version.write_text(version)
+            self._version.write_text(version, encoding="utf-8")
         else:
             self._version.unlink(missing_ok=True)
 

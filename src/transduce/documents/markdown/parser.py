@@ -8,11 +8,11 @@ from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from transduce.documents.document import require
 from transduce.documents.markdown import blocks as markdown_blocks
 from transduce.documents.markdown.blocks import INTERRUPTING, Origins, Rule
 from transduce.documents.markdown.opaque import HIDDEN, MASK, Opaque, find_inline, find_templates, masked
 from transduce.errors import InputError
+from transduce.extras import require
 
 DEEPEST = 80
 """Levels of the parser: a quotation is one, a list and its items are two."""
@@ -151,14 +151,19 @@ class MarkdownParser:
 
 def _parser(is_mdx: bool) -> Any:
     """Returns markdown-it with rules of dialects; it notes offsets of texts and keeps escaped characters apart."""
-    parser = require("markdown_it").MarkdownIt("commonmark").enable(["table", "strikethrough"]).disable("text_join")
+    parser = (
+        require("markdown_it", "documents")
+        .MarkdownIt("commonmark")
+        .enable(["table", "strikethrough"])
+        .disable("text_join")
+    )
     block, inline = parser.block.ruler, parser.inline.ruler
     for name in ("held_line", "titled_line", "box", "formula", "markdown_in_html"):
         block.before("fence", name, getattr(markdown_blocks, name), INTERRUPTING)
     block.before("list", "script", markdown_blocks.script)
     block.after("html_block", "row", markdown_blocks.row, {"alt": ["paragraph", "reference"]})
-    require("mdit_py_plugins.deflist").deflist_plugin(parser)
-    footnotes = require("mdit_py_plugins.footnote.index")
+    require("mdit_py_plugins.deflist", "documents").deflist_plugin(parser)
+    footnotes = require("mdit_py_plugins.footnote.index", "documents")
     block.before("reference", "footnote_def", footnotes.footnote_def, {"alt": ["paragraph", "reference"]})
     if is_mdx:
         parser.disable(["code", "html_block", "autolink"])

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from transduce.documents.document import Document, Languages, TextFile, Unit, require
+from transduce.documents.document import Document, Languages, TextFile, Unit
 from transduce.documents.messages.message import Message, in_ascii, joined_halves, message_segment
 from transduce.errors import InputError
+from transduce.extras import require
 
 _STRING = r""""(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'|[A-Za-z0-9_$/:.-]++"""
 _SPACE = r"(?:\s++|/\*(?:[^*]++|\*(?!/))*+\*/|//[^\r\n\u2028\u2029]*+)*+"
@@ -22,7 +23,7 @@ def read_strings(data: bytes, name: str, wanted: Languages) -> Document:
         raise InputError(f"{name}: is a property list, which is compiled or XML; translate the .strings it was made of")
     file = _read(data, name)
     entries = list(_entries(file))
-    plist = require("openstep_plist")
+    plist = require("openstep_plist", "documents")
     try:
         known = plist.loads(file.text)
     except Exception as error:  # its ParseError and those of Python's own types
@@ -69,7 +70,7 @@ def _decoded(file: TextFile, raw: str, start: int) -> str:
     if "\\" not in raw:
         return raw[1:-1]
     try:
-        return joined_halves(require("openstep_plist").loads(raw))
+        return joined_halves(require("openstep_plist", "documents").loads(raw))
     except Exception as error:  # its ParseError, and half of a character
         reason = " ".join(str(error).split())[:100]
         raise InputError(f"{file.name}: {file.where(start)}: {raw[:40]} cannot be read ({reason})") from None

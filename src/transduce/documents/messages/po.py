@@ -8,12 +8,13 @@ from gettext import c2py
 from typing import Any
 
 from transduce.documents import languages
-from transduce.documents.document import Document, Languages, TextFile, Unit, require
+from transduce.documents.document import Document, Languages, TextFile, Unit
 from transduce.documents.segment import Mark, Part, Segment
 from transduce.documents.text.families import families_for, with_literals
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
 from transduce.errors import InputError
+from transduce.extras import require
 
 MOST_LINES = 10_000
 """Most lines of a string: polib's time grows with their square."""
@@ -81,7 +82,7 @@ def _read(file: TextFile) -> tuple[list[tuple[Any, _Message]], dict[str, str]]:
 
     InputError where polib and our own reading differ.
     """
-    polib = require("polib")
+    polib = require("polib", "documents")
     if "msgid" not in file.text:
         raise InputError(f"{file.name}: is no PO catalogue; it has no msgid")
     _check_length(file)

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated, require
+from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
 from transduce.documents.messages.message import DEEPEST, Path, PluralForms, key_of, language_among, message_segment
 from transduce.documents.segment import Segment
 from transduce.documents.sentences import ends_sentence
 from transduce.errors import InputError
+from transduce.extras import require
 
 _STRING = "tag:yaml.org,2002:str"
 _PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*+(?:[ \t]|#[^\n]*+\n|[\r\n])++)*+")
@@ -230,7 +231,7 @@ def is_plain(text: str) -> bool:
 @cache
 def _loader() -> Any:
     """Returns PyYAML, its fastest loader, and one that resolves the types of plain scalars."""
-    yaml = require("yaml")
+    yaml = require("yaml", "documents")
     return yaml, getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader("")
 
 

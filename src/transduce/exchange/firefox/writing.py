@@ -1,7 +1,6 @@
 """Writes a student for Firefox Translations, translateLocally and Bergamot, and what tells their users of it."""
 
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any
 
 import msgspec
@@ -31,6 +30,7 @@ from transduce.inference.engines.firefox.lexicon import MULTIPLE, write_lexicon
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.models.transformer import TransformerConfig
 from transduce.text.sentencepiece_writing import fill_up
+from transduce.version import VERSION
 
 CONFIGS = ("config.yml", "config.intgemm8bitalpha.yml")
 """The same settings under the names that Bergamot's users and translateLocally know."""
@@ -169,7 +169,7 @@ def settings_of(bundle: ModelBundle) -> dict[str, Any]:
         "transformer-postprocess-emb": "d",
         "transformer-tied-layers": [],
         "transformer-guided-alignment-layer": "last",
-        "version": f"Transduce {version('transduce')}",
+        "version": f"Transduce {VERSION}",
     }
 
 

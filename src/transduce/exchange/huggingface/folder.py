@@ -15,7 +15,7 @@ from torch import Tensor
 from transduce.config import to_tree
 from transduce.errors import CheckpointError, InputError
 from transduce.exchange.huggingface.fields import Fields
-from transduce.files import save_tensors
+from transduce.tensor_files import save_tensors
 from transduce.text.tokenizer import SpecialTokens, Tokenizer
 from transduce.text.tokenizer_file import check_backend, one_line_errors, read_backend
 from transduce.verification import read_json

@@ -4,9 +4,9 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from transduce.errors import InputError
+from transduce.extras import require
 from transduce.verification import CARD
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])(?<!\.git)", re.ASCII)
@@ -60,7 +60,7 @@ def push(upload: Upload, private: bool = False) -> str:
     The account is the one that the library is logged in with; the environment variable HF_ENDPOINT names another hub.
     Raises InputError if the library is not installed, or if the hub refuses or cannot be reached.
     """
-    library = _require_library()
+    library = require("huggingface_hub", "hub")
     api = library.HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None, library_name="transduce")
     additions = [
         library.CommitOperationAdd(path_in_repo=file, path_or_fileobj=upload.folder / file) for file in upload.files
@@ -71,17 +71,6 @@ def push(upload: Upload, private: bool = False) -> str:
     except Exception as error:  # of the library, or of the one that it sends by, which differs between versions
         raise InputError(f"{upload.name} is not uploaded: {_reason(error)}") from None
     return str(address)
-
-
-def _require_library() -> Any:
-    try:
-        import huggingface_hub
-    except ImportError:
-        raise InputError(
-            "this needs huggingface_hub, which is not installed; install it with: pip install huggingface_hub, or pip "
-            "install '.[hub]' in the folder of Transduce"
-        ) from None
-    return huggingface_hub
 
 
 def _reason(error: Exception) -> str:

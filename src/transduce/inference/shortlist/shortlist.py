@@ -11,8 +11,9 @@ from torch import Tensor
 
 from transduce.bundle import find_bundle
 from transduce.errors import CheckpointError, InputError
-from transduce.files import new_file, save_tensors
+from transduce.files import new_file
 from transduce.shapes import Mask, Tokens
+from transduce.tensor_files import save_tensors
 from transduce.text.tokenizer import Tokenizers
 
 FILE = "shortlist.safetensors"

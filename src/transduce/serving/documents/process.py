@@ -61,8 +61,7 @@ class DocumentProcess:
         self._asking = threading.Lock()
         try:
             with _lock:
-                context = multiprocessing.get_context("forkserver")
-                context.set_forkserver_preload([PRELOADED])
+                context = _context()
                 self._connection, theirs = context.Pipe()
                 self._process = context.Process(
                     target=worker.work, args=(theirs, limits), name="transduce-document", daemon=True
@@ -147,7 +146,7 @@ class DocumentProcess:
     def _ended(self) -> RefusedError:
         """Returns an error for a process that ended without a report and was not killed."""
         code = self._wait()
-        if code == -signal.SIGXCPU:
+        if code == -getattr(signal, "SIGXCPU", 0):
             most = self._limits.processor_seconds
             return RefusedError(
                 413, f"This document needs more than the {most:,} seconds of processor time allowed; divide it"
@@ -155,6 +154,15 @@ class DocumentProcess:
         if not self._is_killed:
             log.error("a document's process ended with status %s", code)
         return RefusedError(503, "The process that read this document has ended; try again, or divide it", 10.0)
+
+
+def _context() -> multiprocessing.context.BaseContext:
+    """Returns what starts processes: a fork server that has imported all, or new interpreters where there is none."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([PRELOADED])
+    return context
 
 
 def _answer(question: Question, sentences: SentenceTranslator, tell: Tell | None) -> object:

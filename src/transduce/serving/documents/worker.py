@@ -7,7 +7,6 @@ It imports nothing that needs PyTorch or a web server, so that it is small and s
 
 import ctypes
 import os
-import resource
 import signal
 import sys
 import traceback
@@ -32,6 +31,10 @@ from transduce.inference.documents.sentence_translator import Links, Progress, T
 from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.request import Request
 
+if sys.platform != "win32":
+    import resource
+
+HAS_LIMITS = sys.platform != "win32"
 T = TypeVar("T")
 SAMPLE_UNITS, SAMPLE_CHARACTERS = 50, 2000
 SPARE_MEMORY = 32 * 2**20
@@ -197,23 +200,30 @@ def work(connection: Connection, limits: Limits) -> None:
 
 
 def confine(limits: Limits, kept: int) -> None:
-    """Limits this process, which keeps one file descriptor and no standard stream, and ends with its parent."""
+    """Limits this process, which keeps one file descriptor and no standard stream, and ends with its parent.
+
+    Windows has no such limits; there a process inherits no descriptors, and ends when its connection is closed.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its processes
     nowhere = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):  # a library's warning may hold the text of a document
         os.dup2(nowhere, standard)
+    if not HAS_LIMITS:
+        return
     os.closerange(3, kept)  # the server notices the end of a process, and a process that of the server, by what closes
     os.closerange(kept + 1, MOST_INHERITED)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
         with suppress(OSError):
-            Path("/proc/self/oom_score_adj").write_text("1000")  # if memory runs out, this goes and not the server
+            Path("/proc/self/oom_score_adj").write_text(
+                "1000", encoding="ascii"
+            )  # if memory runs out, this goes and not the server
     _limit_time(limits)
-    _limit(resource.RLIMIT_DATA, limits.memory, is_final=False)
-    _limit(resource.RLIMIT_NOFILE, MOST_FILES)
-    _limit(resource.RLIMIT_FSIZE, 0)
-    _limit(resource.RLIMIT_CORE, 0)
-    _limit(resource.RLIMIT_NPROC, 0)
+    _limit("RLIMIT_DATA", limits.memory, is_final=False)
+    _limit("RLIMIT_NOFILE", MOST_FILES)
+    _limit("RLIMIT_FSIZE", 0)
+    _limit("RLIMIT_CORE", 0)
+    _limit("RLIMIT_NPROC", 0)
 
 
 class _GoneError(Exception):
@@ -283,7 +293,7 @@ def _done_with_care(line: _Line, limits: Limits) -> bytes:
         lines = [] if is_memory else traceback.format_tb(error.__traceback__)[-20:]
         report = Failed(type(error).__name__, lines)
     if is_memory:
-        _limit(resource.RLIMIT_DATA, limits.memory + SPARE_MEMORY, is_final=False)
+        _limit("RLIMIT_DATA", limits.memory + SPARE_MEMORY, is_final=False)
         return encode(OutOfMemory())
     return encode(report)
 
@@ -356,12 +366,17 @@ def _is_memory(error: BaseException | None) -> bool:
 
 def _limit_time(limits: Limits) -> None:
     """Limits the processor time from now on."""
+    if not HAS_LIMITS:
+        return
     used = resource.getrusage(resource.RUSAGE_SELF)
-    _limit(resource.RLIMIT_CPU, ceil(used.ru_utime + used.ru_stime) + limits.processor_seconds, is_final=False)
+    _limit("RLIMIT_CPU", ceil(used.ru_utime + used.ru_stime) + limits.processor_seconds, is_final=False)
 
 
-def _limit(kind: int, most: int, is_final: bool = True) -> None:
+def _limit(name: str, most: int, is_final: bool = True) -> None:
     """Sets a resource limit, if the system supports it and has no lower one; it may be raised again unless final."""
+    if not HAS_LIMITS:
+        return
+    kind = getattr(resource, name)
     highest = resource.getrlimit(kind)[1]
     if highest != resource.RLIM_INFINITY:
         most = min(most, highest)

@@ -24,6 +24,7 @@ from transduce.evaluation.metric import PLAIN, Score, Scoring, Texts
 from transduce.evaluation.metrics import STANDARD, MetricName
 from transduce.evaluation.scores import Scores
 from transduce.evaluation.translations import count_bleu, score_bleu
+from transduce.extras import check_installed
 from transduce.inference.translator import Translator
 from transduce.model_card import PARTS
 from transduce.search.beam import Beam
@@ -70,6 +71,7 @@ def score_translations(
     bundle: ModelBundle, pairs: TestPairs, metrics: Sequence[MetricName], scoring: Scoring
 ) -> Scores:
     """Translates the pairs of all directions and scores them together."""
+    check_installed("train", "sacrebleu")
     translator, outputs = Translator(bundle), []
     for direction, corpus in pairs.corpora.items():
         directed = translator

@@ -5,7 +5,6 @@ import hashlib
 import math
 import os
 import shutil
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +25,7 @@ from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam
 from transduce.search.loop import Hypothesis
 from transduce.unzipping import is_unzipped
+from transduce.version import VERSION
 
 FOLDER = ".ctranslate2"
 """The folder beside a model's files that holds its form for CTranslate2; hidden, so that uploads leave it out."""
@@ -55,7 +55,7 @@ class KeptExport:
         self.model = bundle.folder
         self.identity = identity(bundle.folder)
         self._bytes = sum(4 * parameter.numel() for parameter in bundle.model.parameters())
-        of = f"{self.identity} {require_ctranslate2().__version__} {version('transduce')}"
+        of = f"{self.identity} {require_ctranslate2().__version__} {VERSION}"
         self.name = hashlib.sha256(of.encode()).hexdigest()[:16]
 
     def open(self) -> ExportedModel:

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import torch
 
-from transduce.errors import CheckpointError, InputError
+from transduce.errors import CheckpointError
+from transduce.extras import require
 from transduce.inference.execution.workers import LITTLE
 from transduce.inference.requests import Piece
 from transduce.search.beam import Beam
@@ -32,14 +33,7 @@ TOKENS_AT_ONCE = 6144
 
 def require_ctranslate2() -> Any:
     """Imports and returns CTranslate2; InputError if it is not installed."""
-    try:
-        import ctranslate2
-    except ImportError:
-        raise InputError(
-            "this needs CTranslate2, which is not installed; install it with: pip install ctranslate2, or pip install "
-            "'.[export]' in the folder of Transduce"
-        ) from None
-    return ctranslate2
+    return require("ctranslate2", "export")
 
 
 def vocabulary_of(tokenizer: Tokenizer) -> list[str]:

@@ -10,6 +10,7 @@ import torch
 
 from transduce.bundle_config import BundleConfig
 from transduce.errors import CheckpointError, InputError
+from transduce.extras import require
 from transduce.inference.engines.firefox.files import Paths
 from transduce.inference.engines.firefox.opening import open_student
 from transduce.inference.requests import Constraints, Piece
@@ -26,14 +27,7 @@ UNKNOWN = "\ue000"
 
 def require_fxtranslate() -> Any:
     """Imports and returns fxtranslate; InputError if it is not installed."""
-    try:
-        import fxtranslate
-    except ImportError:
-        raise InputError(
-            "this needs fxtranslate, which is not installed; install it with: pip install fxtranslate, or pip install "
-            "'.[firefox]' in the folder of Transduce"
-        ) from None
-    return fxtranslate
+    return require("fxtranslate", "firefox")
 
 
 def version() -> str:
