@@ -14,6 +14,7 @@ from transduce.cli.listing import Column, print_list
 from transduce.cli.messages import print_json, teller
 from transduce.cli.options import Json, Quiet
 from transduce.cli.shard_options import MayNameCluster, ShardOptions
+from transduce.errors import InputError
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -63,17 +64,25 @@ def list_datasets(json: Json = False) -> None:
 
 @data.command()
 @with_options
-def get(name: str, *, json: Json = False, quiet: Quiet = False) -> None:
-    """Download a built-in data set into the cache, continuing an interrupted download.
+def get(name: str, *, output: Path | None = None, json: Json = False, quiet: Quiet = False) -> None:
+    """Download a built-in data set, or a corpus of OPUS, into the cache, continuing an interrupted download.
 
-    Example: `transduce data get multi30k`
+    Example: `transduce data get opus:Tatoeba/de-en`
 
     Args:
-        name: A built-in data set; `transduce data list` shows them.
+        name: A built-in data set, which `transduce data list` shows, or opus:CORPUS/SOURCE-TARGET, with @VERSION if
+            need be.
+        output: OPUS: folder for the files (default: in the cache).
     """
+    from transduce.corpora.catalogue.opus import PREFIX
+
+    if name.startswith(PREFIX):
+        _get_opus(name, output, json, quiet)
+        return
+    if output is not None:
+        raise InputError("--output is for corpora of OPUS; the built-in data sets are kept in the cache")
     from transduce.corpora.catalogue.files import download
     from transduce.corpora.catalogue.registry import find_dataset
-    from transduce.errors import InputError
 
     dataset = find_dataset(name)
     if dataset.kind == "generated":
@@ -184,7 +193,6 @@ def forms(
     """
     from transduce.corpora.formats import is_bilingual, parallel_files
     from transduce.corpora.languages import UNKNOWN
-    from transduce.errors import InputError
     from transduce.files import check_absent
     from transduce.inference.inflections import Inflections
     from transduce.text.glossary import Glossary
@@ -204,6 +212,25 @@ def forms(
     print(f"{with_forms:,} of {len(inflected):,} terms have other forms, {count:,} of translations, in {output}")
     if with_forms < len(inflected):
         teller(quiet)("the others have words that the pairs do not have, or have in one form only")
+
+
+def _get_opus(name: str, output: Path | None, json: bool, quiet: bool) -> None:
+    from transduce.corpora.catalogue.opus import OpusName, download_opus, pinned
+
+    asked = OpusName.parse(name)
+    folder = output or asked.folder
+    corpus = pinned(asked, folder)
+    facts = f"{corpus.name} of OPUS, {corpus.version}: {corpus.pairs:,} pairs, {corpus.size / MEGABYTE:,.1f} MB packed"
+    teller(quiet)(facts)
+    with _show_progress(quiet) as progress:
+        downloaded = download_opus(asked, corpus, folder, progress)
+    files = [str(file) for file in downloaded.files]
+    if json:
+        print_json(msgspec.to_builtins(corpus) | {"licence": downloaded.licence, "files": files})
+        return
+    print(f"{corpus.name} is in {folder}")
+    print(f"licence: {downloaded.licence}")
+    print(f"data.train = {msgspec.json.encode(files).decode()}")
 
 
 def _tell_job(report: "JobReport", output: str, json: bool, quiet: bool) -> None:

@@ -55,6 +55,10 @@ def _bomb(megabytes: int) -> bytes:
     return packed.getvalue()
 
 
+OPUS = "data get opus:Tatoeba/de-en -o new"
+NO_OPUS = {"TRANSDUCE_OPUS": "http://127.0.0.1:9/"}
+
+
 def _of_multi30k() -> Damage:
     return replace("tiny.toml", FILES, OF_MULTI30K)
 
@@ -79,6 +83,17 @@ WRONG_SUM = bytearray(_zip(method=zipfile.ZIP_STORED))
 WRONG_SUM[40] ^= 1
 
 ROWS = [
+    row("OPUS: another form of a name", "data get opus:Tatoeba", 2, "names no corpus of OPUS"),
+    row("OPUS: no network", OPUS, (1, 2), "cannot be read", environment=NO_OPUS),
+    row(
+        "OPUS: facts that are damaged",
+        OPUS,
+        (1, 2),
+        "opus.json is damaged",
+        write("new/opus.json", "{"),
+        environment=NO_OPUS,
+    ),
+    row("a folder for a built-in data set", "data get multi30k -o new", 2, "--output is for corpora of OPUS"),
     # Downloads
     _get("no network", ("cannot be downloaded", "TRANSDUCE_DATA")),
     _get("nothing at the address", ("cannot be downloaded (HTTP 404",), serve("tatoeba-eng-fra", None)),

@@ -12,7 +12,7 @@ import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -43,6 +43,8 @@ class Remote:
     """The size in bytes, roughly if the address does not pin a version."""
     advice: str | None = None
     """Words on what to do if it cannot be downloaded (default: where to put the files of a data set)."""
+    optional: Mapping[str, str] = field(default_factory=dict)
+    """Files that are kept, too, if the archive has them."""
 
 
 @dataclass
@@ -130,7 +132,7 @@ def _download(remote: Remote, folder: Path, record: Record, progress: Progress |
                 f"{folder.name}, and set TRANSDUCE_DATA to the folder above that"
             )
             raise DataError(
-                f"{remote.address} cannot be downloaded ({_describe(error)}); try again later, or {advice}"
+                f"{remote.address} cannot be downloaded ({describe(error)}); try again later, or {advice}"
             ) from None
         if checksum is None or _has(download, checksum):
             return download
@@ -239,13 +241,14 @@ def _contents(download: Path, remote: Remote) -> Iterator[tuple[str, IO[bytes] |
     if list(remote.keep.values()) == [""]:
         yield next(iter(remote.keep)), None
         return
-    wanted = {path: name for name, path in remote.keep.items()}
+    wanted = {path: name for name, path in {**remote.optional, **remote.keep}.items()}
     reader = _zip_members if download.suffix == ".zip" else _tar_members
     for path, content in reader(download, wanted.keys()):
         yield wanted.pop(path), content
         if not wanted:
             return
-    raise DataError(f"{remote.address}: the archive has no file {', '.join(wanted)}")
+    if missing := [path for path in wanted if path in remote.keep.values()]:
+        raise DataError(f"{remote.address}: the archive has no file {', '.join(missing)}")
 
 
 def _zip_members(path: Path, wanted: Any) -> Iterator[tuple[str, IO[bytes]]]:
@@ -280,7 +283,8 @@ def _write(content: IO[bytes] | None, path: Path) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _describe(error: Exception) -> str:
+def describe(error: Exception) -> str:
+    """Describes why an address cannot be read, in a few words."""
     if isinstance(error, urllib.error.HTTPError):
         return f"HTTP {error.code} {error.reason}"
     return str(error.reason if isinstance(error, urllib.error.URLError) else error) or type(error).__name__
