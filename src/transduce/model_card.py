@@ -68,6 +68,8 @@ def _facts(history: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "learned from", learned
     if imported := history.get("imported"):
         yield "imported from", _plain(imported)
+    if languages := history.get("new_languages"):
+        yield "new languages", ", ".join(languages)
     if added := history.get("new_words"):
         yield "new words", " and ".join(f"{count:,}" for count in dict.fromkeys(added))
     if of := history.get("average_of"):

@@ -20,8 +20,8 @@ from transduce.cli.stopping import stoppable
 from transduce.version import VERSION
 
 VERBS = (
-    "quickstart recipes plan train sweep distill backtranslate runs average merge translate generate classify tag "
-    "answer fill embed score evaluate compare look align info shortlist export push serve learn import"
+    "quickstart recipes plan train sweep distill backtranslate runs average merge extend translate generate classify "
+    "tag answer fill embed score evaluate compare look align info shortlist export push serve learn import"
 )
 """The verbs in the order of --help; each is a function, in a file of its name or the one of `FILES`."""
 FILES = {
@@ -31,7 +31,7 @@ FILES = {
     "pairs": "score align shortlist",
     "texts": "classify tag answer fill embed",
     "exchange": "export push import",
-    "weights": "average merge",
+    "weights": "average merge extend",
     "info": "recipes",
 }
 """The files of several verbs."""
@@ -46,7 +46,7 @@ PANELS = {
     "Sampling": "sample mbr temperature top_k top_p min_p seed",
     "Length": "max_ratio max_extra min_ratio max_tokens stop",
     "Constraints": "prefix prefix_file glossary glossary_use",
-    "Model and machine": "with_ engine device ray threads precision shortlist shortlist_file compile",
+    "Model and machine": "with_ then through engine device ray threads precision shortlist shortlist_file compile",
     "Languages": "to from_",
     "Documents": (
         "format memory retranslate fill_only encoding log source_language target_language source_column target_column"

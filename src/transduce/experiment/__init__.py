@@ -5,6 +5,7 @@ from transduce.experiment.automatic import Files, from_words
 from transduce.experiment.average import Average, average
 from transduce.experiment.distill import backtranslate, distill
 from transduce.experiment.learn_shortlist import LearnedShortlist, ShortlistSettings, learn_shortlist
+from transduce.experiment.new_language import add_language
 from transduce.experiment.plan import TrainingPlan, plan
 from transduce.experiment.recipe import Recipe, describe_recipe, load_recipe, recipes
 from transduce.experiment.run import RunResult, train
@@ -29,6 +30,7 @@ __all__ = [
     "SyntheticRun",
     "TrainingPlan",
     "TranslationConfig",
+    "add_language",
     "average",
     "backtranslate",
     "describe_recipe",

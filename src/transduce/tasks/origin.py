@@ -24,6 +24,8 @@ from transduce.training.settings import TrainingConfig
 
 NEW_WORDS = "new_words"
 """Key in a bundle's history: how many source and target tokens were added to the initial model's vocabulary."""
+NEW_LANGUAGES = "new_languages"
+"""Key in a bundle's history: languages that were added to a model, each with the numbers of its tokens."""
 
 Texts = Callable[[], Iterable[str]]
 """Reads the training text of one side."""
@@ -83,7 +85,8 @@ def with_new_words(
     sizes = (len(before.source), len(before.target))
     larger = with_new_tokens(model, origin.model, sizes, growths[0].former, growths[1].former)
     tokenizers = Tokenizers(growths[0].tokenizer, growths[1].tokenizer)
-    counts = {NEW_WORDS: [len(growth.former) for growth in growths]}
+    untrained = origin.history.get(NEW_WORDS, [0, 0])
+    counts = {NEW_WORDS: [len(growth.former) + more for growth, more in zip(growths, untrained, strict=True)]}
     return replace(origin, tokenizers=tokenizers, model=larger, history=origin.history | counts)
 
 
@@ -130,9 +133,23 @@ def find_origin(
     if changed:  # other rates of dropout
         started = build_model(model, len(start.tokenizers.source), len(start.tokenizers.target))
         started.load_state_dict(start.model.state_dict())
-    return Origin(start.tokenizers, start.config.tokenizer, started, start.config, _lasting(start.history))
+    known_history = _lasting(start.history) | _untrained(start.history)
+    return Origin(start.tokenizers, start.config.tokenizer, started, start.config, known_history)
+
+
+def with_new_language(history: dict[str, Any], language: str, counts: list[int]) -> dict[str, Any]:
+    """Returns the history of a model with a language more, whose tokens are still to be trained."""
+    untrained = _untrained(history).get(NEW_WORDS, [0, 0])
+    languages = {NEW_LANGUAGES: history.get(NEW_LANGUAGES, {}) | {language: counts}}
+    return _lasting(history) | languages | {NEW_WORDS: [a + b for a, b in zip(untrained, counts, strict=True)]}
 
 
 def _lasting(history: dict[str, Any]) -> dict[str, Any]:
     """Returns the part of a bundle's history that also holds for models trained from it."""
-    return {name: history[name] for name in ("imported",) if name in history}
+    return {name: history[name] for name in ("imported", NEW_LANGUAGES) if name in history}
+
+
+def _untrained(history: dict[str, Any]) -> dict[str, Any]:
+    """Returns the part of the history of a model to start from that says which of its tokens were never trained."""
+    is_trained = "updates" in history
+    return {name: history[name] for name in (NEW_WORDS,) if name in history and not is_trained}

@@ -5,7 +5,7 @@ import json
 import struct
 import tempfile
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,13 @@ def fill_up(model: bytes, count: int) -> bytes:
     return model + b"".join(
         _field(1, _field(1, f"<unused {number}>".encode()) + _float(2, 0.0) + _field(3, CONTROL))
         for number in range(1, count + 1)
+    )
+
+
+def append_pieces(model: bytes, scores: Mapping[str, float]) -> bytes:
+    """Returns a `.model` file with these pieces more, after all that it has."""
+    return model + b"".join(
+        _field(1, _field(1, piece.encode()) + _float(2, score) + _field(3, NORMAL)) for piece, score in scores.items()
     )
 
 

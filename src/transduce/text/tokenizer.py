@@ -199,7 +199,8 @@ class Tokenizer:
         self.backend = backend
         self.sentencepiece = sentencepiece
         """The SentencePiece model that it was made from, which exports return."""
-        self._named = special
+        self.named = special
+        """The names of its special tokens, if a text that spells one means it; None if no text does."""
         backend.no_truncation()  # a file that is brought may cut and pad in silence,
         backend.no_padding()
         backend.encode_special_tokens = special is None  # and take a text that spells "[CLS]" for the token
@@ -249,7 +250,7 @@ class Tokenizer:
     def _knows_invisible(self) -> bool:
         """True if the vocabulary has characters that cannot be seen, or keeps texts as they are, blanks included, or if
         a model of SentencePiece says itself what becomes of them, which engines that read it do too."""
-        if self.sentencepiece is not None and self._named is None:
+        if self.sentencepiece is not None and self.named is None:
             return True
         normalizer = self.backend.normalizer
         if normalizer is None or normalizer.normalize_str("a  b") == "a  b":
@@ -366,7 +367,7 @@ class Tokenizer:
 
     def with_languages(self, languages: Mapping[str, str]) -> "Tokenizer":
         """Returns the same tokenizer with tokens for languages, which are added at the end if it lacks them."""
-        return Tokenizer(Backend.from_str(self.backend.to_str()), self._named, self.sentencepiece, languages)
+        return Tokenizer(Backend.from_str(self.backend.to_str()), self.named, self.sentencepiece, languages)
 
     @staticmethod
     def load(
@@ -387,15 +388,17 @@ class Tokenizer:
         check_backend(tokenizer.backend, path)
         return tokenizer
 
-    def with_backend(self, backend: Backend) -> "Tokenizer":
-        """Returns a tokenizer with the same special tokens, those of languages too, by another backend."""
-        languages = dict(zip(self.languages, self.pieces(self.languages.values()), strict=True))
-        return Tokenizer(backend, self._named, languages=languages)
+    def with_backend(self, backend: Backend, languages: Mapping[str, str] | None = None) -> "Tokenizer":
+        """Returns a tokenizer with the same special tokens by another backend, and tokens for languages (default: its
+        own)."""
+        if languages is None:
+            languages = dict(zip(self.languages, self.pieces(self.languages.values()), strict=True))
+        return Tokenizer(backend, self.named, languages=languages)
 
     @property
     def content(self) -> str:
         """A hash that changes when the tokenizer does."""
-        named = "" if self._named is None else repr(self._named)
+        named = "" if self.named is None else repr(self.named)
         return hashlib.sha256((self.backend.to_str() + named).encode()).hexdigest()
 
     def _with_whole_characters(self, ids: list[int]) -> list[int]:

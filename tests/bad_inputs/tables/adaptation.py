@@ -41,7 +41,33 @@ SETTINGS = (
     ("optimizer.frozen=['encoder','decoder']", "all parts of the model are frozen"),
 )
 
+EXTEND = "extend rnn --texts test.en -o out"
+"""The model is one of bpe, from German to English."""
+
+EXTENDED = (
+    (f"{EXTEND} --language de", "rnn has the language 'de' already"),
+    (f"{EXTEND} --language 'a b'", "'a b' is no code of a language"),
+    (f"{EXTEND} --language fr --like de", "leave like out"),
+    (f"{EXTEND} --language fr --pieces -1", "--pieces"),
+    (f"{EXTEND} --language fr --keep nowhere", "nowhere"),
+    ("extend rnn --language fr --texts nowhere -o out", "nowhere"),
+    ("extend run --language fr --texts test.en -o out", "divides text by neither bpe nor unigram"),
+    ("extend nowhere --language fr --texts test.en -o out", "nowhere: no such model"),
+    ("extend lm --language fr --texts test.en -o out", "transduce generate"),
+    ("extend many --language fr --texts test.en -o out", "divides text by neither bpe nor unigram"),
+    ("extend polyglot --language fr --texts test.en -o out --like zz", "has no token of 'zz'"),
+)
+
 ROWS = [
+    *(row(f"a new language: {command}", command, 2, words) for command, words in EXTENDED),
+    row(
+        "a new language without text",
+        "extend rnn --language fr --texts blank.txt -o out",
+        2,
+        "there is no text to learn subwords from",
+        write("blank.txt", "\n"),
+    ),
+    row("a new language that is there", f"{EXTEND} --language fr", 2, "exists", write("out/model", "x")),
     *(
         row(f"adaptation with {change}", [*TRAIN.split(), change], 2, words, write("empty.txt", ""))
         for change, words in SETTINGS
