@@ -34,9 +34,10 @@ from peers.serving import (
     transduce_serve,
 )
 from transduce.bundle import ModelBundle
-from transduce.exchange.argos import ENDING, export_argos
+from transduce.exchange.argos import export_argos
 from transduce.exchange.ctranslate2 import export_ctranslate2
 from transduce.experiment import load_recipe
+from transduce.inference.engines.ctranslate2.package import ENDING
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.training.observers import Lines
 

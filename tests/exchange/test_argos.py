@@ -12,12 +12,15 @@ import msgspec
 import pytest
 import torch
 
+import transduce
 from transduce.bundle import ModelBundle
 from transduce.errors import CheckpointError, InputError
 from transduce.exchange import argos
-from transduce.exchange.argos import export_argos
+from transduce.exchange.argos import export_argos, import_argos
+from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.transformer import TransformerConfig
+from transduce.search.beam import Beam
 from transduce.text.tokenizer import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizers
 
@@ -156,3 +159,88 @@ def test_a_sentence_splitter_goes_along_where_argos_translate_looks_for_it(make:
         with pytest.raises(InputError, match="is no sentence splitter"):
             export_argos(bundle, tmp_path / "wrong.argosmodel", splitter=wrong)
     assert not (tmp_path / "wrong.argosmodel").exists()
+
+
+def repacked(package: Path, new: Path, **files: bytes | None) -> Path:
+    """Write a package with other files in it; None leaves one out."""
+    with zipfile.ZipFile(package) as old, zipfile.ZipFile(new, "w") as archive:
+        for entry in old.infolist():
+            name = entry.filename.partition("/")[2]
+            content = files.pop(name, old.read(entry))
+            if content is not None:
+                archive.writestr(entry.filename, content)
+        for name, content in files.items():
+            archive.writestr(name, content or b"")
+    return new
+
+
+@pytest.fixture(scope="module")
+def package(make: Make, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("ctranslate2")
+    file = tmp_path_factory.mktemp("packages") / "en-de.argosmodel"
+    export_argos(make(), file)
+    return file
+
+
+@pytest.mark.parametrize("options", [{}, {"kind": "sentencepiece", "size": 100, "normalize": "NFKC"}], ids=str)
+def test_a_package_is_translated_with_at_once_and_when_it_is_imported(
+    options: dict[str, Any], make: Make, tmp_path: Path, corpus: Path
+) -> None:
+    """The vocabulary of a model of SentencePiece has two tokens more than that."""
+    model, package, search = make(**options), tmp_path / "en-de.argosmodel", Beam(size=1, max_ratio=0, max_extra=7)
+    export_argos(model, package)
+    translator = Translator.load(model, engine="pytorch")
+    lines = (corpus / "test.en").read_text(encoding="utf-8").splitlines()
+    lines = [line for line in lines if len(translator.encode([line])[0]) == 1]  # ours are not divided at their length
+    expected = [each.text for each in translator.translate(lines, search)]
+    assert lines and [each.text for each in transduce.load(package).translate(lines, search)] == expected
+    certificate = import_argos(package, tmp_path / "model")
+    assert (certificate.source, certificate.target, certificate.quantization) == ("en", "de", "float32")
+    assert certificate.identical == certificate.sentences
+    imported = Translator.load(tmp_path / "model")
+    assert [each.text for each in imported.translate(lines, search)] == expected
+    with zipfile.ZipFile(package) as archive:
+        archive.extractall(tmp_path / "installed")
+    (installed,) = (tmp_path / "installed").iterdir()
+    assert [each.text for each in Translator.load(installed).translate(lines, search)] == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"metadata.json": None}, "has no metadata.json"),
+        ({"metadata.json": b"{"}, "metadata.json"),
+        ({"metadata.json": b"{}"}, "is no language"),
+        ({"metadata.json": b'{"from_code": "en", "to_code": "de", "type": "sbd"}'}, "only packages that translate"),
+        ({"metadata.json": b'{"from_code": "en", "to_code": "de", "target_prefix": "__x__"}'}, "several languages"),
+        ({"sentencepiece.model": None}, "has no sentencepiece.model"),
+        ({"sentencepiece.model": b"\xff\xff"}, "sentencepiece.model"),
+        ({"model/shared_vocabulary.json": b'["a"]'}, "vocabulary has 1 pieces, but the model has"),
+        ({"model/shared_vocabulary.json": None}, "no vocabulary of its source"),
+        ({"model/model.bin": b"\x06\0\0\0"}, "no model of CTranslate2, or damaged"),
+        ({"model/model.bin": b"\x02\0\0\0"}, "has version 2"),
+        ({"../outside": b"x"}, "outside of its folder"),
+        ({"zeros": None}, "which no model is"),
+    ],
+    ids=str,
+)
+def test_a_package_that_cannot_be_used_is_one_line(
+    files: dict[str, bytes | None], words: str, package: Path, tmp_path: Path
+) -> None:
+    bad = repacked(package, tmp_path / "bad.argosmodel", **files)
+    if "zeros" in str(files):
+        with zipfile.ZipFile(bad, "a", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("more", bytes(2**27))
+    with pytest.raises((InputError, CheckpointError), match=words) as caught:
+        import_argos(bad, tmp_path / "model")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "model").exists()
+
+
+def test_sizes_in_a_model_that_are_not_true_are_refused(package: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(package) as archive:
+        whole = archive.read("translate-en_de/model/model.bin")
+    for content in (whole[: len(whole) // 2], whole[:40] + b"\xff" * 8 + whole[48:]):
+        bad = repacked(package, tmp_path / "bad.argosmodel", **{"model/model.bin": content})
+        with pytest.raises(CheckpointError, match="no model of CTranslate2, or damaged"):
+            import_argos(bad, tmp_path / "model")

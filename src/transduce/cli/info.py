@@ -24,10 +24,11 @@ def info(model: Model, json: Json = False) -> None:
     Example: `transduce info runs/multi30k`
     """
     from transduce.config import flatten, to_tree
-    from transduce.inference.engines.exported import ExportedModel, open_model
+    from transduce.inference.engines.exported import ExportedModel
+    from transduce.inference.engines.opening import open_any
     from transduce.text.normalization import describe_normalization, normalization_examples
 
-    bundle = open_model(model)
+    bundle = open_any(model)
     facts: dict[str, Any] = {
         "config": to_tree(bundle.config),
         "vocabulary": {"source": len(bundle.tokenizers.source), "target": len(bundle.tokenizers.target)},

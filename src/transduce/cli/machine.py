@@ -80,7 +80,7 @@ class Machine(Processor):
 
         Raises InputError for a model of another engine than the named one.
         """
-        from transduce.inference.engines.exported import open_model
+        from transduce.inference.engines.opening import open_any
         from transduce.inference.engines.precision import at_precision, device_for
         from transduce.inference.execution.memory import keep_free_memory
         from transduce.inference.shortlist.shortlist import find_shortlist
@@ -88,7 +88,7 @@ class Machine(Processor):
 
         keep_free_memory()
         paths = (model, *others)
-        models = [open_model(path, device_for(self.precision, self.device)) for path in paths]
+        models = [open_any(path, device_for(self.precision, self.device)) for path in paths]
         models = [at_precision(loaded, self.precision) for loaded in models]
         chosen = find_shortlist(model, models[0].tokenizers, shortlist)
         return Translator(*models, shortlist=chosen, compile=compile, tokens_at_once=batch_tokens, engine=engine)

@@ -1,9 +1,10 @@
-"""Exports a bundle as a package for Argos Translate and LibreTranslate, with the same tokens."""
+"""Packages for Argos Translate and LibreTranslate, out of a bundle and in, with the same tokens."""
 
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -18,17 +19,19 @@ from transduce.errors import CheckpointError, InputError
 from transduce.exchange.ctranslate2 import load_exportable
 from transduce.files import check_absent, made_parents, new_file
 from transduce.inference.engines.ctranslate2.model import adds_source_end, require_ctranslate2
+from transduce.inference.engines.ctranslate2.package import ENDING, write_package
 from transduce.inference.engines.ctranslate2.writing import samples_of, write_ctranslate2
-from transduce.inference.engines.exported import Parity, Quantization
+from transduce.inference.engines.exported import ExportedModel, Parity, Quantization
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.text.sentencepiece_writing import require_sentencepiece, what_cannot_be_written, write_sentencepiece
 from transduce.text.tokenizer import SPACE, Tokenizer
 from transduce.verification import CARD
 
-ENDING = ".argosmodel"
 ARGOS_VERSION = "1.9.0"
 """The first version that reads such packages with any later one."""
+SAMPLES = ("Hello, world!", "Der Äquator, 12,345.67", "  two  spaces ", "北京, здравствуйте")
+"""Texts whose tokens are compared."""
 SEARCH = Beam(size=4, length_penalty=0.2, normalization="power")
 """The search of Argos Translate."""
 
@@ -57,6 +60,50 @@ class ArgosCertificate(Settings, frozen=True):
             f"{self.identical} are the model's, {self.identical_by_default} where Argos Translate chooses what it "
             f"computes in; {self.parity.identical} of {self.parity.sentences} greedy outputs are the model's"
         )
+
+
+class ArgosImport(Settings, frozen=True):
+    """A record of a package that was read."""
+
+    source: str
+    target: str
+    quantization: str
+    """The type in which weights are stored."""
+    sentences: int
+    """The number of texts that SentencePiece and the tokenizer divided; 0 where SentencePiece is not installed."""
+    identical: int
+    """The number of those that both divided alike."""
+
+    def describe(self) -> str:
+        """Returns one line for people."""
+        same = f"SentencePiece divides {self.identical} of {self.sentences} texts alike"
+        compared = same if self.sentences else "not compared with SentencePiece, which is not installed"
+        return f"{self.source}-{self.target}, weights in {self.quantization}, run by CTranslate2; {compared}"
+
+
+def import_argos(package: Path, output: Path) -> ArgosImport:
+    """Writes the folder of an exported model with a package's weights as they are, and compares its tokens.
+
+    Args:
+        package: a file .argosmodel, or the folder of one that is installed.
+        output: the folder to write; must not exist.
+
+    Raises InputError for a package with what is not supported, or if the folder exists; CheckpointError for a damaged
+    one.
+    """
+    check_absent(output)
+    model = ExportedModel.load(write_package(package, output))
+    texts: Sequence[str] = ()
+    identical = 0
+    if find_spec("sentencepiece") is not None:
+        texts = SAMPLES
+        tokenizer, processor = model.tokenizers.source, require_sentencepiece().SentencePieceProcessor()
+        processor.LoadFromSerializedProto(tokenizer.sentencepiece)
+        numbers = {piece: number for number, piece in enumerate(tokenizer.pieces(range(len(tokenizer))))}
+        for text in texts:
+            ids = [numbers.get(piece, tokenizer.unknown) for piece in processor.encode(text, out_type=str)]
+            identical += ids == tokenizer.encode(text)
+    return ArgosImport(model.config.source, model.config.target, model.export.quantization, len(texts), identical)
 
 
 def export_argos(

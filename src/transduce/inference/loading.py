@@ -9,6 +9,7 @@ from transduce.inference.answerer import Answerer
 from transduce.inference.classifier import Classifier
 from transduce.inference.encoder import Encoder
 from transduce.inference.engines.choice import EngineName
+from transduce.inference.engines.ctranslate2.package import is_package
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.generator import Generator
 from transduce.inference.tagger import Tagger
@@ -40,9 +41,10 @@ def load(
 
     For models that read texts: a Classifier, a Tagger, an Answerer, or an Encoder for one without such a head.
 
-    The folder is that of a model, a run, or an exported model. `Translator.load` and `Generator.load` do the same for a
-    known kind. The device `auto` is a GPU if there is one, but the cpu for int8 and exported models; others are cpu,
-    cuda, cuda:1 and so on, and mps. With a shortlist (a file, or True for the one in the first model's folder), only
+    The folder is that of a model, a run, or an exported model; a package of Argos Translate will do, too.
+    `Translator.load` and `Generator.load` do the same for a known kind. The device `auto` is a GPU if there is one, but
+    the cpu for int8 and exported models; others are cpu, cuda, cuda:1 and so on, and mps. With a shortlist (a file, or
+    True for the one in the first model's folder), only
     likely tokens are searched. Compiling takes a minute or two; single sentences then take a third of the time with a
     plain `Beam()`; for another search see `Translator.warm_up`. On a GPU, steps of plain beams become CUDA graphs
     instead, of batches too. On Linux the whole process keeps more free memory from then on, see `keep_free_memory`.
@@ -58,7 +60,7 @@ def load(
     shortlist or another model's, an exported model with a precision, a shortlist or compiling, or an ensemble with
     compiling; ConfigError for a precision that the device lacks, or if nothing can be compiled.
     """
-    tool = TASKS[read_config(find_bundle(Path(path))).task].tool
+    tool = "translator" if is_package(path) else TASKS[read_config(find_bundle(Path(path))).task].tool
     if tool != "translator" and (shortlist or compile or tokens_at_once):
         raise InputError("shortlist, compile and tokens_at_once are for translation models; leave them out")
     if tool == "generator":

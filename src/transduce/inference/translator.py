@@ -21,7 +21,8 @@ from transduce.inference.details import Details, details_of, find_head
 from transduce.inference.engines.choice import EngineName, engine_for, pytorch_of
 from transduce.inference.engines.engine import EngineChoice
 from transduce.inference.engines.ensemble import Ensemble
-from transduce.inference.engines.exported import Model, open_model
+from transduce.inference.engines.exported import Model, ThroughThird
+from transduce.inference.engines.opening import open_any
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.looking import check_length, look_at_translation
@@ -66,7 +67,7 @@ class Translator:
         tokens_at_once: int | None = None,
         engine: EngineName | None = None,
     ) -> None:
-        self.bundle = bundle
+        self.bundle: Model | ThroughThird = bundle
         for number, member in enumerate((bundle, *others), 1):
             check_tool(f"model {number}" if others else "the model", member.config.task, "translator")
         for number, other in enumerate(others, 2):
@@ -94,7 +95,7 @@ class Translator:
         """Loads a translator, or an ensemble, from folders of models, runs or exported models: see `transduce.load`."""
         keep_free_memory()
         device = device_for(precision, device)
-        models = [at_precision(open_model(folder, device), precision) for folder in (path, *others)]
+        models = [at_precision(open_any(folder, device), precision) for folder in (path, *others)]
         chosen = find_shortlist(path, models[0].tokenizers, shortlist)
         translator = Translator(
             *models, shortlist=chosen, compile=compile, tokens_at_once=tokens_at_once, engine=engine
@@ -198,7 +199,7 @@ class Translator:
         A shortlist is ignored. Raises InputError for an exported model, or a pair that is too long.
         """
         if (engine := pytorch_of(self.engine)) is None:
-            raise InputError("an exported model cannot score given pairs; use the original model")
+            raise InputError("only a model of PyTorch can score given pairs; use the original one")
         scorer = Scorer(self._directed_bundle(engine.bundle), engine.model)
         if is_pair(pairs):
             return scorer.score([cast(Pair, pairs)])[0]
@@ -247,7 +248,7 @@ class Translator:
         whose terms contradict each other.
         """
         if (engine := pytorch_of(self.engine)) is None:
-            raise InputError("an exported model cannot complete what is typed; use the original model")
+            raise InputError("only a model of PyTorch can complete what is typed; use the original one")
         if self._completer is None or self._completer.engine is not engine:  # in a copy with another model
             bundle = self._directed_bundle(engine.bundle)
             self._completer = Completer(engine, bundle, self._constraints, self.encode)

@@ -91,6 +91,11 @@ ROWS = [
         for name in ("tags", "classes", "answers", "words")
     ),
     row("a licence that is none", "train tiny.toml license='My own' -o out", 2, "license: expected an identifier"),
+    *(
+        row(f"a package that is {harm}: {command}", command, 2, "x.argosmodel", write("x.argosmodel", content))
+        for command in ("import x.argosmodel -o new", "translate x.argosmodel test.en", "serve x.argosmodel")
+        for harm, content in (("empty", b""), ("garbage", b"PK\x03\x04garbage"))
+    ),
     row("a package of words", "export run --to argos -o x.argosmodel", 2, ("Argos Translate", "WordLevel", "bpe")),
     row("a package of a recurrent model", "export rnn --to argos -o x.argosmodel", 2, "Transformers only"),
     row("a package of a language model", "export lm --to argos -o x.argosmodel", 2, "transduce generate"),

@@ -10,7 +10,7 @@ from transduce.inference.request import Request
 
 if TYPE_CHECKING:
     from transduce.inference.engines.engine import EngineChoice
-    from transduce.inference.engines.exported import Model
+    from transduce.inference.engines.exported import Model, ThroughThird
     from transduce.inference.translation import Translation
     from transduce.search.choices import DecisionRule
 
@@ -77,7 +77,7 @@ class SentenceTranslator(Protocol):
 class LineTranslator(Protocol):
     """The part of `Translator` that a `SentenceTranslator` can be made of."""
 
-    bundle: "Model"
+    bundle: "Model | ThroughThird"
     """See Translator."""
     engine: "EngineChoice"
     """See Translator."""

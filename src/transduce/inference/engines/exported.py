@@ -1,6 +1,6 @@
 """The folder of a model that another engine runs: a bundle's description beside that engine's own files."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -92,8 +92,28 @@ class ExportedModel:
         return ExportedModel(folder, torch.device(device), export, config, tokenizers, read_history(folder))
 
 
+@dataclass(frozen=True)
+class ThroughThird:
+    """Two models that translate through a third language; see inference/pivot.py."""
+
+    config: BundleConfig
+    """The settings of the second model, with the source language of the first."""
+    tokenizers: Tokenizers
+    """The source's of the first, the target's of the second."""
+    history: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def marks(self) -> Marks:
+        """No tokens of languages: each model has its own."""
+        return Marks()
+
+    def directed(self, direction: Direction) -> "ThroughThird":
+        """Returns the same models, which have one direction."""
+        return self
+
+
 Model = ModelBundle | ExportedModel
-"""A model that a translator can use."""
+"""A model that is in a folder."""
 
 
 def open_model(path: str | Path, device: str = "auto") -> Model:
