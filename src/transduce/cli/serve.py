@@ -35,6 +35,7 @@ def serve(
 ) -> None:
     """Serve translation models over HTTP: the APIs of LibreTranslate and DeepL, one of our own, and a page for people.
 
+    Two models that have a language in common serve the direction through it, too, if no model has that direction.
     SIGHUP loads the models again; SIGTERM ends the server after what has begun, and within the grace.
 
     Example: `transduce serve runs/captions`
@@ -79,6 +80,11 @@ def serve(
     )
     for model in served.all:
         tell_engine(model.translator, Beam(), teller(prefix=f"{model.name}: "))
+        if model.through:
+            teller()(
+                f"{model.source} to {model.target} goes through {model.through} ({model.name}): two searches a "
+                f"sentence, and what is lost in {model.through} stays lost"
+            )
     served_directions = {(model.source, model.target) for model in served.all}
     for project in opened.all if opened else ():
         if (project.source, project.target) not in served_directions:

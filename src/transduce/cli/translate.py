@@ -3,7 +3,7 @@
 import copy
 import sys
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -53,6 +53,8 @@ def translate(
     glossary_use: Literal["inflected", "exact", "hint"] | None = None,
     quality: str | None = None,
     with_: list[str] | None = None,
+    then: str | None = None,
+    through: str | None = None,
     engine: Engine = "auto",
     batch_tokens: BatchTokens = None,
     shortlist: ShortlistOptions,
@@ -78,6 +80,8 @@ def translate(
         quality: Estimate how much of each translation will be edited, with an interval, from past edits: a project's
             folder, or a .tsv or .jsonl of source, machine translation and edited text. With --json, or --log.
         with_: Another model for an ensemble (mean of probabilities); repeatable.
+        then: A model that translates what the first one has written, into a third language; two searches a line.
+        through: The language between two models; alone, the model is used twice.
         ray: Translate each file on a cluster of Ray: its address, auto (default), or local to start one.
         format: What the input is (default: by its ending, else lines); text is plain text in paragraphs.
     """
@@ -110,10 +114,26 @@ def translate(
     check_read_once(**{"the text": input} | files)
     edits = None if quality is None else read_edits(quality)
 
+    if through is not None and then is None:
+        then = model
+    if then is not None and (lines.details or lines.explain or quality is not None):
+        raise InputError("two models, one after the other, give no --details, --explain or --quality; leave them out")
+
+    @cache
     def opened() -> "Translator":
         translator = machine.open_translator(model, with_ or [], engine, shortlist.chosen, lines.compile, batch_tokens)
         tell_engine(translator, search, teller(quiet))
-        return translator.directed(languages.to, languages.from_)
+        if then is None:
+            return translator.directed(languages.to, languages.from_)
+        from transduce.inference.pivot import Pivot
+
+        is_same = then == model
+        second = (
+            translator if is_same else machine.open_translator(then, (), engine, False, lines.compile, batch_tokens)
+        )
+        pivot = Pivot.of(translator, second, languages.to, languages.from_, through)
+        teller(quiet)(f"through {pivot.middle}: two searches a line, and what is lost in {pivot.middle} stays lost")
+        return pivot
 
     if kind is not None:
         translate_document(context, opened(), kind, search, edits)
@@ -121,7 +141,7 @@ def translate(
     check_lines(input, format == "lines")
     entries = None
     if glossary is not None or glossary_use is not None:  # before the model is opened
-        config = read_config(find_bundle(Path(model)))
+        config = read_config(find_bundle(Path(model))) if then is None else opened().bundle.config
         direction = config.find_direction(languages.to, languages.from_)
         sides, reads_terms = (direction.source, direction.target), config.terms is not None
         entries = read_glossary(glossary, search, sides, glossary_use, reads_terms)

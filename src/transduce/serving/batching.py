@@ -158,7 +158,7 @@ class Batcher:
         self._metrics.restarts.inc()
         owed, self._at_work = self._at_work, []
         for future, _ in owed:
-            _fail(future, RefusedError(503, "The translation failed; try again", 1.0))
+            fail(future, RefusedError(503, "The translation failed; try again", 1.0))
         _tell({tell for _, tell in owed})
 
     def _serve(self) -> None:
@@ -191,7 +191,7 @@ class Batcher:
         began = self._busy_since = time.monotonic()
         self._at_work = [(job.done, lambda: None), *((piece.sentence.future, piece.sentence.tell) for piece in batch)]
         if job.work is not None:
-            _settle(job.done, job.work)
+            settle(job.done, job.work)
         else:
             self._settle_batch(job, batch)
             _tell({piece.sentence.tell for piece in batch})
@@ -218,7 +218,7 @@ class Batcher:
         except Exception as error:
             if len(batch) == 1 or not isinstance(error, InputError):
                 for piece in batch:
-                    _fail(piece.sentence.future, error)
+                    fail(piece.sentence.future, error)
             else:  # an invalid request must not fail the others
                 for piece in batch:
                     if not piece.sentence.is_over:
@@ -259,12 +259,13 @@ def _put(job: Job, piece: QueuedPiece, translation: Translation) -> None:
         return
     if len(sentence.pieces) > 1:
         translations = [sentence.found[number] for number in range(len(sentence.pieces))]
-        _settle(sentence.future, lambda: translator.join(sentence.request, translations, rule))
+        settle(sentence.future, lambda: translator.join(sentence.request, translations, rule))
     elif sentence.future.set_running_or_notify_cancel():
         sentence.future.set_result(translation)
 
 
-def _settle(future: "Future[Any]", work: Callable[[], Any]) -> None:
+def settle(future: "Future[Any]", work: Callable[[], Any]) -> None:
+    """Gives a future, unless it is cancelled, the result of work, or its error."""
     if future.set_running_or_notify_cancel():
         try:
             future.set_result(work())
@@ -274,7 +275,8 @@ def _settle(future: "Future[Any]", work: Callable[[], Any]) -> None:
                 raise
 
 
-def _fail(future: "Future[Any]", error: Exception) -> None:
+def fail(future: "Future[Any]", error: Exception) -> None:
+    """Gives a future an error, unless it is done."""
     if not future.done() and (future.running() or future.set_running_or_notify_cancel()):
         future.set_exception(error)
 

@@ -137,6 +137,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
                     "target": model.target,
                     "engine": model.engine,
                     "restarts": model.batcher.restarts,
+                    **({"through": model.through} if model.through else {}),
                 }
                 for model in server.models.all
             ],

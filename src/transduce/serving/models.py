@@ -1,6 +1,7 @@
 """The models of a server, which are replaced while it runs."""
 
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,11 +9,13 @@ from pathlib import Path
 
 from transduce.corpora.directions import Direction
 from transduce.errors import InputError
+from transduce.inference.pivot import Pivot
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.serving.batching import Batcher
 from transduce.serving.failures import RefusedError
 from transduce.serving.metrics import Metrics
+from transduce.serving.pivot import PivotBatcher
 
 Load = Callable[[str], Translator]
 
@@ -29,13 +32,22 @@ class ServedModel:
     """The translator from source to target; models of several directions share their batcher."""
     engine: str
     """The engine that runs plain beams."""
+    legs: "tuple[ServedModel, ...]" = ()
+    """The two models that translate one after the other, through a third language; none for a model of its own."""
     users: int = 0
     """The number of requests that use it."""
     is_retired: bool = False
 
     @property
+    def through(self) -> str | None:
+        """The language between, of two models; None for a model of its own."""
+        return self.legs[0].target if self.legs else None
+
+    @property
     def name(self) -> str:
         """The name of the model's folder, or of its run."""
+        if self.legs:
+            return " + ".join(dict.fromkeys(leg.name for leg in self.legs))
         path = Path(self.folder).absolute()
         return path.parent.name if path.name == "model" else path.name
 
@@ -77,9 +89,9 @@ class Models:
             _close_unused(self._models)
 
     def translator(self, source: str, target: str) -> Translator | None:
-        """Returns the translator of a direction that is served now; None without one."""
+        """Returns the translator of a direction that one model serves now; None without one."""
         models = [model for model in self._models if (model.source, model.target) == (source, target)]
-        return models[0].translator if models else None
+        return models[0].translator if models and not models[0].legs else None
 
     @contextmanager
     def use(self, source: str, target: str) -> Iterator[ServedModel]:
@@ -90,13 +102,17 @@ class Models:
                 raise RefusedError(
                     400, f"{source[:20]!r} to {target[:20]!r} is not supported; GET /languages lists what is"
                 )
-            model.users += 1
-            siblings = [other for other in self._models if other.batcher is model.batcher]
+            used = model.legs or (model,)
+            for each in used:
+                each.users += 1
+            batchers = {id(each.batcher) for each in used}
+            siblings = [other for other in self._models if id(other.batcher) in batchers]
         try:
             yield model
         finally:
             with self._lock:
-                model.users -= 1
+                for each in used:
+                    each.users -= 1
                 _close_unused(siblings)
 
     def _load_all(self) -> list[ServedModel]:
@@ -110,7 +126,7 @@ class Models:
                     raise InputError(f"{translators[direction][0]} and {folder} both translate {direction}; serve one")
                 translators[direction] = (folder, translator)
         batchers = {folder: Batcher(translator, self._metrics) for folder, translator in translators.values()}
-        return [
+        models = [
             ServedModel(
                 folder,
                 direction.source,
@@ -121,6 +137,27 @@ class Models:
             )
             for direction, (folder, translator) in translators.items()
         ]
+        return [*models, *_pivots(models)]
+
+
+def _pivots(models: Sequence[ServedModel]) -> list[ServedModel]:
+    """Returns each direction that no model has, but two of different folders have one after the other."""
+    from_language: defaultdict[str, list[ServedModel]] = defaultdict(list)
+    for model in models:
+        from_language[model.source].append(model)
+    pivots: list[ServedModel] = []
+    served = {(model.source, model.target) for model in models}
+    for first in models:
+        for second in from_language[first.target]:
+            direction = (first.source, second.target)
+            if first.folder == second.folder or first.source == second.target or direction in served:
+                continue
+            served.add(direction)
+            pivot = Pivot(first.translator, second.translator)
+            batcher = PivotBatcher(pivot, first.batcher, second.batcher)
+            engine = f"{first.engine}, then {second.engine}"
+            pivots.append(ServedModel(first.folder, *direction, batcher, pivot, engine, (first, second)))
+    return pivots
 
 
 def _close_unused(models: Sequence[ServedModel]) -> None:

@@ -113,7 +113,7 @@ class Server:
         None if none is served."""
         languages = project.source, project.target
         model = next((each for each in self.models.all if (each.source, each.target) == languages), None)
-        return None if model is None else SharedTranslator(model.batcher, model.translator)
+        return None if model is None or model.legs else SharedTranslator(model.batcher, model.translator)
 
     def with_project(self, model: ServedModel, project: Project) -> ServedModel:
         """Returns the model with what was learned from the project so far."""

@@ -63,6 +63,10 @@ ROWS = [
     row("several directions: one language twice", "translate many test.en --to de --from de", 2, "both 'de'"),
     row("another language of one direction", "translate run test.en --to fr", 2, "writes de, not fr"),
     row("another source of one direction", "translate run test.en --from fr", 2, "reads en, not fr"),
+    row("a second model that is not there", "translate run test.en --then nowhere", 2, "nowhere"),
+    row("a second model of other languages", "translate run test.en --then run", 2, "the first model writes de"),
+    row("two models with an explanation", "translate run test.en --then run --explain", 2, "--explain"),
+    row("through a language of nobody", "translate many test.en --through fr --to de", 2, "does not write 'fr'"),
     row("languages for a language model", "score lm --target train.en --to de", 2, "for models that translate"),
     row("languages to look at a classifier", "look classes dog --to de -o new.json", 2, "for models that translate"),
     row(
