@@ -1,6 +1,7 @@
 """A GPT-2 of Hugging Face transformers is the same here, and the same when it goes back; else there is none."""
 
 import json
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -354,9 +355,9 @@ def test_weights_that_do_not_fit_are_named(edit: Any, told: str, folder: Path, t
     refused(folder, tmp_path, told)
 
 
-def test_pickled_weights_are_refused_with_what_to_do(folder: Path, tmp_path: Path) -> None:
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    refused(folder, tmp_path, r"pytorch_model\.bin alone, a pickle, which can run code.*save_pretrained")
+def test_pickles_of_other_names_are_refused_with_what_to_do(folder: Path, tmp_path: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "weights.pt")
+    refused(folder, tmp_path, r"weights\.pt alone, a pickle; .*save_pretrained")
 
 
 def test_an_index_cannot_name_a_file_elsewhere(folder: Path, tmp_path: Path) -> None:
@@ -606,3 +607,59 @@ def test_a_model_to_start_from_trains_on_with_its_tokenizer(imported: Path, tmp_
     assert score_text(after, text)["loss"] < score_text(before, text)["loss"] - 0.1
     assert count_lines(after, text).counts[:, 0].min() >= 0
     export_huggingface(tmp_path / "run", tmp_path / "out")
+
+
+class Harm:
+    """Writes a file if it is unpickled without care."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+def pickled(folder: Path, state: Any, **how: Any) -> None:
+    torch.save(state, folder / "pytorch_model.bin", **how)
+    (folder / "model.safetensors").unlink()
+
+
+@pytest.mark.parametrize("is_zipped", [True, False])
+def test_pickled_tensors_are_read_and_reported(is_zipped: bool, folder: Path, tmp_path: Path) -> None:
+    import_huggingface(folder, tmp_path / "safe")
+    pickled(folder, load_file(folder / "model.safetensors"), _use_new_zipfile_serialization=is_zipped)
+    told: list[str] = []
+    certificate = import_huggingface(folder, tmp_path / "pickled", tell=told.append)
+    assert certificate.compared_with is not None
+    assert any("only tensors were read, and nothing in it was run" in line for line in told)
+    names = [(tmp_path / name / "weights.safetensors").read_bytes() for name in ("safe", "pickled")]
+    assert names[0] == names[1]
+
+
+def test_a_pickle_that_would_run_code_is_refused_unread(folder: Path, tmp_path: Path) -> None:
+    pickled(folder, {"transformer.wte.weight": Harm(tmp_path / "harm")})
+    refused(folder, tmp_path, "a pickle of more than tensors, which could run code")
+    assert not (tmp_path / "harm").exists()
+
+
+def test_pickles_of_other_things_of_lying_sizes_and_cut_off_ones_are_refused(folder: Path, tmp_path: Path) -> None:
+    state = load_file(folder / "model.safetensors")
+    file = folder / "pytorch_model.bin"
+    pickled(folder, state)
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    refused(folder, tmp_path, r"pytorch_model\.bin is damaged")
+    file.write_bytes(b"\x80\x04K\x01.")
+    refused(folder, tmp_path, "something else than tensors|is damaged")
+    torch.save([1, 2], file)
+    refused(folder, tmp_path, "something else than tensors")
+    torch.save(state | {"transformer.wte.weight": torch.zeros(1).expand(10**6, 10**6)}, file)
+    refused(folder, tmp_path, "more numbers than are stored")
+    torch.save(state | {"more": torch.zeros(10**7)}, file)
+    refused(folder, tmp_path, "takes at most")
+    torch.save(state, file)
+    with zipfile.ZipFile(file) as stored, zipfile.ZipFile(tmp_path / "packed", "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in stored.namelist():
+            packed.writestr(name, stored.read(name))
+    (tmp_path / "packed").replace(file)
+    refused(folder, tmp_path, "is packed, as PyTorch packs no weights")

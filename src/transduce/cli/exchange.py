@@ -148,6 +148,7 @@ def import_(
     folder: Path,
     *,
     output: Path,
+    revision: str | None = None,
     no_answer: Annotated[
         bool | None,
         typer.Option("--no-answer/--always-answer", help="Whether a passage may hold no answer, as in SQuAD 2."),
@@ -156,23 +157,35 @@ def import_(
     threads: Threads = None,
     json: Json = False,
 ) -> None:
-    """Import GPT-2, BERT, XLNet, MarianMT, M2M100 or NLLB of Hugging Face transformers, or a model of Firefox
-    Translations, and compare both.
+    """Import GPT-2, BERT, XLNet, MarianMT, M2M100 or NLLB of Hugging Face transformers, by name or from a folder, or a
+    model of Firefox Translations or Argos Translate, and compare both.
 
-    Example: `transduce import gpt2 -o models/gpt2`
+    Example: `transduce import Helsinki-NLP/opus-mt-de-en -o models/de-en`
 
     Args:
-        folder: A folder of Hugging Face transformers, or one with the files of a model of Firefox.
+        folder: OWNER/NAME of a model on the hub, a folder of Hugging Face transformers, one with the files of a model
+            of Firefox, or a file .argosmodel.
         output: The model's folder to write.
+        revision: Hub: branch, tag or commit (default: the main branch as it is now).
         sentences: Firefox: text to compare both models on, one sentence per line; default: random tokens.
     """
     from transduce.config import Settings
+    from transduce.exchange.argos import import_argos
     from transduce.exchange.firefox.importing import import_firefox, is_firefox
+    from transduce.exchange.huggingface.hub import is_on_hub
     from transduce.exchange.huggingface.importing import import_huggingface
+    from transduce.inference.engines.ctranslate2.package import is_package
 
     set_threads(threads)
     certificate: Settings
-    if is_firefox(folder):
+    if revision is not None and not is_on_hub(folder):
+        raise InputError("--revision is for models on the hub; leave it out")
+    if is_package(folder):
+        if no_answer is not None or sentences is not None:
+            raise InputError("--no-answer and --sentences are for other models than Argos Translate's; leave them out")
+        package = import_argos(folder, output)
+        certificate, report = package, package.describe()
+    elif is_firefox(folder):
         from transduce.corpora.formats import read_lines
 
         if no_answer is not None:
@@ -182,7 +195,7 @@ def import_(
     else:
         if sentences is not None:
             raise InputError("--sentences is for models of Firefox; leave it out")
-        theirs = import_huggingface(folder, output, no_answer)
+        theirs = import_huggingface(folder, output, no_answer, revision=revision, tell=teller())
         certificate, report = theirs, theirs.describe()
     if json:
         print_json({"model": str(output), "import": certificate})

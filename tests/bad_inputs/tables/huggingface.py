@@ -69,6 +69,14 @@ ROWS = [
     row("a GPT-2's weights: longer", IMPORT, 2, WEIGHTS, append(WEIGHTS, "x")),
     row("a GPT-2 without config.json", IMPORT, 2, ("gpt2 has no config.json", "expected"), remove("gpt2/config.json")),
     row("a GPT-2 without weights", IMPORT, 2, ("gpt2 has no weights", "model.safetensors"), remove(WEIGHTS)),
+    row(
+        "a hub that cannot be reached",
+        "import ada/nothing -o new",
+        2,
+        "the hub (http://127.0.0.1:9) cannot be reached",
+        environment={"HF_ENDPOINT": "http://127.0.0.1:9"},
+    ),
+    row("a revision of a folder", f"{IMPORT} --revision main", 2, "--revision is for models on the hub"),
     row("a GPT-2 with a pickle", IMPORT, 2, ("a pickle", "save_pretrained"), move(WEIGHTS, "gpt2/pytorch_model.bin")),
     row(
         "a GPT-2 without a tokenizer",

@@ -15,6 +15,7 @@ from transduce.bundle_config import BundleConfig
 from transduce.config import Settings
 from transduce.errors import CheckpointError
 from transduce.exchange.huggingface.family import Family
+from transduce.exchange.huggingface.folder import is_pickled
 
 LIBRARY = "transformers"
 TOLERANCE = 1e-3  # of logits; rounding in float32 stays far below in all but the deepest models
@@ -103,7 +104,7 @@ def _load(folder: Path, family: Family, config: BundleConfig) -> tuple[str, Any,
 
     try:
         model = getattr(transformers, family.architecture(config)).from_pretrained(
-            folder, use_safetensors=True, local_files_only=True
+            folder, use_safetensors=not is_pickled(folder), local_files_only=True
         )
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:  # of any kind: the library cannot read this folder

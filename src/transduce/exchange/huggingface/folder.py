@@ -1,6 +1,9 @@
 """Hugging Face folders: config.json, weights in safetensors, and a tokenizer's files; no code in them is run."""
 
 import json
+import pickle
+import warnings
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +27,8 @@ CONFIG = "config.json"
 GENERATION = "generation_config.json"
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
+PICKLED = "pytorch_model.bin"
+PICKLED_INDEX = "pytorch_model.bin.index.json"
 TOKENIZER = "tokenizer.json"
 SLOW_TOKENIZER = ("vocab.json", "merges.txt")
 VOCABULARY = "vocab.txt"
@@ -32,6 +37,11 @@ SPECIAL_TOKENS = "special_tokens_map.json"
 
 ADVICE = "download or save the folder again"
 FLOATS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+BYTES_OF_FLOAT = 4
+MOST_COPIES = 4
+"""The most times that a file of weights holds each of them: tied matrices may be there several times."""
+SMALL = 1 << 25
+"""The bytes of a file of weights beside them, such as tables of positions that older versions saved."""
 SlowTokenizer = Callable[[Path, Mapping[str, Any]], Backend]
 """Makes a tokenizer from a folder's older files, and the contents of tokenizer_config.json."""
 
@@ -43,7 +53,7 @@ def read_fields(folder: Path) -> Fields:
     """Reads config.json; raises InputError for a path that is no Hugging Face folder."""
     if not folder.is_dir():
         raise InputError(
-            f"{folder}: no such folder; a model is imported from a folder on this machine: download it first"
+            f"{folder}: no such folder; a model is imported from one, or by its name on the hub, OWNER/NAME"
         )
     if (folder / "config.toml").exists():
         raise InputError(f"{folder} is a model of Transduce already; there is nothing to import")
@@ -53,15 +63,19 @@ def read_fields(folder: Path) -> Fields:
     return Fields(path, read_json(path, dict[str, Any], ADVICE))
 
 
-def read_tensors(folder: Path, rename: Rename) -> dict[str, Tensor]:
+def read_tensors(folder: Path, rename: Rename, parameters: int) -> dict[str, Tensor]:
     """Reads all weights that are needed, as float32, by their family's names.
+
+    Args:
+        folder: the folder.
+        rename: see Rename.
+        parameters: the number of the model's parameters; pickled files that are far larger are not read.
 
     Raises InputError for weights of another format, CheckpointError for damaged files.
     """
     tensors: dict[str, Tensor] = {}
-    for file, expected in _weight_files(folder).items():
-        with _safetensors_errors(file), safe_open(file, framework="pt") as opened:
-            names = list(opened.keys())
+    for file, expected in weight_files(folder).items():
+        with _opened(file, parameters) as (names, read):
             if missing := sorted(expected - set(names)):
                 raise CheckpointError(f"{file}: no tensor {missing[0]}, which {INDEX} names; {ADVICE}")
             for name in names:
@@ -70,7 +84,7 @@ def read_tensors(folder: Path, rename: Rename) -> dict[str, Tensor]:
                     continue
                 if renamed in tensors:
                     raise CheckpointError(f"{file}: there are two tensors {renamed}; {ADVICE}")
-                tensors[renamed] = _as_float32(opened.get_tensor(name), f"{file}: tensor {name}")
+                tensors[renamed] = _as_float32(read(name), f"{file}: tensor {name}")
     return tensors
 
 
@@ -154,40 +168,99 @@ def write_tokenizer(
     write_json(folder / SPECIAL_TOKENS, names)
 
 
-def _weight_files(folder: Path) -> dict[Path, set[str]]:
-    """Returns the files with weights, and the names of each one's tensors by the index; empty without an index."""
-    if _is_named(folder / WEIGHTS):
-        return {folder / WEIGHTS: set()}
-    index = folder / INDEX
-    if _is_named(index):
-        names = read_json(index, dict[str, Any], ADVICE).get("weight_map")
-        if not isinstance(names, dict) or not names or not all(isinstance(name, str) for name in names.values()):
-            raise CheckpointError(f"{index} is damaged (it has no weight_map); {ADVICE}")
-        files: dict[Path, set[str]] = {}
-        for tensor, name in names.items():
-            if Path(name).name != name:
-                raise CheckpointError(f"{index} is damaged (it names the file {name!r}, outside its folder); {ADVICE}")
-            files.setdefault(folder / name, set()).add(tensor)
-        if missing := [file for file in files if not file.exists()]:
-            raise CheckpointError(f"{missing[0]} is missing, which {INDEX} names; {ADVICE}")
-        return files
+def weight_files(folder: Path) -> dict[Path, set[str]]:
+    """Returns the files with weights, and the names of each one's tensors by the index; empty without an index.
+
+    Pickles are only taken where there are no safetensors. Raises InputError if there are neither, CheckpointError for a
+    damaged index or a file that is missing.
+    """
+    for whole, index in ((WEIGHTS, INDEX), (PICKLED, PICKLED_INDEX)):
+        if _is_named(folder / whole):
+            return {folder / whole: set()}
+        if _is_named(folder / index):
+            files = {folder / name: tensors for name, tensors in read_index(folder / index).items()}
+            if missing := [file for file in files if not file.exists()]:
+                raise CheckpointError(f"{missing[0]} is missing, which {index} names; {ADVICE}")
+            return files
     if pickled := sorted(file.name for pattern in ("*.bin", "*.pt", "*.pth") for file in folder.glob(pattern)):
         raise InputError(
-            f"{folder} has its weights in {pickled[0]} alone, a pickle, which can run code when it is read; convert it "
-            "on a machine where you trust it: from_pretrained(FOLDER).save_pretrained(NEW) of the model's class writes "
-            f"{WEIGHTS}"
+            f"{folder} has its weights in {pickled[0]} alone, a pickle; expected {WEIGHTS} or {PICKLED}: "
+            "from_pretrained(FOLDER).save_pretrained(NEW) of the model's class writes the former, where you trust it"
         )
     raise InputError(f"{folder} has no weights; expected {WEIGHTS}, or {INDEX} and its files")
 
 
+def read_index(index: Path) -> dict[str, set[str]]:
+    """Reads the names of a folder's files of weights, and of the tensors in each; CheckpointError for a damaged one."""
+    names = read_json(index, dict[str, Any], ADVICE).get("weight_map")
+    if not isinstance(names, dict) or not names or not all(isinstance(name, str) for name in names.values()):
+        raise CheckpointError(f"{index} is damaged (it has no weight_map); {ADVICE}")
+    files: dict[str, set[str]] = {}
+    for tensor, name in names.items():
+        if Path(name).name != name:
+            raise CheckpointError(f"{index} is damaged (it names the file {name!r}, outside its folder); {ADVICE}")
+        files.setdefault(name, set()).add(tensor)
+    return files
+
+
+def is_pickled(folder: Path) -> bool:
+    """Returns True if a folder's weights are pickled."""
+    return any(file.suffix != ".safetensors" for file in weight_files(folder))
+
+
 @contextmanager
-def _safetensors_errors(file: Path) -> Iterator[None]:
+def _opened(file: Path, parameters: int) -> Iterator[tuple[list[str], Callable[[str], Tensor]]]:
+    """Yields the names of a file's tensors, and a function that reads one."""
+    if not file.is_file():
+        raise CheckpointError(f"{file} is not a file; {ADVICE}")
+    if file.suffix != ".safetensors":
+        pickled = _read_pickled(file, parameters)
+        yield list(pickled), pickled.__getitem__
+        return
     try:
-        if not file.is_file():
-            raise CheckpointError(f"{file} is not a file; {ADVICE}")
-        yield
+        with safe_open(file, framework="pt") as opened:
+            yield list(opened.keys()), opened.get_tensor
     except (SafetensorError, OSError, ValueError) as error:
         raise CheckpointError(f"{file} is damaged ({' '.join(str(error).split())}); {ADVICE}") from None
+
+
+def _read_pickled(file: Path, parameters: int) -> dict[str, Tensor]:
+    """Reads a pickle of tensors, of which nothing is run, and no more is unpacked than the file holds.
+
+    Raises InputError for a pickle of anything else, CheckpointError for one that is damaged, or far larger than a model
+    of so many parameters.
+    """
+    size, most = file.stat().st_size, MOST_COPIES * BYTES_OF_FLOAT * parameters + SMALL
+    if size > most:
+        raise CheckpointError(
+            f"{file} has {size:,} bytes, but the model that {CONFIG} describes takes at most {most:,}; {ADVICE}"
+        )
+    try:
+        if zipfile.is_zipfile(file):
+            with zipfile.ZipFile(file) as archive:
+                if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
+                    raise CheckpointError(f"{file} is packed, as PyTorch packs no weights; {ADVICE}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            state = torch.load(file, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError:
+        raise InputError(
+            f"{file} is damaged, or a pickle of more than tensors, which could run code, and is refused; "
+            f"from_pretrained(FOLDER).save_pretrained(NEW) of the model's class writes {WEIGHTS}, where you trust it"
+        ) from None
+    except CheckpointError:
+        raise
+    except Exception as error:  # PyTorch raises many kinds for damaged files
+        raise CheckpointError(f"{file} is damaged ({' '.join(str(error).split())[:200]}); {ADVICE}") from None
+    if not isinstance(state, dict) or not all(isinstance(each, Tensor) for each in state.values()):
+        raise InputError(f"{file} holds something else than tensors by their names; expected the weights of a model")
+    for name, tensor in state.items():
+        is_plain = tensor.layout == torch.strided and not tensor.is_quantized
+        if not is_plain or tensor.numel() * tensor.element_size() > tensor.untyped_storage().nbytes():
+            raise CheckpointError(
+                f"{file}: tensor {name} is no plain one: it has more numbers than are stored; {ADVICE}"
+            )
+    return state
 
 
 def _as_float32(tensor: Tensor, name: str) -> Tensor:

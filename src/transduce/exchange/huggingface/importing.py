@@ -1,6 +1,6 @@
 """Imports a model of Hugging Face transformers as a bundle, which is kept only if both compute the same."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,8 @@ from transduce.errors import CheckpointError, InputError
 from transduce.exchange.huggingface.certificate import SAMPLES, Certificate, certify
 from transduce.exchange.huggingface.families import family_of_folder
 from transduce.exchange.huggingface.family import Family
-from transduce.exchange.huggingface.folder import read_fields, read_tensors
+from transduce.exchange.huggingface.folder import PICKLED, is_pickled, read_fields, read_tensors
+from transduce.exchange.huggingface.hub import fetch_model, is_on_hub
 from transduce.exchange.huggingface.weights import from_theirs, without_copies
 from transduce.files import check_absent
 from transduce.models.families import build_model
@@ -22,24 +23,42 @@ from transduce.models.heads import NEXT_SENTENCE, SpanHeadConfig, WordHeadConfig
 from transduce.ranges import PositiveInt
 
 
-def import_huggingface(folder: Path, output: Path, no_answer: bool | None = None) -> Certificate:
+def import_huggingface(
+    folder: Path,
+    output: Path,
+    no_answer: bool | None = None,
+    *,
+    revision: str | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> Certificate:
     """Reads the folder, compares it with transformers if that is installed, and writes the bundle.
 
     Args:
-        folder: a folder that `save_pretrained` wrote, or a downloaded one.
+        folder: a folder that `save_pretrained` wrote, or a downloaded one; or OWNER/NAME of a model on the hub, see
+            `fetch_model`.
         output: the bundle's folder; must not exist.
         no_answer: True if a model that answers questions may find no answer, as those trained on SQuAD 2; None for the
             value in config.json, which often lacks it, else False.
+        revision: a branch, a tag or a commit on the hub.
+        tell: receives lines for people.
 
-    Raises InputError for an unsupported model, with the setting in question, or if the bundle's folder exists;
+    Raises InputError for an unsupported model, with the setting in question, if the bundle's folder exists, or if the
+    hub does not give the model;
     CheckpointError for a folder that is damaged, or that the two libraries read differently.
     """
     check_absent(output)
+    origin: dict[str, Any] = {"folder": folder.resolve().name}
+    if is_on_hub(folder):
+        folder, origin = fetch_model(folder.as_posix(), revision, tell)
+    elif revision is not None:
+        raise InputError(f"{folder} is a folder, which has no revisions; leave the revision out")
     bundle, family = read_bundle(folder, {} if no_answer is None else {"no_answer": no_answer})
+    if is_pickled(folder):
+        tell(f"its weights are pickled ({PICKLED}): only tensors were read, and nothing in it was run")
     if no_answer is not None and not isinstance(bundle.config.head, SpanHeadConfig):
         raise InputError(f"{folder}: no_answer is for models that answer questions; leave it out")
     certificate = certify(folder, family, bundle)
-    origin: dict[str, Any] = {"folder": folder.resolve().name, "architecture": family.architecture(bundle.config)}
+    origin |= {"architecture": family.architecture(bundle.config)}
     if isinstance(bundle.config.head, WordHeadConfig) and bundle.config.head.next_sentence:
         origin["next_sentence"] = NEXT_SENTENCE
     if search := family.read_search(folder):
@@ -67,9 +86,11 @@ def read_bundle(folder: Path, known: Mapping[str, Any] | None = None) -> tuple[M
             f"{folder}: its tokenizer has {size:,} tokens, but vocab_size is {rows:,}; they must be equal: "
             "model.resize_token_embeddings(len(tokenizer)), then save both again"
         )
-    tensors = without_copies(read_tensors(folder, partial(family.rename, config)), family.copies(config), folder)
     with torch.device("meta"):  # no memory is asked for before all shapes are known to fit
         shapes = unshared(build_model(config.model, size, size, config.head))
+    parameters = sum(tensor.numel() for tensor in shapes.values())
+    tensors = read_tensors(folder, partial(family.rename, config), parameters)
+    tensors = without_copies(tensors, family.copies(config), folder)
     weights = from_theirs(tensors, family.same(config), shapes, folder)
     model = build_model(config.model, size, size, config.head)
     load_weights(model, weights)
