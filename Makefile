@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-fast test-slow test-all quick check format release release-check bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
+.PHONY: setup demo docs course test test-fast test-slow test-all quick check format release release-check bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
 	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack \
 	bench-busy bench-support bench-languages bench-corpora bench-gpu
 
@@ -11,7 +11,7 @@ setup: .venv/installed
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Installing into .venv: some hundred megabytes, PyTorch first, which takes minutes on a slow line."
-	$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt --editable '.[train,export,firefox,evaluation,hub,documents,serve,parquet,dev]'
+	$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt --editable '.[train,export,firefox,evaluation,hub,documents,serve,parquet,dev,docs]'
 	touch $@
 
 demo: setup

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "RESULTS.md", ROOT / "CONTRIBUTING.md"]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "docs/course/README.md",
+    ROOT / "RESULTS.md",
+    ROOT / "CONTRIBUTING.md",
+]
 PROGRAMS = {"transduce", "echo", "cat", "python", "make", "git", "torchrun", "pip", "tensorboard"}
 SHELLS = {"sh", "bash", "shell", "console"}
 
@@ -47,6 +53,18 @@ def inline_commands(page: Path) -> Iterator[str]:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     for found in re.findall(r"`(transduce\s[^`]+)`", text):
         yield " ".join(found.split())
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page as GitHub makes them: small letters, digits and hyphens, numbered where repeated."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    found: list[str] = []
+    for heading in re.findall(r"^#+ +(.*?)\s*$", text, re.MULTILINE):
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
+        anchor = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+        times = sum(1 for one in found if one == anchor or re.fullmatch(rf"{re.escape(anchor)}-\d+", one))
+        found.append(anchor if not times else f"{anchor}-{times}")
+    return set(found)
 
 
 def _commands(lines: list[str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from pages import PAGES, ROOT, inline_commands
+from pages import PAGES, ROOT, headings, inline_commands
 
 from transduce.cli.main import app, run
 
@@ -20,18 +20,6 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), target
-
-
-def headings(page: Path) -> set[str]:
-    """The anchors of a page as GitHub makes them: small letters, digits and hyphens, numbered where repeated."""
-    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    found: list[str] = []
-    for heading in re.findall(r"^#+ +(.*?)\s*$", text, re.MULTILINE):
-        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").lower()
-        anchor = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
-        times = sum(1 for one in found if one == anchor or re.fullmatch(rf"{re.escape(anchor)}-\d+", one))
-        found.append(anchor if not times else f"{anchor}-{times}")
-    return set(found)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -70,7 +70,8 @@ def distill(
         selection: how hypotheses are chosen, and which translations are left out.
         pairs_weight: the number of times per epoch that the student sees the true pairs, too.
         held_out: files to validate and to test on (default: those of the first run or recipe named, or the teacher's).
-        to, from_: the languages, for a teacher of several directions.
+        to: the target language, for a teacher of several directions.
+        from_: its source language, likewise.
         observers: receive the reports of the student's training.
         tell: receives lines on the progress.
         device: the device of both models.
@@ -153,7 +154,13 @@ def backtranslate(
         selection: which translations are left out.
         pairs_weight: the number of times per epoch that each true pair is seen; each made pair is seen once.
         tag: the word before each source that is back-translated; empty for none.
-        held_out, to, from_, observers, tell, device, precision: see `distill`; languages are the reverse model's.
+        held_out: files to validate and to test on, as for `distill`.
+        to: the language that the reverse model writes, where it has several directions.
+        from_: the language that it reads, likewise.
+        observers: receive the reports of the new model's training.
+        tell: receives lines on the progress.
+        device: the device of both models.
+        precision: the reverse model's.
 
     Raises what `distill` raises, and InputError for text that is none, a tag of several words, or no recipe.
     """
