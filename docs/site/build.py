@@ -129,7 +129,9 @@ def fenced(text: str) -> str:
 
 def attention_picture(look: dict[str, Any]) -> str:
     """Returns the cross-attention of the last layer, mean over heads, as SVG in the colours of the page."""
-    weights = [layer for layer in look["attention"] if layer["part"] == "cross"][-1]["heads"]  # [head, target, source]
+    weights = [layer for layer in look["attention"] if layer["part"] == "cross"][-1][
+        "weights"
+    ]  # [head, target, source]
     rows = [
         [sum(head[i][j] for head in weights) / len(weights) for j in range(len(weights[0][0]))]
         for i in range(len(weights[0]))

@@ -100,7 +100,8 @@ def test_the_site_is_built_without_a_warning_and_all_links_lead_somewhere(tmp_pa
     for exhibit in gallery.EXHIBITS:
         (pictures / f"{exhibit.name}.html").write_text("<p>a page</p>")
     tokens = {"tokens": ["a", "<b>"]}
-    look = {"attention": [{"part": "cross", "heads": [[[0.25, 0.75], [1.0, 0.0]]]}], "source": tokens, "target": tokens}
+    attention = [{"part": "cross", "weights": [[[0.25, 0.75], [1.0, 0.0]]]}]
+    look = {"attention": attention, "source": tokens, "target": tokens}
     (pictures / "transformer.json").write_text(json.dumps(look))
     shutil.copytree(ROOT / "docs/course", course)  # notebooks that were not run are pages without outputs
     report = build.build(tmp_path, pictures, course)
