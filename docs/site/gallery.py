@@ -158,11 +158,12 @@ EXHIBITS = [
             ENCODER,
             {
                 "task": "encoder",
-                "data": {"train": "sentences.txt", "document_lines": 20},
+                "data": {"train": "apart.txt"},
                 "next_sentence": False,
                 "tokenizer": {"size": None, "max_size": 900},
+                "model": ENCODER["model"] | {"dropout": 0.0, "attention_dropout": 0.0},
                 "optimizer": {"learning_rate": 2e-3},
-                "training": {"updates": 500},
+                "training": {"updates": 300},
             },
         ),
         lambda model: model.look("The small [MASK] did not wait [MASK] the doctor."),
@@ -256,6 +257,7 @@ def write_texts(folder: Path) -> None:
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
     write("sentences.txt", sentences)
+    write("apart.txt", (f"{text}\n" for text in sentences))  # each a document of its own
     write(
         "denied.tsv", (f"{text}\t{'denies' if NEGATIONS & set(text.lower().split()) else 'says'}" for text in sentences)
     )
