@@ -44,7 +44,7 @@ _MODULES = {
     "evaluate": "evaluation.evaluate",
     "compare": "evaluation.compare",
     "Translator": "inference.translator",
-    "Translation": "inference.translator",
+    "Translation": "inference.translation",
     "DocumentTranslator": "inference.documents.translate",
     "Generator": "inference.generator",
     "Generation": "inference.generator",
