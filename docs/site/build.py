@@ -168,7 +168,7 @@ def gather(pages: Path, gallery: Path, course: Path) -> None:
         write(pages / name, text)
     write(pages / "charts.md", charts.markdown())
     write(pages / "gallery.md", gallery_page())
-    shutil.copytree(gallery, pages / "gallery")
+    shutil.copytree(gallery, pages / "gallery", ignore=shutil.ignore_patterns("*.json"))
     for name, path in course_pages().items():
         stem = path.stem
         write(pages / name, notebooks.page(course / path.name, stem, pages / "course" / f"{stem}_files"))

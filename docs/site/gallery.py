@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import chdir
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -163,7 +164,7 @@ EXHIBITS = [
                 "tokenizer": {"size": None, "max_size": 900},
                 "model": ENCODER["model"] | {"dropout": 0.0, "attention_dropout": 0.0},
                 "optimizer": {"learning_rate": 2e-3},
-                "training": {"updates": 300},
+                "training": {"updates": 600},
             },
         ),
         lambda model: model.look("The small [MASK] did not wait [MASK] the doctor."),
@@ -290,17 +291,16 @@ def write_texts(folder: Path) -> None:
 def make(exhibit: Exhibit, texts: Path, page: Path) -> str:
     """Trains an exhibit's model, writes its page, and returns a line about both."""
     settings = merged(SMALL, *exhibit.settings, {"training": {"precision": "float32"}})
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / exhibit.name
+    page = page.resolve()
+    with tempfile.TemporaryDirectory() as folder, chdir(folder):  # a page has the name of its run
         if settings.get("task"):
             recipe = texts / f"{exhibit.name}.toml"
             recipe.write_text(tomli_w.dumps(settings), encoding="utf-8")
-            result = transduce.train(recipe, out)
+            result = transduce.train(recipe, exhibit.name)
         else:
-            result = transduce.train(
-                pairs()[200:], out, overrides=settings | {"data": settings["data"] | {"validation": pairs()[:200]}}
-            )
-        look = exhibit.look(transduce.load(out))
+            settings["data"]["validation"] = pairs()[:200]
+            result = transduce.train(pairs()[200:], exhibit.name, overrides=settings)
+        look = exhibit.look(transduce.load(exhibit.name))
         look.save(page)
         look.save(page.with_suffix(".json"))
     scores = ", ".join(f"{name} {score:.3g}" for name, score in result.validation.items())
