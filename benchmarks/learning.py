@@ -1,14 +1,16 @@
 """Replays a person's work: a project learns from 1,000 confirmed segments, one after another.
 
     python benchmarks/learning.py MODEL --general multi30k --domain tatoeba-eng-deu --out runs/bench/learning
+    python benchmarks/learning.py MODEL --general multi30k --files a.po b.po --out runs/bench/learning
 
 Each segment of the domain is translated before it is confirmed, by the model alone (static), by the memory of the
 segments before it (exact matches, and similar ones above 0.7; else the static translation), with the adapter that
 learned the segments before it, and by both. BLEU and chrF are of all segments, each with a paired bootstrap against
-static. `--general` names the data set that the model knows: its validation pairs are replayed and checked, its test
-pairs show what was lost. `--wrong 10` gives every tenth segment the target of another, `--kills K` kills the learner
-so often (SIGKILL) and compares its adapter with the unbroken one, `--take-back N` takes back N segments and compares
-with a learner that never had them. A replay that was stopped goes on where it was.
+static. The segments are those of a data set, drawn at random, or the final units of PO, XLIFF or TMX files in their
+order (`--files`). `--general` names the data set that the model knows: its validation pairs are replayed and checked,
+its test pairs show what was lost. `--wrong 10` gives every tenth segment the target of another, `--kills K` kills the
+learner so often (SIGKILL) and compares its adapter with the unbroken one, `--take-back N` takes back N segments and
+compares with a learner that never had them. A replay that was stopped goes on where it was.
 """
 
 import argparse
@@ -28,12 +30,14 @@ from peers.report import describe_machine, table
 from transduce.bundle import ModelBundle
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split
+from transduce.documents.document import Languages
 from transduce.documents.memory import Memory
 from transduce.documents.text.placeholders import plain_segment
 from transduce.evaluation.compare import Comparison, compare
 from transduce.files import write_text
 from transduce.inference.translator import Translator
 from transduce.projects.adapted import with_adapter
+from transduce.projects.exchange import final_units
 from transduce.projects.general import General
 from transduce.projects.learner import Learned, Learner
 from transduce.projects.learning_settings import LearningSettings
@@ -87,6 +91,7 @@ def main() -> None:
     parser.add_argument("--general-test", default="test_2016_flickr", metavar="SPLIT")
     parser.add_argument("--domain", default="tatoeba-eng-deu")
     parser.add_argument("--domain-split", default="test")
+    parser.add_argument("--files", type=Path, nargs="+", default=[])
     parser.add_argument("--segments", type=int, default=1000)
     parser.add_argument("--first", type=int, help="learn only the first N of these segments")
     parser.add_argument("--wrong", type=int, default=0, metavar="EVERY")
@@ -114,11 +119,18 @@ def main() -> None:
 
 
 def prepare(options: argparse.Namespace) -> Bench:
-    """Draws the segments, the same ones each time, and reads general pairs."""
+    """Chooses the segments, the same ones each time, and reads general pairs."""
     config = ModelBundle.load(options.model).config
-    corpus = open_split(options.domain, options.domain_split, config.source, config.target)
-    pairs = {pair.source: pair for pair in corpus if len(pair.source.split()) >= SHORTEST}
-    chosen = random.Random(1).sample(list(pairs.values()), options.segments)
+    assert config.source is not None and config.target is not None
+    if options.files:
+        wanted = Languages(config.source, config.target)
+        units = [unit for path in options.files for unit in final_units(path, wanted)[0]]
+        chosen = [SentencePair(unit.source, unit.target) for unit in units]
+    else:
+        corpus = open_split(options.domain, options.domain_split, config.source, config.target)
+        pairs = {pair.source: pair for pair in corpus if len(pair.source.split()) >= SHORTEST}
+        chosen = random.Random(1).sample(list(pairs.values()), options.segments)
+    chosen = chosen[: options.segments]
     wrong = list(chosen)
     if options.wrong:
         places = range(options.wrong // 2, len(chosen), options.wrong)
@@ -140,12 +152,12 @@ def replayed(bench: Bench, learned: Learned) -> dict[str, Any]:
     exact = similar = 0
     for segment, by_static, lesson in zip(bench.segments, static, lessons, strict=True):
         match = Memory(pairs).find(plain_segment(segment.source))
-        same = None if match is None or match.similarity < 1 else match.target.text
-        exact, similar = exact + (same is not None), similar + (match is not None and same is None)
+        is_exact = match is not None and match.similarity == 1
+        exact, similar = exact + is_exact, similar + (match is not None and not is_exact)
         systems["static"].append(by_static.text)
         systems["memory"].append(by_static.text if match is None else match.target.text)
         systems["adapter"].append(lesson.adapted)
-        systems["memory and adapter"].append(lesson.adapted if same is None else same)
+        systems["memory and adapter"].append(lesson.adapted if match is None else match.target.text)
         source = plain_segment(segment.source)
         pairs[source.one_line] = source, plain_segment(segment.target)
     half = len(sources) // 2
@@ -184,14 +196,17 @@ def taken_back(bench: Bench, learned: Learned) -> dict[str, Any]:
 
 
 def killed(bench: Bench, learned: Learned) -> dict[str, Any]:
-    """Kills the learner at any moment, again and again, and compares its adapter with the unbroken one."""
+    """Kills the learner while it learns, again and again, and compares its adapter with the unbroken one."""
     folder, chances, kills = bench.options.out / "killed", random.Random(3), 0
+    began = time.monotonic()
+    bench.learner(None)
+    start = time.monotonic() - began
     most = 2 * sum(lesson.seconds for lesson in learned.lessons) / max(1, bench.options.kills)
     context = multiprocessing.get_context("fork")
     while kills < bench.options.kills:
         process = context.Process(target=bench.learn, args=(folder, bench.segments))
         process.start()
-        process.join(chances.uniform(0, most))
+        process.join(start + chances.uniform(0, most))
         if process.is_alive():
             process.kill()
             process.join()

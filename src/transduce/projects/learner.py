@@ -13,26 +13,36 @@ import msgspec
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional
+from torch.nn.utils import clip_grad_norm_
 
 from transduce.bundle import ModelBundle, identity
-from transduce.data.batch import make_batch
+from transduce.data.batch import Batch, make_batch
 from transduce.data.parts import batches_by_length
 from transduce.inference.translator import Translator
 from transduce.models.adapters import AdaptersConfig, add_adapters
 from transduce.models.scoring import score_tokens
-from transduce.nn.low_rank import LowRankLinear
-from transduce.objectives.next_token import NextToken
+from transduce.nn.low_rank import UP, LowRankLinear
+from transduce.objectives.next_token import NextToken, read_target
 from transduce.projects.general import General
 from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.snapshots import KEPT, Snapshot, Snapshots
 from transduce.search.beam import Beam
-from transduce.training.optimizer import OptimizerConfig, build_optimizers, normalize_gradients
+from transduce.training.optimizer import OptimizerConfig, build_optimizers
 from transduce.training.schedules import Constant
 
-FORMAT = 1
+FORMAT = 2
 """Number of the way of learning; another one learns everything again."""
 FEWEST_CHECKS = 5
 """Held-out segments from which on they can undo updates: the loss on fewer changes by chance."""
+SURE = 2.0
+"""Standard errors of the paired losses of held-out segments that a loss must exceed to undo updates."""
+SHRINKING = 0.8
+"""Factor of an adapter that lost too much, again and again until it has not."""
+MOST_SHRINKINGS = 10
+"""Times that an adapter is made smaller in a check; the last makes it zero, which is the model without an adapter."""
+MOST_STRICTNESS = 4
+"""Times that the weight of general text can be doubled."""
 INFINITE = 1e9
 """Loss of a pair that is not finite, in nats: it undoes the group."""
 CLIP_NORM = 1.0
@@ -90,6 +100,8 @@ class Check(msgspec.Struct):
     """Loss on general pairs, more than without an adapter, in nats per token."""
     undone: str = ""
     """The reason why the group was undone; "" if it was kept."""
+    shrunk: float = 1.0
+    """Factor by which the adapter was made smaller, since it had lost too much little by little; 1 if it was not."""
     key: str = ""
     """Hash of all that the check is a function of."""
 
@@ -109,6 +121,10 @@ class Progress(msgspec.Struct):
     """Loss in nats, and tokens, of each of these without an adapter."""
     accepted: list[tuple[float, int]] = []
     """The same at the last check."""
+    general: float = 0.0
+    """Loss on general pairs after the last check, more than without an adapter, in nats per token."""
+    strictness: int = 0
+    """Times that the weight of general text is doubled, as much of what may be forgotten is lost."""
 
 
 @dataclass(frozen=True)
@@ -302,40 +318,47 @@ class Learner:
             generator = np.random.default_rng([settings.seed, index, step])
             drawn = [known[i] for i in _draw(generator, len(known), settings.replayed)]
             rows = [new, *(self._encode(segments[i].source, segments[i].target) for i in drawn)]
-            general = _draw(generator, len(self._general_replay), self._replayed_general)
-            rows += [self._general_replay[i] for i in general]
-            sources, targets = zip(*rows, strict=True)
-            batch = make_batch(sources, targets, self._bundle.special)
-            loss = self._objective(self._model, batch, None)
-            loss.total.backward()
-            normalize_gradients(self._learned.values(), loss.tokens, CLIP_NORM)
+            loss = self._objective(self._model, self._batch(rows), None)
+            total = loss.total / loss.tokens
+            general = _draw(generator, len(self._general_replay), settings.replayed_general)
+            if general:
+                weight = settings.general_weight * 2**self._state.progress.strictness
+                total = total + weight * self._divergence([self._general_replay[i] for i in general])
+            total.backward()
+            clip_grad_norm_(self._learned.values(), CLIP_NORM)
             self._optimizer.step()
             self._optimizer.zero_grad()
 
-    @property
-    def _replayed_general(self) -> int:
-        """General pairs of an update's batch: twice as many where half of what may be forgotten is lost."""
-        checks = self._state.progress.checks
-        is_much = bool(checks) and checks[-1].general > self.settings.most_forgotten / 2
-        return self.settings.replayed_general * (2 if is_much else 1)
+    def _divergence(self, pairs: Sequence[Encoded]) -> Tensor:
+        """Returns how far the model's predictions are from those without an adapter: KL(p || q), in nats per token, as
+        in learning without forgetting (Li and Hoiem 2017)."""
+        batch = self._batch(pairs)
+        with torch.no_grad(), self._without_adapter():
+            before = self._log_probabilities(batch)  # log p  [tokens, vocabulary]
+        after = self._log_probabilities(batch)  # log q
+        return functional.kl_div(after, before, reduction="sum", log_target=True) / len(before)
+
+    def _log_probabilities(self, batch: Batch) -> Tensor:
+        """Returns log-probabilities of all tokens of the vocabulary at each real target token, [tokens, vocabulary]."""
+        decoder = self._model.decoder
+        state = self._model.start(self._model.encode(batch.source, batch.source_is_real))
+        hidden = read_target(decoder, state, batch.target_in).hidden  # [rows, time, dim]
+        return decoder.output(hidden[batch.target_is_real]).log_softmax(-1)
 
     def _check(self, segments: Sequence[Confirmed], key: str) -> None:
-        """Undoes the group of updates since the last check if the model lost more than a bound by it."""
-        settings, state, progress = self.settings, self._state, self._state.progress
-        after = self._losses_of(progress.held_out, segments)
-        general = _mean(self._losses(self._general_checks)) - self._general_loss
-        lost = _mean(after) - _mean(progress.accepted)
-        undone = ""
-        if general > settings.most_forgotten:
-            undone = f"{general:.3f} nats per token lost on general text, more than {settings.most_forgotten:g}"
-        elif lost > settings.most_lost and len(after) >= FEWEST_CHECKS:
-            undone = f"{lost:.3f} nats per token lost on held-out segments, more than {settings.most_lost:g}"
+        """Undoes the group of updates since the last check if the model lost more than a bound by it, and makes the
+        adapter smaller if all of them together did."""
+        state, progress = self._state, self._state.progress
+        after, general = self._losses_of(progress.held_out, segments), self._forgotten()
+        undone, shrunk = self._reason(after, general), 1.0
         if undone:
             self._load(state.kept)
             for index in progress.group:
                 progress.lessons[index].is_undone = True
         else:
-            progress.accepted = after
+            progress.accepted, progress.general = after, general
+            shrunk = self._shrink(segments)
+        self._adjust_strictness(general)
         with self._without_adapter():
             progress.static += self._losses_of(progress.new, segments)
             seen = [*progress.group, *progress.new]
@@ -344,19 +367,49 @@ class Learner:
         progress.accepted += self._losses_of(progress.new, segments)
         progress.held_out += progress.new
         for of_checks in (progress.held_out, progress.static, progress.accepted):
-            del of_checks[: -settings.checks]
-        progress.checks.append(
-            Check(
-                len(progress.lessons),
-                progress.group[0],
-                _mean(progress.static),
-                _mean(progress.accepted),
-                general,
-                undone,
-                key,
-            )
-        )
+            del of_checks[: -self.settings.checks]
+        position, first = len(progress.lessons), progress.group[0]
+        losses = _mean(progress.static), _mean(progress.accepted)
+        general = general if undone else progress.general
+        progress.checks.append(Check(position, first, *losses, general, undone, shrunk, key))
         progress.group, progress.new, state.kept = [], [], {}
+
+    def _reason(self, after: Sequence[tuple[float, int]], general: float) -> str:
+        """Returns the reason for undoing a group with these losses; "" to keep it."""
+        most, progress = self.settings.most_lost, self._state.progress
+        lost, error = _difference(progress.accepted, after)
+        if len(after) >= FEWEST_CHECKS and lost > max(most, SURE * error):
+            return f"{lost:.3f} nats per token lost on held-out segments, more than {most:g}"
+        if (lost := general - progress.general) > most:
+            return f"{lost:.3f} nats per token lost on general text, more than {most:g}"
+        return ""
+
+    def _shrink(self, segments: Sequence[Confirmed]) -> float:
+        """Makes the adapter smaller until it has not forgotten more than allowed, and is no worse on the held-out
+        segments than none; returns the factor."""
+        progress, shrunk = self._state.progress, 1.0
+        for number in range(MOST_SHRINKINGS):
+            is_worse = len(progress.accepted) >= FEWEST_CHECKS and _mean(progress.accepted) > _mean(progress.static)
+            if progress.general <= self.settings.most_forgotten and not is_worse:
+                break
+            factor = SHRINKING if number < MOST_SHRINKINGS - 1 else 0.0
+            shrunk *= factor
+            with torch.no_grad():
+                for name, parameter in self._learned.items():
+                    if name.endswith(f".{UP}"):
+                        parameter.mul_(factor)
+            progress.accepted, progress.general = self._losses_of(progress.held_out, segments), self._forgotten()
+        return shrunk
+
+    def _adjust_strictness(self, general: float) -> None:
+        """Doubles the weight of general text where half of what may be forgotten is lost; halves it below a quarter."""
+        progress, most = self._state.progress, self.settings.most_forgotten
+        change = (general > most / 2) - (general < most / 4)
+        progress.strictness = min(max(0, progress.strictness + change), MOST_STRICTNESS)
+
+    def _forgotten(self) -> float:
+        """Returns the loss on general pairs, more than without an adapter, in nats per token."""
+        return _mean(self._losses(self._general_checks)) - self._general_loss
 
     def _losses_of(self, indices: Sequence[int], segments: Sequence[Confirmed]) -> list[tuple[float, int]]:
         return self.losses([segments[i] for i in indices])
@@ -367,12 +420,16 @@ class Learner:
         losses: dict[int, tuple[float, int]] = {}
         lengths = [max(len(source), len(target)) + 1 for source, target in pairs]
         for chosen in batches_by_length(lengths, TOKENS_AT_ONCE) if pairs else []:
-            batch = make_batch([pairs[i][0] for i in chosen], [pairs[i][1] for i in chosen], self._bundle.special)
+            batch = self._batch([pairs[i] for i in chosen])
             read, predicted = (batch.source, batch.source_is_real), (batch.target_out, batch.target_is_real)
             scores = score_tokens(self._model, *read, batch.target_in, *predicted).sum(1)
             for i, score in zip(chosen, scores.tolist(), strict=True):
                 losses[i] = (-score if math.isfinite(score) else INFINITE, len(pairs[i][1]) + 1)
         return [losses[i] for i in range(len(pairs))]
+
+    def _batch(self, pairs: Sequence[Encoded]) -> Batch:
+        sources, targets = zip(*pairs, strict=True)
+        return make_batch(sources, targets, self._bundle.special)
 
     def _translate(self, sources: Sequence[str]) -> list[str]:
         return [translation.text for translation in self._translator.translate(sources, Beam(size=1))]
@@ -432,6 +489,14 @@ def _draw(generator: np.random.Generator, among: int, most: int) -> list[int]:
 def _mean(losses: Sequence[tuple[float, int]]) -> float:
     """Returns nats per token of several pairs; 0 without any."""
     return sum(nats for nats, _ in losses) / max(1, sum(tokens for _, tokens in losses))
+
+
+def _difference(before: Sequence[tuple[float, int]], after: Sequence[tuple[float, int]]) -> tuple[float, float]:
+    """Returns the mean difference of the losses of the same pairs in nats per token, and its standard error."""
+    mean = _mean(after) - _mean(before)
+    pairs = zip(before, after, strict=True)
+    apart = [end - begin - mean * tokens for (begin, tokens), (end, _) in pairs]
+    return mean, math.hypot(*apart) / max(1, sum(tokens for _, tokens in before))
 
 
 @contextmanager

@@ -25,15 +25,17 @@ class LearningSettings(Settings, frozen=True):
     """The adapter is multiplied by alpha / rank."""
     steps: PositiveInt = 2
     """Updates after each segment."""
-    learning_rate: PositiveFloat = 5e-4
+    learning_rate: PositiveFloat = 2e-3
     """Learning rate of AdamW, the same for all updates."""
     weight_decay: NonNegativeFloat = 0.01
     """Decay that pulls the adapter to the model that it began from."""
     replayed: NonNegativeInt = 6
     """Earlier segments in the batch of each update, drawn anew each time."""
     replayed_general: NonNegativeInt = 6
-    """General pairs in the batch of each update, drawn anew each time; twice as many where half of `most_forgotten` is
-    lost."""
+    """General pairs of each update, drawn anew each time."""
+    general_weight: PositiveFloat = 1.0
+    """Weight of how far predictions on general pairs are from those of the model without an adapter (KL divergence, Li
+    and Hoiem 2017), beside the loss on segments; doubled, up to four times, where half of `most_forgotten` is lost."""
     longest: PositiveInt = 128
     """Tokens of the longest text that is learned; segments with a longer source or target are left out."""
     hold_out: EveryFew = 10
@@ -43,9 +45,11 @@ class LearningSettings(Settings, frozen=True):
     check_after: PositiveInt = 4
     """Learned segments between checks: the group that is undone if it makes the model worse."""
     most_lost: PositiveFloat = 0.05
-    """Nats per token that a group may lose on the held-out segments (from five on), against the state before it."""
-    most_forgotten: PositiveFloat = 0.1
-    """Nats per token that may be lost on general pairs, against the model without an adapter."""
+    """Nats per token that a group may lose, against the state before it, on general pairs, or on the held-out segments
+    (from five on, and by more than two standard errors); else it is undone."""
+    most_forgotten: PositiveFloat = 0.02
+    """Nats per token that may be lost on general pairs, against the model without an adapter; else the adapter is made
+    smaller."""
     snapshot_every: PositiveInt = 25
     """Segments between the snapshots that are kept, from which the rest is learned again when a segment is taken
     back."""

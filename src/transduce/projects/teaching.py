@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import torch
@@ -137,7 +138,13 @@ def _log(store: Store, learner: Learner, learned: Learned, segments: Sequence[Se
                 for number in range(check.first, check.position)
                 if learned.lessons[number].kind == "learned"
             ]
-            facts = {"segments": numbers, "held_out": check.held_out, "general": check.general, "state": check.key}
+            facts: dict[str, Any] = {
+                "segments": numbers,
+                "held_out": check.held_out,
+                "general": check.general,
+                "state": check.key,
+            }
+            facts |= {"shrunk": check.shrunk} if check.shrunk < 1 else {}
             store.log("undone" if check.undone else "learned", facts | ({"why": check.undone} if check.undone else {}))
 
 
