@@ -28,8 +28,8 @@ from transduce.corpora.splits import open_split
 from transduce.evaluation.labels import Numbers, ranks
 from transduce.files import write_text
 from transduce.projects.confidence import FEATURES, Features
-from transduce.projects.edits import PastEdit, edit_rate
-from transduce.projects.quality import BINS, QualityEstimator, ReliabilityBin, reliability_of
+from transduce.projects.edits import PastEdit, ReliabilityBin, edit_rate
+from transduce.projects.quality import BINS, QualityEstimator, reliability_of
 
 DOMAINS = {
     "captions": ("multi30k", "val", "test_2016_flickr", 1000, 1000),

@@ -16,6 +16,7 @@ from transduce.projects.edits import PastEdit, edit_rate, read_edits
 from transduce.projects.project import Project
 from transduce.projects.quality import LEAST, ProjectQuality, QualityEstimator, reliability_of
 from transduce.projects.regression import PENALTIES, EditRegression
+from transduce.projects.report import Course, render_report
 from transduce.projects.settings import ProjectSettings
 
 pytest.importorskip("rapidfuzz")
@@ -113,6 +114,9 @@ def test_estimates_find_what_is_edited_more(bundle: ModelBundle) -> None:
     rates = [edit_rate(edit.machine, edit.target) for edit in new]
     assert np.corrcoef(shown, rates)[0, 1] > 0.7
     assert sum(group.count for group in estimator.reliability()) == 80
+    page = render_report("one", Course([], [], [], reliability=estimator.reliability()))
+    assert "The 80 newest translations" in page and "actual edit rate" in page
+    assert "Estimates of edits" not in render_report("one", Course([], [], []))
 
 
 def test_a_log_that_grew_and_shrank_gives_what_it_gives_at_once(

@@ -42,6 +42,19 @@ class PastEdit:
     target: str
 
 
+@dataclass(frozen=True)
+class ReliabilityBin:
+    """Past translations of similar estimates, each estimated by a fit without it."""
+
+    count: int
+    estimated: float
+    """Mean of the estimates."""
+    actual: float
+    """Mean of the edit rates."""
+    covered: float
+    """Share of the edit rates that are within their intervals."""
+
+
 def edit_rate(machine: str, target: str) -> float:
     """Returns the share of words that were edited, 0 to 1: edits of TER by the words of what a person made of it (HTER,
     Snover et al. 2006), at most 1."""

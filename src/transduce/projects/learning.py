@@ -5,7 +5,7 @@ import multiprocessing
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -20,6 +20,7 @@ from transduce.corpora.directions import Direction
 from transduce.inference.engines.precision import at_precision
 from transduce.inference.translator import Translator
 from transduce.projects.adapted import with_adapter
+from transduce.projects.edits import ReliabilityBin
 from transduce.projects.learner import Progress
 from transduce.projects.project import Project
 from transduce.projects.report import Course, render_report
@@ -103,17 +104,17 @@ class BackgroundLearning:
             facts["gain"] = {"chrf_without": static, "chrf_with": adapted, "chrf": adapted - static}
         return facts
 
-    def report(self, project: Project) -> str:
-        """Returns a page in HTML that shows what was learned, by segment."""
+    def report(self, project: Project, reliability: Sequence[ReliabilityBin] = ()) -> str:
+        """Returns a page in HTML that shows what was learned, by segment, and how good estimates of edits are."""
         report = self._reports.get(project.name)
         snapshot = read_snapshot(Path(report.snapshot)) if report is not None and report.snapshot else None
         events = project.store.events(last=REPORTED_EVENTS)
         if snapshot is None:
-            return render_report(project.name, Course([], [], [], events))
+            return render_report(project.name, Course([], [], [], events, reliability))
         progress = msgspec.json.decode(snapshot.facts, type=Progress)
         segments = project.store.segments(most=len(progress.lessons))
         lessons = progress.lessons[: len(segments)]  # some may just have been taken back
-        return render_report(project.name, Course(segments, lessons, progress.checks, events))
+        return render_report(project.name, Course(segments, lessons, progress.checks, events, reliability))
 
     def close(self) -> None:
         """Ends what learns; what it has not learned is learned after the next start."""

@@ -1,9 +1,11 @@
 """Facts about a translation of a served project, and the learner beside it, which may be absent."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from transduce.inference.translator import Translator
+from transduce.projects.edits import ReliabilityBin
 from transduce.projects.project import Project
 from transduce.projects.report import Course, render_report
 
@@ -40,8 +42,8 @@ class Learning(Protocol):
     def facts(self, project: Project) -> dict[str, Any]:
         """Returns facts for JSON: `learned`, the number of the last segment that was learned, and others."""
 
-    def report(self, project: Project) -> str:
-        """Returns a page in HTML that shows what was learned, by segment."""
+    def report(self, project: Project, reliability: Sequence[ReliabilityBin] = ()) -> str:
+        """Returns a page in HTML that shows what was learned, by segment, and how good estimates of edits are."""
 
     def close(self) -> None:
         """Ends what learns; what it has not learned is learned after the next start."""
@@ -61,9 +63,9 @@ class NoLearning:
         """Says that nothing was learned."""
         return {"learned": 0}
 
-    def report(self, project: Project) -> str:
+    def report(self, project: Project, reliability: Sequence[ReliabilityBin] = ()) -> str:
         """Says that nothing was learned."""
-        return render_report(project.name, Course([], [], []))
+        return render_report(project.name, Course([], [], [], reliability=reliability))
 
     def close(self) -> None:
         """Does nothing."""

@@ -18,7 +18,7 @@ from transduce.inference.documents.sentence_translator import LineTranslator
 from transduce.inference.translation import Translation
 from transduce.orthography.joining import join_sentences
 from transduce.projects.confidence import FEATURES, Features, confidence_features
-from transduce.projects.edits import Edited, PastEdit, edit_rate
+from transduce.projects.edits import Edited, PastEdit, ReliabilityBin, edit_rate
 from transduce.projects.parts import EditEstimate
 from transduce.projects.project import Project
 from transduce.projects.regression import EditRegression
@@ -38,19 +38,6 @@ SIMILARITY = "similarity to earlier sources"
 
 Run = Callable[[Callable[[], Any]], Any]
 """Runs work that needs the model for itself."""
-
-
-@dataclass(frozen=True)
-class ReliabilityBin:
-    """Past translations of similar estimates, each estimated by a fit without it."""
-
-    count: int
-    estimated: float
-    """Mean of the estimates."""
-    actual: float
-    """Mean of the edit rates."""
-    covered: float
-    """Share of the edit rates that are within their intervals."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +164,11 @@ class ProjectQuality:
             return None
         text = join_sentences([translation.text for translation in translations], project.target)
         return estimator.estimate([(source, text)])[0]
+
+    def reliability(self, project: Project) -> Sequence[ReliabilityBin]:
+        """Returns past translations of a project by their estimates; none with too few, or for an exported model."""
+        estimator = self.estimator(project)
+        return [] if estimator is None else estimator.reliability()
 
     def wait(self, project: Project) -> None:
         """Waits until what is being learned of a project is learned."""

@@ -12,6 +12,7 @@ from transduce.analysis.training_log import Curves, Series
 from transduce.evaluation.metric import SentenceCounts
 from transduce.evaluation.translations import count_chrf, count_ter
 from transduce.extras import check_installed
+from transduce.projects.edits import ReliabilityBin
 from transduce.projects.learner import Check, Lesson
 from transduce.projects.store import Event, Segment
 
@@ -35,6 +36,8 @@ class Course:
     """A lesson for each segment."""
     checks: Sequence[Check]
     events: Sequence[Event] = ()
+    reliability: Sequence[ReliabilityBin] = ()
+    """Past translations in the order of the estimates of their edits; none with too few."""
 
     @property
     def translated(self) -> list[tuple[int, Segment, Lesson]]:
@@ -47,7 +50,7 @@ def render_report(name: str, course: Course) -> str:
     """Returns the page, which needs nothing from outside but links to look at translations."""
     if not course.lessons:
         text = "Nothing is learned yet: confirm segments, and come back in some seconds."
-        return render_sections("Learning report", name, [("Nothing yet", text, "")])
+        return render_sections("Learning report", name, [("Nothing yet", text, ""), *_reliability(course)])
     sections = [
         ("In short", _explanation(course), _summary(course)),
         (
@@ -67,7 +70,13 @@ def render_report(name: str, course: Course) -> str:
             "Translations of segments before each was learned, by the difference of their chrF.",
             _differences(course),
         ),
-        ("Updates undone", "Groups of segments after which the model was worse than a bound allows.", _undone(course)),
+        (
+            "Updates undone",
+            "Groups of segments after which the model was worse than a bound allows: they were undone, or the whole "
+            "adapter was made smaller.",
+            _undone(course),
+        ),
+        *_reliability(course),
         ("Last events", "What happened to the project's learning, the newest first.", _events(course)),
     ]
     return render_sections("Learning report", name, sections)
@@ -191,11 +200,30 @@ def _differences(course: Course) -> str:
 
 
 def _undone(course: Course) -> str:
-    undone = [check for check in course.checks if check.undone]
-    if not undone:
-        return "<p>None.</p>"
-    rows = [(f"{check.first + 1} to {check.position}", check.undone) for check in reversed(undone)]
-    return html_table(("segments", "reason"), rows[:SHOWN_EVENTS])
+    rows = [
+        (
+            f"{check.first + 1} to {check.position}",
+            check.undone or f"the adapter was made smaller, to {check.shrunk:.0%}",
+        )
+        for check in reversed(course.checks)
+        if check.undone or check.shrunk < 1
+    ]
+    return html_table(("segments", "what was done"), rows[:SHOWN_EVENTS]) if rows else "<p>None.</p>"
+
+
+def _reliability(course: Course) -> list[tuple[str, str, str]]:
+    bins = course.reliability
+    if not bins:
+        return []
+    count = sum(each.count for each in bins)
+    covered = sum(each.count * each.covered for each in bins) / count
+    text = (
+        f"The {count:,} newest translations that were edited, in the order of the estimates that a fit without each of "
+        f"them gives: {covered:.0%} of the edit rates are within their intervals, which are made for 80%."
+    )
+    names = ("translations", "estimated edit rate", "actual edit rate", "within their intervals")
+    rows = [(each.count, round(each.estimated, 2), round(each.actual, 2), f"{each.covered:.0%}") for each in bins]
+    return [("Estimates of edits", text, html_table(names, rows))]
 
 
 def _events(course: Course) -> str:

@@ -208,9 +208,11 @@ def projects(server: Server) -> APIRouter:
 
     @router.get("/{name}/report", response_class=HTMLResponse)
     async def report(http: HTTPRequest, name: str) -> HTMLResponse:
-        """Return a page that shows what was learned: gain, forgetting and cost, segment by segment."""
+        """Return a page that shows what was learned: gain, forgetting and cost, segment by segment; and how good the
+        estimates of edits are."""
         project = await find(http, name)
-        return _page(await run_in_threadpool(server.learning.report, project))
+        reliability = await run_in_threadpool(server.quality.reliability, project)
+        return _page(await run_in_threadpool(server.learning.report, project, reliability))
 
     @router.get("/{name}/look/{id}", response_class=HTMLResponse)
     async def look(http: HTTPRequest, name: str, id: int, adapted: bool = True) -> HTMLResponse:
