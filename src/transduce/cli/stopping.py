@@ -63,7 +63,7 @@ class Stop:
 
         def remind() -> None:
             self._is_reminder = True
-            _thread.interrupt_main(self.number or signal.SIGINT)
+            _thread.interrupt_main(signal.Signals(self.number or signal.SIGINT))
 
         threading.Timer(AGAIN, remind).start()
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import uvicorn
-from uvicorn.config import STARTUP_FAILURE
 
 from transduce.errors import InputError, TransduceError
 from transduce.projects.project import MOST as MOST_PROJECTS
@@ -62,7 +61,7 @@ class _Uvicorn(uvicorn.Server):
             listening = listening_socket(self.config.host, self.config.port)
         except OSError as error:
             log.error("cannot listen: %s", error)
-            sys.exit(STARTUP_FAILURE)
+            sys.exit(1)
         await super().startup([listening])
         self._log_started_message([listening])
         tell_systemd("READY=1")

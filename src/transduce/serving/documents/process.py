@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -156,7 +156,7 @@ class DocumentProcess:
         return RefusedError(503, "The process that read this document has ended; try again, or divide it", 10.0)
 
 
-def _context() -> multiprocessing.context.BaseContext:
+def _context() -> Any:
     """Returns what starts processes: a fork server that has imported all, or new interpreters where there is none."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
