@@ -127,7 +127,7 @@ def test_an_index_that_is_not_there_and_an_archive_without_the_files_are_one_lin
     with pytest.raises(DataError, match=r"the archive has no file Tatoeba\.de-en\.en"):
         download_opus(ASKED, pinned(ASKED, ASKED.folder), ASKED.folder)
     monkeypatch.setenv("TRANSDUCE_OPUS", "http://127.0.0.1:9/")
-    with pytest.raises(DataError, match="cannot be read .*try again later"):
+    with pytest.raises(DataError, match=r"cannot be read .*try again later"):
         find_corpus(ASKED)
 
 
