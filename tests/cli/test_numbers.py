@@ -6,7 +6,8 @@ from typing import Any, get_args
 
 import pytest
 
-from transduce.cli.main import app
+from transduce.cli import main
+from transduce.cli.fields import with_options
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -14,12 +15,11 @@ Command = Callable[..., tuple[int, str, str]]
 def number_options() -> list[tuple[str, str, type]]:
     """Verb, option and kind of number."""
     found = []
-    for command in app.registered_commands:
-        assert command.callback is not None
-        for name, parameter in inspect.signature(command.callback).parameters.items():
+    for verb in main.VERBS.split():
+        for name, parameter in inspect.signature(with_options(main._defined(verb))).parameters.items():
             type_ = (get_args(parameter.annotation) or (parameter.annotation,))[0]
             kinds = {float, int} & ({type_} | set(get_args(type_)))
-            found += [(command.callback.__name__.rstrip("_"), f"--{name.replace('_', '-')}", kind) for kind in kinds]
+            found += [(verb, f"--{name.replace('_', '-')}", kind) for kind in kinds]
     return found
 
 

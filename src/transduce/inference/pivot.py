@@ -68,7 +68,8 @@ class Pivot(Translator):
             second: writes the target; may be the same model.
             to: the target language, where the second model writes several.
             from_: the source language, where the first model reads several.
-            through: the language between (default: the only one that the first writes or the second reads).
+            through: the language between (default: the only one that the first writes or the second reads); a model
+                that is used twice must know several.
 
         Raises InputError where it is not clear what is meant, or the models do not know a language.
         """
@@ -77,6 +78,8 @@ class Pivot(Translator):
             if not one_way:
                 raise InputError("both models know several languages; say which one is between them (through)")
             through = one_way[0].target if first.bundle.config.languages is None else one_way[0].source
+        if first is second and first.bundle.config.languages is None:
+            raise InputError(f"the model knows one direction, and cannot translate through {through} by itself")
         knows_several = [each.bundle.config.languages is not None for each in (first, second)]
         first = first.directed(through if knows_several[0] else None, from_)
         return Pivot(first, second.directed(to, through if knows_several[1] else None))

@@ -199,7 +199,9 @@ class Translator:
         A shortlist is ignored. Raises InputError for an exported model, or a pair that is too long.
         """
         if (engine := pytorch_of(self.engine)) is None:
-            raise InputError("only a model of PyTorch can score given pairs; use the original one")
+            raise InputError(
+                "exported models, and two one after the other, cannot score given pairs; use the original model"
+            )
         scorer = Scorer(self._directed_bundle(engine.bundle), engine.model)
         if is_pair(pairs):
             return scorer.score([cast(Pair, pairs)])[0]
@@ -248,7 +250,9 @@ class Translator:
         whose terms contradict each other.
         """
         if (engine := pytorch_of(self.engine)) is None:
-            raise InputError("only a model of PyTorch can complete what is typed; use the original one")
+            raise InputError(
+                "exported models, and two one after the other, cannot complete what is typed; use the original model"
+            )
         if self._completer is None or self._completer.engine is not engine:  # in a copy with another model
             bundle = self._directed_bundle(engine.bundle)
             self._completer = Completer(engine, bundle, self._constraints, self.encode)

@@ -82,7 +82,8 @@ def write_package(package: Path, output: Path) -> Path:
             if file.is_file():
                 shutil.copyfile(file, new / file.name)
         if not (new / CONFIG).exists():
-            (new / CONFIG).write_text(json.dumps(SPECIAL | {"add_source_bos": False, "add_source_eos": False}))
+            facts = SPECIAL | {"add_source_bos": False, "add_source_eos": False}
+            (new / CONFIG).write_text(json.dumps(facts), encoding="utf-8")
         (new / "history.json").write_bytes(msgspec.json.encode(history))
         sizes = (len(tokenizers.source), len(tokenizers.target))
         card = model_card(bundle, sizes, parameters, history, "    transduce translate . input.txt")
