@@ -178,8 +178,10 @@ def _warm_up(world: Path) -> None:
 
     from transduce.cli.main import app, run
 
-    command = typer.main.get_command(app)
-    typer.main.get_command = lambda _: command  # which typer calls, and which takes as long as many a row
+    make: Any = typer.main.get_command
+    command = make(app)
+    typer.main.get_command = lambda given: command if given is app else make(given)  # what takes as long as many a row
+    assert all(command.commands.values()), "verbs are made here, once for all rows"
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):  # noqa: PTH123
         for words in (["recipes"], ["data", "list"], ["train", str(world / "tiny.toml"), "training.updates=many"]):
             sys.argv = ["transduce", *words]

@@ -78,7 +78,7 @@ class Pivot(Translator):
             if not one_way:
                 raise InputError("both models know several languages; say which one is between them (through)")
             through = one_way[0].target if first.bundle.config.languages is None else one_way[0].source
-        if first is second and first.bundle.config.languages is None:
+        elif first is second and first.bundle.config.languages is None:
             raise InputError(f"the model knows one direction, and cannot translate through {through} by itself")
         knows_several = [each.bundle.config.languages is not None for each in (first, second)]
         first = first.directed(through if knows_several[0] else None, from_)

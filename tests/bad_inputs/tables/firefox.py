@@ -88,7 +88,7 @@ ROWS: list[Row] = [
     ),
     *(
         row(f"an export for Firefox: {name} {harm}", TRANSLATE, 2, name, damage(f"firefox/{name}"))
-        for name in (MODEL, VOCABULARY, SHORTLIST, "config.toml", "export.json", "tokenizer.spm", *DESCRIPTIONS)
+        for name in (MODEL, VOCABULARY, SHORTLIST, "config.toml", "export.json", *DESCRIPTIONS)
         for harm, damage in HARMS.items()
     ),
     row("an export for Firefox by another engine", "translate firefox test.en --engine ctranslate2", 2, "fxtranslate"),

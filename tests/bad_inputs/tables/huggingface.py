@@ -206,7 +206,7 @@ ROWS = [
         "xlnet/tokenizer.json: it has no token",
         copy("gpt2/tokenizer.json", "xlnet/tokenizer.json"),
     ),
-    row("an import of nothing", "import nowhere -o new", 2, ("nowhere: no such folder", "download")),
+    row("an import of nothing", "import nowhere -o new", 2, ("nowhere: no such folder", "OWNER/NAME")),
     row("an import of a file", "import test.en -o new", 2, "test.en: no such folder"),
     row("an import of a model of ours", "import lm/model -o new", 2, "is a model of Transduce already"),
     row("an import of a run of ours", "import lm -o new", 2, "lm has no config.json"),
