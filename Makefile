@@ -68,6 +68,14 @@ release:
 release-check: release
 	$(PYTHON) tests/smoke/release_check.py
 
+# The site, in build/site: trains the gallery's models and runs the course where they have changed, then checks all links.
+docs: setup
+	$(BIN)/python docs/site/build.py
+
+# The notebooks of the course at full size, executed in build/course, those that have changed.
+course: setup
+	$(BIN)/python docs/site/notebooks.py build/course
+
 # Trainings of an hour or so, whose figures stand in RESULTS.md.
 bench-words: setup
 	for seed in 1 2 3; do $(BIN)/transduce train multi30k-words seed=$$seed --out runs/bench/words-$$seed --resume; done

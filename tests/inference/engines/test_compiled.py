@@ -19,8 +19,8 @@ from transduce.exchange.ctranslate2 import export_ctranslate2
 from transduce.experiment import load_recipe, train
 from transduce.inference.engines import compiled as compiled_module
 from transduce.inference.engines.choice import engine_for
-from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Request
+from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.search.loop import take_step
 
@@ -130,8 +130,8 @@ def test_no_compiler_is_one_clear_line(tiny_run: Path, tmp_path: Path) -> None:
 
 
 def test_only_a_piece_alone_is_compiled_and_none_whose_attention_is_recorded(tiny_run: Path) -> None:
-    translator = transduce.load(tiny_run)
-    engine = translator.engine = PyTorchEngine(ModelBundle.load(tiny_run), compile=True)
+    translator = Translator(ModelBundle.load(tiny_run), compile=True)
+    engine = translator.engine
     engine.compiled = object()  # type: ignore[assignment]
     assert len(translator.translate(["The dog sleeps.", "A cat."])) == 2
     assert translator.translate(["The dog sleeps."], Beam(coverage_penalty=0.2))
@@ -153,8 +153,7 @@ def test_a_step_is_compiled_whole_where_rules_only_forbid_tokens(
         return call
 
     monkeypatch.setattr(compiled_module, "_compiled", as_it_is)
-    plain, translator = transduce.load(tiny_run), transduce.load(tiny_run)
-    translator.engine = PyTorchEngine(ModelBundle.load(tiny_run), compile=True)
+    plain, translator = transduce.load(tiny_run), Translator(ModelBundle.load(tiny_run), compile=True)
     short = Beam(max_extra=5)
     for request, search, is_whole in (
         (Request("The dog sleeps."), short, True),

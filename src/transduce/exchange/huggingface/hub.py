@@ -25,7 +25,7 @@ from transduce.exchange.huggingface.folder import (
     read_fields,
     read_index,
 )
-from transduce.exchange.huggingface.pushing import NAME
+from transduce.exchange.huggingface.pushing import is_repository_name
 from transduce.extras import require
 from transduce.files import sha256
 
@@ -75,7 +75,7 @@ class HubModel:
 
 def is_on_hub(path: str | Path) -> bool:
     """Returns True for a name OWNER/NAME that is no path here."""
-    return NAME.fullmatch(str(path)) is not None and not os.path.lexists(path)
+    return is_repository_name(str(path)) and not os.path.lexists(path)
 
 
 def fetch_model(

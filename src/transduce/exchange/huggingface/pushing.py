@@ -9,7 +9,7 @@ from transduce.errors import InputError
 from transduce.extras import require
 from transduce.verification import CARD
 
-NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])(?<!\.git)", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(?<![.-])(?<!\.git)", re.ASCII)
 LONGEST_NAME = 96
 DESCRIPTIONS = ("config.json", "config.toml")
 """A model's folder has one of these files."""
@@ -28,12 +28,17 @@ class Upload:
     """True if the model's card names a licence."""
 
 
+def is_repository_name(name: str) -> bool:
+    """Returns True for OWNER/NAME as the hub accepts it."""
+    return _NAME.fullmatch(name) is not None and len(name) <= LONGEST_NAME and "--" not in name and ".." not in name
+
+
 def plan_upload(folder: Path, name: str) -> Upload:
     """Plans an upload: all files of a model's folder except hidden ones.
 
     Raises InputError for a folder without a model or with a link in it, or a name that the hub does not accept.
     """
-    if not NAME.fullmatch(name) or len(name) > LONGEST_NAME or "--" in name or ".." in name:
+    if not is_repository_name(name):
         raise InputError(
             f"{name[:LONGEST_NAME]!r} is no name of a repository; expected OWNER/NAME, such as ada/captions"
         )
