@@ -268,8 +268,9 @@ def _run(row: Row, place: Path) -> Outcome:
 
 
 def _give_up(process: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(process, signal.SIGKILL)
+    for kill in (os.killpg, os.kill):  # it may not have a group of its own yet
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(process, signal.SIGKILL)
     os._exit(1)
 
 
