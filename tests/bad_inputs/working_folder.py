@@ -50,7 +50,7 @@ def states(folder: Path, chosen: Container[str] | None = None) -> Iterator[tuple
 
 
 def _top(name: str) -> str:
-    """What a path begins with."""
+    """Returns the first folder or file of a relative path."""
     return name.partition(os.sep)[0]
 
 

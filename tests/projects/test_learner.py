@@ -14,8 +14,9 @@ from transduce.errors import ConfigError
 from transduce.inference.translator import Translator
 from transduce.projects.adapted import with_adapter
 from transduce.projects.general import General
-from transduce.projects.learner import Learned, Learner
+from transduce.projects.learner import Learner
 from transduce.projects.learning_settings import LearningSettings
+from transduce.projects.lessons import Learned
 from transduce.projects.snapshots import Snapshot, Snapshots
 from transduce.search.beam import Beam
 

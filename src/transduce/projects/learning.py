@@ -21,7 +21,7 @@ from transduce.inference.engines.precision import at_precision
 from transduce.inference.translator import Translator
 from transduce.projects.adapted import with_adapter
 from transduce.projects.edits import ReliabilityBin
-from transduce.projects.learner import Progress
+from transduce.projects.lessons import Progress
 from transduce.projects.project import Project
 from transduce.projects.report import Course, render_report
 from transduce.projects.snapshots import read_snapshot

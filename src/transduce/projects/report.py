@@ -13,7 +13,7 @@ from transduce.evaluation.metric import SentenceCounts
 from transduce.evaluation.translations import count_chrf, count_ter
 from transduce.extras import check_installed
 from transduce.projects.edits import ReliabilityBin
-from transduce.projects.learner import Check, Lesson
+from transduce.projects.lessons import Check, Lesson
 from transduce.projects.store import Event, Segment
 
 Count = Callable[[Sequence[str], Sequence[str]], SentenceCounts]

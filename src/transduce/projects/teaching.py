@@ -21,7 +21,8 @@ from transduce.corpora.directions import Direction
 from transduce.errors import TransduceError
 from transduce.evaluation.translations import count_chrf
 from transduce.projects.general import General
-from transduce.projects.learner import Learned, Learner, Lesson
+from transduce.projects.learner import Learner
+from transduce.projects.lessons import Learned, Lesson
 from transduce.projects.project import ADAPTERS, STORE
 from transduce.projects.settings import ProjectSettings
 from transduce.projects.store import Segment, Store

@@ -61,7 +61,7 @@ class OpusFiles:
 
 @dataclass(frozen=True)
 class OpusName:
-    """What a name such as opus:Tatoeba/de-en or opus:Tatoeba/de-en@v2023-04-12 asks for."""
+    """A corpus asked for by name, such as opus:Tatoeba/de-en or opus:Tatoeba/de-en@v2023-04-12."""
 
     corpus: str
     source: str

@@ -1,0 +1,89 @@
+"""What became of each segment that a project learned from: lessons, the checks after them, and their adapter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from torch import Tensor
+
+
+class Lesson(msgspec.Struct):
+    """A segment, in the order of confirmation, and the model's part in it."""
+
+    kind: str
+    """learned, held out (as a check), or left out (too long)."""
+    static: str = ""
+    """Translation of the source by the model without an adapter; made at the next check."""
+    adapted: str = ""
+    """Translation of the source with the adapter, before the segment was learned."""
+    before: float = 0.0
+    """Loss of the confirmed target before the segment was learned, in nats per token."""
+    after: float = 0.0
+    """Loss of the confirmed target right after, in nats per token."""
+    seconds: float = 0.0
+    """Seconds that the segment took, checks included."""
+    is_undone: bool = False
+    """True if the group of the segment was undone."""
+
+
+class Check(msgspec.Struct):
+    """A check after a group of learned segments."""
+
+    position: int
+    """Number of segments seen."""
+    first: int
+    """Index of the group's first segment."""
+    static: float
+    """Loss on the held-out segments without an adapter, in nats per token; 0 without any."""
+    held_out: float
+    """Loss on the held-out segments with the adapter."""
+    general: float
+    """Loss on general pairs, more than without an adapter, in nats per token."""
+    undone: str = ""
+    """The reason why the group was undone; "" if it was kept."""
+    shrunk: float = 1.0
+    """Factor by which the adapter was made smaller, since it had lost too much little by little; 1 if it was not."""
+    key: str = ""
+    """Hash of all that the check is a function of."""
+
+
+class Progress(msgspec.Struct):
+    """The part of a learner's state that is not tensors: its lessons and checks so far."""
+
+    lessons: list[Lesson] = []
+    checks: list[Check] = []
+    group: list[int] = []
+    """Indices of segments learned since the last check."""
+    new: list[int] = []
+    """Indices of segments held out since the last check."""
+    held_out: list[int] = []
+    """Indices of held-out segments on which updates are checked."""
+    static: list[tuple[float, int]] = []
+    """Loss in nats, and tokens, of each of these without an adapter."""
+    accepted: list[tuple[float, int]] = []
+    """The same at the last check."""
+    general: float = 0.0
+    """Loss on general pairs after the last check, more than without an adapter, in nats per token."""
+    strictness: int = 0
+    """Times that the weight of general text is doubled, as much of what may be forgotten is lost."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """An adapter and the segments that it was learned from."""
+
+    key: str
+    """Hash of all that the adapter is a function of."""
+    adapter: dict[str, Tensor]
+    """Matrices `down` and `up` of each adapted layer, by name."""
+    lessons: Sequence[Lesson]
+    """A lesson for each segment."""
+    checks: Sequence[Check]
+    path: Path | None = None
+    """The snapshot's file."""
+
+    @property
+    def position(self) -> int:
+        """Number of segments seen."""
+        return len(self.lessons)
