@@ -164,6 +164,7 @@ def _ask(name: str, revision: str | None, call: Callable[[], Result]) -> Result:
     from huggingface_hub import errors
 
     hub = _endpoint() or "https://huggingface.co"
+    nowhere = f"there is no such folder here, and the hub ({hub})"
     try:
         return call()
     except errors.GatedRepoError:
@@ -176,12 +177,12 @@ def _ask(name: str, revision: str | None, call: Callable[[], Result]) -> Result:
         if is_offline():
             reason = "HF_HUB_OFFLINE is set, and the cache of the hub does not have it"
         else:
-            reason = f"the hub ({hub}) cannot be reached ({_line(error.__cause__ or error)}); try again later"
+            reason = f"{nowhere} cannot be reached ({_line(error.__cause__ or error)}); try again later"
     except errors.HfHubHTTPError as error:
         status = getattr(error.response, "status_code", "")
         reason = f"the hub ({hub}) answered {status} ({_line(error)})"
     except Exception as error:  # of the library that it sends by, which differs between versions
-        reason = f"the hub ({hub}) cannot be reached ({_line(error)}); what was downloaded is kept: try again later"
+        reason = f"{nowhere} cannot be reached ({_line(error)}); what was downloaded is kept: try again later"
     raise InputError(f"{name}: {reason}")
 
 
