@@ -1,6 +1,7 @@
 """What attention was worth before the Transformer, and the Transformer: models of equal size, each trained for as long.
 
     python benchmarks/attention_compared.py --out runs/bench/attention --minutes 10
+    python benchmarks/attention_compared.py --out runs/ssru-2 --seed 2 --systems transformer "transformer with an SSRU"
 
 Each cell is one training on Multi30k, German to English, with the data and tokenizer of the recipe `multi30k`, the same
 batches, dropout and Adam; recurrent models get the width at which they have as many parameters as the recipe's
@@ -39,7 +40,11 @@ ATTENTIONS: dict[str, dict[str, str | int]] = {
     "hard, score function": {"kind": "hard", "gradient": "score_function"},
     "hard, straight-through": {"kind": "hard", "gradient": "straight_through"},
 }
-TRANSFORMER = "transformer"
+TRANSFORMERS: dict[str, list[str]] = {
+    "transformer": [],
+    "transformer with an SSRU": ["model.decoder_recurrence=ssru"],
+}
+SYSTEMS = [*ATTENTIONS, *TRANSFORMERS]
 VOCABULARY = 8000
 DROPOUT = 0.3
 ROUNDS = 2  # of measuring
@@ -50,7 +55,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("runs/bench/attention"))
     parser.add_argument("--minutes", type=float, default=10.0, help="of training a cell")
-    parser.add_argument("--systems", nargs="+", choices=[*ATTENTIONS, TRANSFORMER], default=[*ATTENTIONS, TRANSFORMER])
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=SYSTEMS)
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -58,10 +64,10 @@ def main() -> None:
     runs = {system: options.out / system.replace(",", "").replace(" ", "-") for system in options.systems}
     for number in range(ROUNDS):
         for system, run in runs.items():
-            time_updates(run, changes_for(system), number)
+            time_updates(run, changes_for(system, options.seed), number)
     outputs, facts = {}, {}
     for system, run in runs.items():
-        recipe = cell(changes_for(system), int(60 * options.minutes / seconds_per_update(run)))
+        recipe = cell(changes_for(system, options.seed), int(60 * options.minutes / seconds_per_update(run)))
         train(recipe, run)
         outputs[system] = translate(run, pairs)
         facts[system] = {"parameters": parameters(recipe.config.model), **speed(run)}
@@ -75,17 +81,17 @@ def main() -> None:
     print(table(comparison, facts), end="")
 
 
-def changes_for(system: str) -> list[str]:
-    """What makes the recipe one of a system: dropout for the Transformer, else a recurrent model of its size."""
-    if system == TRANSFORMER:
-        return [f"model.dropout={DROPOUT}"]
+def changes_for(system: str, seed: int) -> list[str]:
+    """Changes of the recipe that make a system of it: a Transformer's own, or a recurrent model of its size."""
+    if system in TRANSFORMERS:
+        return [f"seed={seed}", f"model.dropout={DROPOUT}", *TRANSFORMERS[system]]
     wanted = parameters(load_recipe("multi30k").config.model)
     narrow, wide = 16, 4096
     while wide - narrow > 2:  # the count grows with the width
         middle = (narrow + wide) // 4 * 2
         found = parameters(cell(model_of(system, middle), 1).config.model)
         narrow, wide = (middle, wide) if found <= wanted else (narrow, middle)
-    return model_of(system, narrow)
+    return [f"seed={seed}", *model_of(system, narrow)]
 
 
 def model_of(system: str, width: int) -> list[str]:
