@@ -114,7 +114,7 @@ def test_a_completion_is_reported_as_it_grows_until_the_receiver_fails(
         raise InterruptedError(part)
 
     with pytest.raises(InterruptedError):
-        translator.complete(sources[0], "Der ", tell=fail)
+        translator.complete(sources[0], "Die ", tell=fail)
 
 
 def test_a_source_is_encoded_once_while_it_is_among_the_last(
@@ -131,6 +131,27 @@ def test_a_source_is_encoded_once_while_it_is_among_the_last(
     for source in (*sources[1:3], sources[0]):
         translator.complete(source, "D")
     assert len(encoded) == 4
+
+
+@pytest.mark.parametrize("most_words", [None, 2, 5])
+def test_a_search_is_spared_where_it_would_find_the_same_again(
+    tiny_run: Path, translator: Translator, sources: list[str], most_words: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output = translator.translate(sources[1], Beam(size=1)).text[:200]  # far from the longest length
+    other = translator.translate(sources[2], Beam(size=1)).text
+    texts = [output[:end] for end in range(len(output) + 1)] + [other[:end] for end in range(0, 40, 3)]
+    bundle = ModelBundle.load(tiny_run)
+    expected = [Translator(bundle).complete(sources[1], text, most_words=most_words) for text in texts]
+
+    searches = []
+    find = Beam.find
+    monkeypatch.setattr(Beam, "find", lambda search, problem: searches.append(1) or find(search, problem))
+    completing = Translator(bundle)
+    assert [completing.complete(sources[1], text, most_words=most_words) for text in texts[: len(output) + 1]] == (
+        expected[: len(output) + 1]
+    )
+    assert most_words is None or len(searches) < len(output) / 3  # those of an output cut at the longest length are not
+    assert [completing.complete(sources[1], text, most_words=most_words) for text in texts] == expected
 
 
 def test_what_has_no_words_is_completed_by_itself(translator: Translator) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -26,12 +26,13 @@ from transduce.text.phrases import BROKEN
 from transduce.text.typed import TypedText
 
 KEPT = 64
-"""The number of sources whose encodings are kept, those that were used last."""
+"""The number of sources whose encodings and outputs are kept, those that were used last."""
 
 GREEDY, WITH_TERMS = Beam(size=1), Beam(size=4)
 """The searches for a keystroke, without and with terms that the rest of the sentence must hold."""
 
 Tell = Callable[[str], None]
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,21 @@ class Completion:
         return self.text
 
 
+@dataclass(frozen=True)
+class _Output:
+    """The greedy output for a source, with the tokens of what had been typed."""
+
+    tokens: list[int]
+    is_whole: bool
+    """True if it ends the sentence, False if it was cut at a number of words."""
+
+
 class Completer:
     """Completes typed translations, one sentence at a time, with the encoder's output kept from keystroke to keystroke.
 
     The tokens of a typed text are forced, and read in one pass, except those of the last characters: a search chooses
-    these among all that spell them. So a text may end within a word, though tokens of whole words differ.
+    these among all that spell them. So a text may end within a word, though tokens of whole words differ. A greedy
+    search is spared where the last output of the sentence agrees with what was typed since: it would be found again.
     """
 
     def __init__(
@@ -70,6 +81,7 @@ class Completer:
         self._constraints = constraints
         self._encode = encode
         self._memories: dict[tuple[int, ...], Memory] = {}
+        self._outputs: dict[tuple[int, ...], _Output] = {}
 
     def complete(
         self,
@@ -129,13 +141,41 @@ class Completer:
         search = search or (WITH_TERMS if required else GREEDY)
         marks = self._bundle.marks
         (piece,) = self._constraints.pieces(request, [[*marks.source, *pieces[0]]], marks.begin)
+        is_free = search == GREEDY and not request.required and not request.banned
+        if is_free and (known := self._known(piece, text, most_words)) is not None:
+            return known
         with threads_for(search.rows, self._size, self._bundle.device):
             (hypotheses,) = search.find(self._problem(piece, text, search, most_words, tell))
         outputs = [self._added(text, hypothesis.tokens) for hypothesis in hypotheses]
         n_best = list(dict.fromkeys(_first_words(output, most_words) for output in outputs))
         if not n_best:  # no output holds to all constraints
             return Completion("", [], False)
-        return Completion(n_best[0], n_best, n_best[0] == outputs[0] and not hypotheses[0].truncated)
+        is_whole = n_best[0] == outputs[0] and not hypotheses[0].truncated
+        if is_free and not hypotheses[0].truncated:  # else more could be written after more was typed
+            _keep(self._outputs, tuple(piece.source), _Output([*text.tokens, *hypotheses[0].tokens], is_whole))
+        return Completion(n_best[0], n_best, is_whole)
+
+    def _known(self, piece: Piece, text: TypedText, most_words: int | None) -> Completion | None:
+        """Returns the completion by the last output for a source; None if it disagrees with the text or is too short.
+
+        The typed characters leave fewer tokens to choose from than before, so that the best one of these is the same.
+        """
+        output = self._outputs.get(tuple(piece.source))
+        count, typed = len(text.tokens), self._constraints.typed
+        if output is None or output.tokens[:count] != text.tokens:
+            return None
+        rest, written = output.tokens[count:], 0
+        for number, token in enumerate([*rest, self._constraints.tokenizer.eos]):
+            if written >= len(text.next_tokens):
+                break
+            if token not in text.next_tokens[written]:
+                return None
+            written = typed.written(rest[: number + 1], is_start=not count)
+        added = self._added(text, rest)
+        if not output.is_whole and (most_words is None or len(words(added)) <= most_words):
+            return None
+        first = _first_words(added, most_words)
+        return Completion(first, [first], output.is_whole and first == added)
 
     def _problem(
         self, piece: Piece, text: TypedText, search: Beam, most_words: int | None, tell: Tell | None
@@ -184,9 +224,7 @@ class Completer:
             special = self._bundle.special
             ids = pad([list(source)], special.source_pad, special.source_eos)
             memory = self._model.encode(*to_device(ids, self._bundle.device))
-        self._memories[key] = memory  # the last one now
-        while len(self._memories) > KEPT:
-            del self._memories[next(iter(self._memories))]
+        _keep(self._memories, key, memory)
         return memory
 
     def _added(self, typed: TypedText, tokens: Sequence[int]) -> str:
@@ -198,6 +236,14 @@ class Completer:
             return ""
         added = text[visible[count - 1] + 1 :] if count else text
         return added.lstrip() if typed.ends_in_space else added
+
+
+def _keep(kept: dict[tuple[int, ...], Value], key: tuple[int, ...], value: Value) -> None:
+    """Keeps a value as the last one, and drops those that have not been used for the longest time."""
+    kept.pop(key, None)
+    kept[key] = value
+    while len(kept) > KEPT:
+        del kept[next(iter(kept))]
 
 
 def _first_words(text: str, most: int | None) -> str:
