@@ -52,11 +52,14 @@ def main() -> None:
     measured: dict[int, dict[str, dict[str, float]]] = {}
     for pairs in sorted(arguments.pairs):
         folder = arguments.out / str(pairs)
-        folder.mkdir(parents=True, exist_ok=True)
+        half = folder / "half"  # where files that were stopped stay
+        half.mkdir(parents=True, exist_ok=True)
         for number in range(math.ceil(pairs / arguments.shard)):
-            if not (folder / f"part-{number:04}.trg").exists():
-                count = min(arguments.shard, pairs - number * arguments.shard)
-                write_text_like_pairs(folder, f"part-{number:04}", count, number)
+            name = f"part-{number:04}"
+            if not (folder / f"{name}.trg").exists():
+                write_text_like_pairs(half, name, min(arguments.shard, pairs - number * arguments.shard), number)
+                for side in ("src", "trg"):
+                    (half / f"{name}.{side}").replace(folder / f"{name}.{side}")
         for made in ("clean", "cache"):
             shutil.rmtree(folder / made, ignore_errors=True)
         measured[pairs] = {}

@@ -18,6 +18,7 @@ pytest.importorskip("uvicorn")
 
 from running_server import Running, wait_until
 
+from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.translator import Translator
 from transduce.projects.project import Project, Projects
 from transduce.projects.settings import ProjectSettings
@@ -99,6 +100,27 @@ def test_a_text_is_divided_into_sentences_unless_its_whole_is_known(served: Serv
     assert sources() == [(0, "A dog runs."), (12, "A cat sleeps.")]
     served.ask("POST", f"{name}/segments", {"source": text, "target": "Beides."})
     assert sources() == [(0, text)]
+
+
+def test_a_similar_translation_begins_that_of_a_sentence_where_it_can(
+    served: Served, tiny_run: Path, sentences: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    word_by_word = {(number, number) for number in range(20)}
+    monkeypatch.setattr(SentenceModel, "align", lambda model, pairs: [word_by_word for _ in pairs])
+    shop = served.made("repairs")
+    known, words = sentences[2], Translator.load(tiny_run).translate(sentences[2]).text.split()
+    target = " ".join(words[: len(known.split())])
+    for pair in ((known, target), ("The cat hears a bird.", "\U0001f431 hört es.")):
+        served.ask("POST", f"{shop}/segments", dict(zip(("source", "target"), pair, strict=True)))
+    texts = [f"{known[:-1]} there.", "The cat hears a dog.", "Who is there?", known]
+    plain = served.ask("POST", f"{shop}/translate", {"text": texts}).json()["segments"]
+    assert [one["repaired"] for one in plain] == [None] * 4
+    asked = {"text": texts, "repair": True}
+    answer = served.ask("POST", f"{shop}/translate", asked).json()["segments"]
+    assert [{**one, "repaired": None} for one in answer] == plain
+    beginning = " ".join(target.split()[: len(known.split()) - 1])
+    assert answer[0]["repaired"].startswith(beginning)
+    assert [one["repaired"] for one in answer[1:]] == [None] * 3
 
 
 def test_memory_and_glossary_come_in_and_go_out(served: Served) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +16,7 @@ from starlette.requests import Request as HTTPRequest
 from transduce.analysis.page import POLICY
 from transduce.documents.document import Languages
 from transduce.documents.messages.tmx import write_tmx
+from transduce.errors import InputError
 from transduce.inference.translation import Translation
 from transduce.projects.exchange import GLOSSARIES, glossary_ending, read_glossary, write_glossary
 from transduce.projects.memory import MOST_MATCHES, Match
@@ -26,8 +28,10 @@ from transduce.serving.bodies import content_type
 from transduce.serving.documents.worker import File
 from transduce.serving.failures import RefusedError
 from transduce.serving.libretranslate import ERRORS
+from transduce.serving.models import ServedModel
 from transduce.serving.server import Server
 from transduce.serving.texts import Sentence, joined, sentence_bounds
+from transduce.text.glossary import Glossary
 
 PATH = re.compile(r"/v1/projects(?:/.*)?", re.DOTALL)
 FILE_PATH = re.compile(r"/v1/projects/[^/]+/(?:memory|glossary)")
@@ -62,6 +66,8 @@ class ToTranslate(BaseModel):
     text: str | list[str]
     """A text, which is divided into sentences, or a list of segments, which stay whole."""
     alternatives: int = Field(3, ge=0, le=MOST_ALTERNATIVES)
+    repair: bool = False
+    """True to translate a sentence with a similar one in the memory also so, that it begins as that does."""
 
 
 def is_of_projects(path: str) -> bool:
@@ -175,6 +181,7 @@ def projects(server: Server) -> APIRouter:
         project = await find(http, name, texts)
         found: list[tuple[int, str, list[Match]]] = []
         translated: dict[int, list[Sentence]] = {}
+        repaired: dict[int, str] = {}
 
         def charge(characters: int) -> None:
             server.admission.charge_more(http, characters)
@@ -195,12 +202,25 @@ def projects(server: Server) -> APIRouter:
                     adapted, sources, search, glossary=glossary, charge=charge
                 ):
                     translated[unknown[index]].append(sentence)
+                if asked.repair:
+                    begun = await run_in_threadpool(server.repairs, project, _similar(found))
+                    charge(sum(len(found[number][1]) for number in begun))
+                    await asyncio.gather(*(repair(adapted, glossary, *each) for each in begun.items()))
+
+        async def repair(model: ServedModel, glossary: Glossary | None, number: int, beginning: str) -> None:
+            with suppress(InputError, RefusedError):  # it is too long, banned, or has characters that the model lacks
+                texts, search = [found[number][1]], Beam(size=server.settings.beam_size)
+                async for _, sentence in server.sentences(
+                    model, texts, search, glossary=glossary, prefixes=[beginning]
+                ):
+                    repaired[number] = sentence.translation.text
 
         await server.finish(http, work())
 
         def facts() -> list[dict[str, Any]]:
             return [
                 _facts(server, project, start, source, matches, translated.get(number), asked.alternatives)
+                | {"repaired": repaired.get(number)}
                 for number, (start, source, matches) in enumerate(found)
             ]
 
@@ -245,6 +265,15 @@ def _segments_of(project: Project, text: str | list[str]) -> list[tuple[int, str
         (start, segment, project.memory.find(segment, MOST_MATCHES if number < MOST_COMPARED else 0))
         for number, (start, segment) in enumerate(segments)
     ]
+
+
+def _similar(segments: Sequence[tuple[int, str, list[Match]]]) -> dict[int, tuple[str, Match]]:
+    """Returns the segments of one sentence that are not in the memory, each with the most similar source in it."""
+    return {
+        number: (source, matches[0])
+        for number, (_, source, matches) in enumerate(segments)
+        if matches and not _is_exact(matches) and len(sentence_bounds(source)) == 1
+    }
 
 
 def _is_exact(matches: Sequence[Match]) -> bool:

@@ -16,6 +16,7 @@ from transduce.inference.documents.translate import html_data, html_text
 from transduce.projects.parts import Learning, NoLearning
 from transduce.projects.project import Project, Projects
 from transduce.projects.quality import ProjectQuality
+from transduce.projects.repair import Repairs
 from transduce.projects.terms import ProjectTerms
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
@@ -66,6 +67,7 @@ class Server:
         limits = Limits(self.settings.document_memory * 2**20, max(1, round(self.settings.timeout)))
         self.terms = ProjectTerms()
         self.quality = ProjectQuality(self.translator_of)
+        self.repairs = Repairs(self.translator_of)
         self.documents = DocumentWorkers(self.settings.document_workers, limits, self.settings.max_waiting)
         self.admission = Admission(self.settings, self.metrics)
         self.files = Files(self.settings.max_kept_bytes)
@@ -150,18 +152,18 @@ class Server:
         search: Search | None = None,
         with_details: bool = False,
         glossary: Glossary | None = None,
-        prefix: str = "",
+        prefixes: Sequence[str] = (),
         charge: Callable[[int], None] = lambda characters: None,
         split: Split = "lines",
     ) -> AsyncIterator[tuple[int, Sentence]]:
-        """Yields the number of the text and each of its sentences, in order; a prefix begins each text.
+        """Yields the number of the text and each of its sentences, in order; with prefixes, one begins each text.
 
         `charge` counts the characters of terms that apply, before they cost anything.
 
         Raises RefusedError for too many at once (413) or too many waiting of one client (429), InputError for requests
         that the model does not support.
         """
-        prepared = await self._prepare(model, texts, glossary, prefix, split)
+        prepared = await self._prepare(model, texts, glossary, prefixes or [""] * len(texts), split)
         charge(prepared.characters)
         client = CLIENT.get()
         if model.batcher.waiting_of(client) + len(prepared.requests) > self.settings.max_waiting_sentences:
@@ -191,14 +193,19 @@ class Server:
                 future.cancel()
 
     async def _prepare(
-        self, model: ServedModel, texts: Sequence[str], glossary: Glossary | None, prefix: str, split: Split
+        self,
+        model: ServedModel,
+        texts: Sequence[str],
+        glossary: Glossary | None,
+        prefixes: Sequence[str],
+        split: Split,
     ) -> Prepared:
         """See `prepare`: at once if it is soon done, else in a thread, one request of each client at a time."""
 
         def work() -> Prepared:
-            return prepare(model.translator, texts, glossary, prefix, self.settings.max_sentences, split)
+            return prepare(model.translator, texts, glossary, prefixes, self.settings.max_sentences, split)
 
-        if sum(map(len, texts)) + len(prefix) <= SOON_PREPARED and glossary is None:
+        if sum(map(len, [*texts, *prefixes])) <= SOON_PREPARED and glossary is None:
             return work()
         begun = asyncio.Event()
 

@@ -45,11 +45,11 @@ def prepare(
     translator: Translator,
     texts: Sequence[str],
     glossary: Glossary | None,
-    prefix: str,
+    prefixes: Sequence[str],
     most: int,
     split: Split = "lines",
 ) -> Prepared:
-    """Divides texts into sentences with their constraints; a prefix begins each text.
+    """Divides texts into sentences with their constraints; each text has a prefix, which may be empty.
 
     Raises RefusedError (413) for too many sentences, or for required texts too long to be searched in good time.
     """
@@ -62,7 +62,7 @@ def prepare(
         text = " ".join(texts[number][start:end].splitlines())
         required, banned = (glossary.required(text), glossary.banned(text)) if glossary else ((), ())
         terms = glossary.terms(text) if glossary else ()
-        requests.append(Request(text, prefix if number != before else "", required, banned, terms))
+        requests.append(Request(text, prefixes[number] if number != before else "", required, banned, terms))
         characters += sum(map(len, required)) + sum(map(len, banned))
         before = number
     wanted = WantedTokens(translator)

@@ -141,7 +141,9 @@ def v1(server: Server, detector: Detector) -> APIRouter:
                     model = server.with_project(model, project)
                 details = asked.alignment and isinstance(model.translator.bundle, ModelBundle)
                 before: dict[int, Sentence] = {}
-                async for number, sentence in server.sentences(model, texts, search, details, glossary, prefix, charge):
+                async for number, sentence in server.sentences(
+                    model, texts, search, details, glossary, [prefix] * len(texts), charge
+                ):
                     previous = before.get(number)
                     both = previous.translation.text if previous else "", sentence.translation.text
                     gap = gap_before(texts[number], previous, sentence, both, asked.target)

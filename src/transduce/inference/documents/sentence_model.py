@@ -40,7 +40,8 @@ class SentenceModel:
         self.can_align = isinstance(translator.bundle, ModelBundle)
         self.can_require = self.can_align and can_require(self.search)
         self._source, self._target = tokenizers.source, tokenizers.target
-        self._aligner: Aligner | None = None
+        self.aligner: Aligner | None = None
+        """Aligns pairs; chosen by the first ones if it is not given."""
 
     def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
         """See SentenceTranslator."""
@@ -71,12 +72,12 @@ class SentenceModel:
 
     def _find_aligner(self, pairs: Sequence[tuple[str, str]]) -> Aligner | None:
         bundle = self.translator.bundle
-        if self._aligner is None and isinstance(bundle, ModelBundle) and pairs:
+        if self.aligner is None and isinstance(bundle, ModelBundle) and pairs:
             sources = bundle.read([source for source, _ in pairs])
             targets = bundle.tokenizers.target.encode_batch([target for _, target in pairs])
             head = self.translator.exclusively(lambda: find_head(bundle, sources, targets))
-            self._aligner = None if head is None else Aligner(bundle, head)
-        return self._aligner
+            self.aligner = None if head is None else Aligner(bundle, head)
+        return self.aligner
 
     def _fits(self, source: str, target: str) -> bool:
         """Returns True if the model can read both texts at once."""

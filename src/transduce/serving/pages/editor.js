@@ -163,7 +163,7 @@ async function learn(number) {
   wanted.forEach((n) => asking.add(n));
   try {
     for (const part of [wanted.slice(0, 1), wanted.slice(1)].filter((part) => part.length)) {
-      const body = { text: part.map((n) => editor.segments[n].source) };
+      const body = { text: part.map((n) => editor.segments[n].source), repair: true };
       const answer = await (await send("POST", `${path(project)}/translate`, body)).json();
       if (editor.project !== project) return;
       part.forEach((n, index) => {
@@ -198,6 +198,7 @@ function suggestions() {
     text: match.target,
     note: match.similarity === 1 ? "memory" : `memory, ${Math.floor(100 * match.similarity)} %: ${match.source}`,
   }));
+  if (facts.repaired) similar.splice(1, 0, { text: facts.repaired, note: "begun as in the memory" });
   const others = [facts.translation, ...facts.alternatives].map((text) => ({ text, note: "" }));
   const seen = new Set();
   return [...similar, ...others].filter(({ text }) => text && !seen.has(text) && seen.add(text)).slice(0, SHOWN);

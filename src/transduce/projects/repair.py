@@ -1,0 +1,71 @@
+"""Translations of similar sources as beginnings of a new one: what stays ends where the sources begin to differ."""
+
+from collections.abc import Callable, Mapping
+from unicodedata import category
+
+from transduce.inference.aligner import Aligner
+from transduce.inference.documents.sentence_model import SentenceModel
+from transduce.inference.documents.sentence_translator import LineTranslator, Links
+from transduce.orthography.words import words
+from transduce.projects.memory import Match
+from transduce.projects.project import Project
+
+SAMPLE = 100
+"""Pairs of a memory by which the attention head is chosen that aligns them."""
+
+
+class Repairs:
+    """Finds what stays of similar translations, by the words that a model's attention aligns."""
+
+    def __init__(self, translator_of: Callable[[Project], LineTranslator | None]) -> None:
+        """Takes a function that returns the model of a project's languages, None without one."""
+        self._translator_of = translator_of
+        self._aligners: dict[Project, Aligner] = {}
+
+    def __call__(self, project: Project, similar: Mapping[int, tuple[str, Match]]) -> dict[int, str]:
+        """Returns the beginning that each source's translation shares with that of its match, where there is one.
+
+        None is found with an exported model, or one without attention.
+        """
+        translator = self._translator_of(project)
+        if translator is None or not similar:
+            return {}
+        model, aligner = SentenceModel(translator), self._aligners.get(project)
+        if aligner is not None and aligner.bundle is translator.bundle:
+            model.aligner = aligner
+        pairs = [(match.source, match.target) for _, match in similar.values()]
+        links = model.align(pairs if model.aligner else [*pairs, *project.memory.pairs()[:SAMPLE]])
+        if model.aligner is not None:
+            self._aligners[project] = model.aligner
+        beginnings = {
+            number: shared_beginning(source, match.source, match.target, of_pair)
+            for (number, (source, match)), of_pair in zip(similar.items(), links, strict=False)
+            if of_pair is not None
+        }
+        return {number: beginning for number, beginning in beginnings.items() if beginning}
+
+
+def shared_beginning(source: str, other: str, translation: str, links: Links) -> str:
+    """Returns the words at the beginning of another source's translation that are also right for this source.
+
+    Each of them is linked to words at the beginning of both sources, in which these do not differ, or stands before
+    such a word without a link of its own. Empty if there are none.
+
+    Args:
+        source: the text to translate.
+        other: a similar text.
+        translation: the translation of the other text.
+        links: words of the other text and its translation that go together, counted from 0; see `Aligner.align`.
+    """
+    asked, known = ([text[start:end] for start, end in words(text)] for text in (source, other))
+    pairs = enumerate(zip(asked, known, strict=False))
+    equal = next((number for number, (word, same) in pairs if word != same), min(len(asked), len(known)))
+    kept = 0
+    for number, (_, end) in enumerate(words(translation)):
+        linked = [i for i, j in links if j == number]
+        if any(i >= equal for i in linked):
+            break
+        kept = end if linked else kept
+    while kept and category(translation[kept - 1]).startswith("P"):  # another source may go on after it
+        kept -= 1
+    return translation[:kept]
