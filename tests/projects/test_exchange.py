@@ -147,13 +147,14 @@ def test_other_files_are_refused_and_change_nothing(
     assert project.store.revision() == 0
 
 
+_FORMS = st.lists(st.text('ab;;,|"', min_size=1), max_size=2, unique=True).map(tuple)
 _TERM = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1).filter(str.strip)
 
 
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(["text/tab-separated-values", "text/csv", "application/x-tbx"]),
-    st.lists(st.builds(Entry, _TERM, _TERM, st.booleans()), min_size=1, max_size=4),
+    st.lists(st.builds(Entry, _TERM, _TERM, st.booleans(), _FORMS, _FORMS), min_size=1, max_size=4),
 )
 def test_a_glossary_out_and_in_is_the_same(kind: str, entries: list[Entry]) -> None:
     read = read_glossary(write_glossary(entries, kind, EN_DE), kind, EN_DE)

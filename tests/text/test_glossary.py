@@ -123,6 +123,23 @@ def test_a_term_base_gives_preferred_terms_and_bans_deprecated_ones(tmp_path: Pa
     ]
 
 
+def test_variants_of_a_term_base_are_forms(tmp_path: Path) -> None:
+    path = tmp_path / "terms.tbx"
+    variant = '<termNote type="termType">variant</termNote></termSec>'
+    text = DCA.replace("<term>domestic dog</term></termSec>", f"<term>dogs</term>{variant}")
+    text = text.replace("<term>Haus<hi>hund</hi></term></termSec>", f"<term>Hunde</term>{variant}")
+    path.write_text(text, encoding="utf-8")
+    required, banned = Entry("Hund", "dog", False, ("Hunde",), ("dogs",)), Entry("Hund", "hound", True, ("Hunde",))
+    assert Glossary.read(path, "de", "en").entries == [required, banned]
+
+
+def test_forms_do_not_look_like_cells(tmp_path: Path) -> None:
+    path = tmp_path / "terms.csv"
+    path.write_text("hound|hounds,Hund|Hunde|Hunden\ncat,Katze\n", encoding="utf-8")
+    forms = Entry("hound", "Hund", False, ("hounds",), ("Hunde", "Hunden"))
+    assert Glossary.read(path).entries == [forms, Entry("cat", "Katze")]
+
+
 @pytest.mark.parametrize(
     ("text", "languages", "told"),
     [

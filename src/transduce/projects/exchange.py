@@ -11,7 +11,7 @@ from transduce.documents import languages
 from transduce.documents.document import Languages, bytes_of
 from transduce.documents.formats import format_of, read_document
 from transduce.documents.memory import plain_text
-from transduce.documents.messages.tbx import write_tbx
+from transduce.documents.messages.tbx import Term, write_tbx
 from transduce.documents.pairs import languages_in
 from transduce.errors import DataError, InputError
 from transduce.projects.project import Project
@@ -103,13 +103,20 @@ def write_glossary(entries: Sequence[Entry], kind: str, wanted: Languages) -> by
     if ending == ".tbx":
         if not all(entry.source for entry in entries):
             raise InputError("a term base cannot hold terms without a source; ask for text/csv")
-        return write_tbx([(entry.source, entry.target, entry.is_banned) for entry in entries], wanted)
+        return write_tbx(map(_concept, entries), wanted)
     rows = list(map(cells_of, entries))
     if ending == ".tsv":
         return "".join("\t".join(row) + "\n" for row in rows).encode()
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)  # other signs may be more frequent
     return text.getvalue().encode()
+
+
+def _concept(entry: Entry) -> tuple[list[Term], list[Term]]:
+    sources = [Term(entry.source), *(Term(form, is_variant=True) for form in entry.source_forms)]
+    targets = [Term(entry.target, is_banned=entry.is_banned)]
+    targets += [Term(form, is_banned=entry.is_banned, is_variant=True) for form in entry.target_forms]
+    return sources, targets
 
 
 def glossary_ending(kind: str) -> str:

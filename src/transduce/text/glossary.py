@@ -10,7 +10,15 @@ from tokenizers import normalizers
 
 from transduce.corpora.formats import open_bytes, read_lines
 from transduce.corpora.languages import UNKNOWN
-from transduce.documents.messages.tables import SOURCE_NAMES, TARGET_NAMES, known_column, plain_name, rows_of
+from transduce.documents.messages.tables import (
+    DELIMITERS,
+    SOURCE_NAMES,
+    TARGET_NAMES,
+    known_column,
+    plain_name,
+    rows_of,
+)
+from transduce.documents.messages.tbx import Term as ConceptTerm
 from transduce.documents.messages.tbx import concepts_of_tbx
 from transduce.errors import DataError, InputError
 from transduce.files import write_text
@@ -25,7 +33,7 @@ BEGINNING = 3
 """The number of characters of a term that its entry is looked up by."""
 
 FORMS = "|"
-"""The sign between the forms of a term in a file; one within a term is written with a backslash before it."""
+"""The sign between the forms of a term in a file; one within a term has a backslash before it, as has a backslash."""
 
 Use = Literal["inflected", "exact", "hint"]
 """The use of target phrases: inflected, any of their forms is required; exact, they themselves; hint, none is, but a
@@ -140,7 +148,7 @@ def _of_table(path: str | Path, source: str, target: str) -> Iterator[Entry]:
     """Yields the entries of the lines of a table; a first line may name its columns."""
     columns: list[int] | None = None
     is_csv = Path(path).suffix.lower() == ".csv"
-    rows = rows_of(read_lines(path), str(path), "" if is_csv else "\t")
+    rows = rows_of(read_lines(path), str(path), DELIMITERS.replace(FORMS, "") if is_csv else "\t")
     for number, row in rows:
         cells = [" ".join(cell.split()) for cell in row]
         if not any(cells):
@@ -163,8 +171,8 @@ def _of_table(path: str | Path, source: str, target: str) -> Iterator[Entry]:
 
 def _forms(cell: str, where: str) -> tuple[str, ...]:
     """Returns the forms in a cell; DataError for a blank one beside others."""
-    whole = cell.replace("\\" + FORMS, "\0")
-    forms = tuple(form.strip().replace("\0", FORMS) for form in whole.split(FORMS))
+    whole = cell.replace("\\\\", "\1").replace(f"\\{FORMS}", "\0")
+    forms = tuple(form.strip().replace("\0", FORMS).replace("\1", "\\") for form in whole.split(FORMS))
     if len(forms) > 1 and not all(forms):
         raise DataError(
             f"{where}: {cell!r} has a blank form; write one '{FORMS}' between two forms, or '\\{FORMS}' for a sign"
@@ -175,7 +183,7 @@ def _forms(cell: str, where: str) -> tuple[str, ...]:
 def cells_of(entry: Entry) -> list[str]:
     """Returns an entry as the cells of a line: terms with their forms, and the mark of a ban."""
     sides = ((entry.source, *entry.source_forms), (entry.target, *entry.target_forms))
-    cells = [FORMS.join(form.replace(FORMS, "\\" + FORMS) for form in side) for side in sides]
+    cells = [FORMS.join(form.replace("\\", "\\\\").replace(FORMS, f"\\{FORMS}") for form in side) for side in sides]
     return [*cells, BAN] if entry.is_banned else cells
 
 
@@ -189,13 +197,29 @@ def _columns(names: list[str], source: str, target: str) -> list[int]:
 
 
 def _of_tbx(path: str | Path, source: str, target: str) -> Iterator[Entry]:
-    """Yields each source term with the concept's preferred term, or else its first, and bans of deprecated ones."""
+    """Yields each source term with the concept's preferred term, or else its first, and bans of deprecated ones.
+
+    A concept's variants are forms of its first source term, of the target term that is taken, or of the first banned
+    one.
+    """
     if not source or not target or (source, target) == UNKNOWN:
         raise InputError(f"{path}: a term base has several languages, and the model does not say which are its own")
     with open_bytes(path) as stream:
         data = stream.read()
     for sources, targets in concepts_of_tbx(data, str(path), source, target):
         allowed = sorted((term for term in targets if not term.is_banned), key=lambda term: not term.is_preferred)
-        for term in sources:
-            yield from (Entry(term.text, chosen.text) for chosen in allowed[:1])
-            yield from (Entry(term.text, other.text, True) for other in targets if other.is_banned)
+        banned = [term for term in targets if term.is_banned]
+        phrases = [(*phrase, False) for phrase in _with_forms(allowed)[:1]]
+        phrases += [(*phrase, True) for phrase in _with_forms(banned)]
+        for term, source_forms in _with_forms(sources):
+            for phrase, forms, is_banned in phrases:
+                yield Entry(term, phrase, is_banned, source_forms, forms)
+
+
+def _with_forms(terms: Sequence[ConceptTerm]) -> list[tuple[str, tuple[str, ...]]]:
+    """Returns the terms that are no variants, the first of them with the variants as its forms."""
+    variants = [term.text for term in terms if term.is_variant]
+    names = [term.text for term in terms if not term.is_variant]
+    if not names:
+        names, variants = variants[:1], variants[1:]
+    return [(name, () if number else tuple(variants)) for number, name in enumerate(names)]

@@ -189,7 +189,7 @@ def _renamed(table: _Table, chosen: _Chosen, wanted: Languages) -> list[Edit]:
     return [table.file.edit(*span, table.written(wanted.target, table.file.text[slice(*span)]))]
 
 
-def rows_of(lines: Iterable[str], name: str, delimiter: str = "") -> Iterator[tuple[int, list[str]]]:
+def rows_of(lines: Iterable[str], name: str, delimiters: str = DELIMITERS) -> Iterator[tuple[int, list[str]]]:
     """Yields the cells of each row of a table, with the number of its last line, from 1.
 
     Cells between tabs are read as they are; with other signs, cells in quotation marks may hold the sign, line ends and
@@ -198,7 +198,7 @@ def rows_of(lines: Iterable[str], name: str, delimiter: str = "") -> Iterator[tu
     Args:
         lines: the lines of the file, without their ends.
         name: the file's name, for messages, and for the sign that separates cells if the first line does not show it.
-        delimiter: that sign, if it is known.
+        delimiters: the signs that may separate cells.
 
     Raises InputError where cells cannot be distinguished.
     """
@@ -206,7 +206,7 @@ def rows_of(lines: Iterable[str], name: str, delimiter: str = "") -> Iterator[tu
     first = next(rest, None)
     if first is None:
         return
-    delimiter, rest = delimiter or delimiter_of(first, name), chain([first], rest)
+    delimiter, rest = delimiter_of(first, name, delimiters), chain([first], rest)
     if delimiter == "\t":
         yield from ((number, line.split("\t")) for number, line in enumerate(rest, 1))
         return
@@ -220,13 +220,13 @@ def rows_of(lines: Iterable[str], name: str, delimiter: str = "") -> Iterator[tu
         raise InputError(f"{name}: line {line}: its cells cannot be distinguished ({error}); {_QUOTED}") from None
 
 
-def delimiter_of(text: str, name: str) -> str:
+def delimiter_of(text: str, name: str, delimiters: str = DELIMITERS) -> str:
     """Returns the sign that separates cells: the most frequent one in the first row outside quotation marks."""
     if ending_of(name) in (".tsv", ".tab"):
         return "\t"
     first = re.match(r'(?:"(?:[^"]++|"")*+"|[^"\r\n]++|")*+', text)
     row = re.sub(r'"(?:[^"]++|"")*+"', "", first[0] if first else "")
-    return max(DELIMITERS, key=row.count)
+    return max(delimiters, key=row.count)
 
 
 def find_column(names: Sequence[str], asked: str) -> tuple[int, bool] | None:

@@ -1,6 +1,6 @@
 """TBX, term bases (ISO 30042): concepts with terms in several languages, as DCA or DCT, or of version 2 (TBX-Basic)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from transduce.documents import languages
@@ -10,7 +10,7 @@ from transduce.errors import InputError
 
 ROOTS = ("tbx", "martif")
 CONCEPTS, SECTIONS, TERMS = ("conceptEntry", "termEntry"), ("langSec", "langSet"), ("termSec", "tig", "ntig")
-STATUS = "administrativeStatus"
+STATUS, TYPE = "administrativeStatus", "termType"
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,8 @@ class Term:
     is_preferred: bool = False
     is_banned: bool = False
     """True if the term is deprecated or superseded."""
+    is_variant: bool = False
+    """True if it is another form of a term beside it."""
 
 
 def concepts_of_tbx(data: bytes, name: str, source: str, target: str) -> Iterator[tuple[list[Term], list[Term]]]:
@@ -52,27 +54,36 @@ def _terms(section: Element) -> list[Term]:
         term = entry.find("term") or ((group := entry.find("termGrp")) and group.find("term"))
         if not term or not (text := " ".join(term.text.split())):
             continue
-        # given by an attribute (DCA) or an element's name (DCT)
-        statuses = (child for child in entry.descendants() if STATUS in (child.name, child.attributes.get("type")))
-        status = " ".join(child.text for child in statuses)
-        terms.append(Term(text, "preferred" in status, "deprecated" in status or "superseded" in status))
+        status, kind = _note(entry, STATUS), _note(entry, TYPE)
+        is_banned = "deprecated" in status or "superseded" in status
+        terms.append(Term(text, "preferred" in status, is_banned, "variant" in kind))
     return terms
 
 
-def write_tbx(terms: Iterable[tuple[str, str, bool]], wanted: Languages) -> bytes:
-    """Returns a TBX-Basic file (DCA) of terms, their translations, and True for a translation that is deprecated."""
+def _note(entry: Element, name: str) -> str:
+    """Returns the notes of a name, which an attribute (DCA) or the name of an element gives (DCT)."""
+    return " ".join(child.text for child in entry.descendants() if name in (child.name, child.attributes.get("type")))
+
+
+def write_tbx(concepts: Iterable[tuple[Sequence[Term], Sequence[Term]]], wanted: Languages) -> bytes:
+    """Returns a TBX-Basic file (DCA) of concepts, each with terms in both languages."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<tbx type="TBX-Basic" style="dca" xml:lang={quoted(wanted.source)} xmlns="urn:iso:std:iso:30042:ed-2">',
         "<tbxHeader><fileDesc><sourceDesc><p>transduce</p></sourceDesc></fileDesc></tbxHeader>",
         "<text><body>",
     ]
-    deprecated = f'<termNote type="{STATUS}">deprecatedTerm-admn-sts</termNote>'
-    for number, (source, target, is_deprecated) in enumerate(terms, 1):
-        sides = ((wanted.source, source, ""), (wanted.target, target, deprecated if is_deprecated else ""))
+    for number, sides in enumerate(concepts, 1):
         sections = (
-            f"<langSec xml:lang={quoted(code)}><termSec><term>{escape(text)}</term>{note}</termSec></langSec>"
-            for code, text, note in sides
+            f"<langSec xml:lang={quoted(code)}>{''.join(map(_section, terms))}</langSec>"
+            for code, terms in zip((wanted.source, wanted.target), sides, strict=True)
         )
         lines.append(f'<conceptEntry id="c{number}">{"".join(sections)}</conceptEntry>')
     return "\n".join([*lines, "</body></text>", "</tbx>", ""]).encode()
+
+
+def _section(term: Term) -> str:
+    notes = [(STATUS, "deprecatedTerm-admn-sts")] if term.is_banned else []
+    notes += [(TYPE, "variant")] if term.is_variant else []
+    written = "".join(f'<termNote type="{name}">{value}</termNote>' for name, value in notes)
+    return f"<termSec><term>{escape(term.text)}</term>{written}</termSec>"
