@@ -46,6 +46,7 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=800)
     parser.add_argument("--pairs", type=int, default=10_000)
     parser.add_argument("--text", type=int, help="lines of text at most, for a try")
+    parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS), help="of translating back")
     parser.add_argument("--tested", type=int, help="sentences of validation and test data at most, for a try")
     parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="settings of the recipe to change")
     options = parser.parse_args()
@@ -56,10 +57,10 @@ def main() -> None:
     updates |= read_changes(options.settings)
     runs = {direction: train_on_pairs(out, direction, updates) for direction in ("de-en", "en-de")}
     to_english = {"the pairs alone": runs["de-en"]}
-    for name, changes in WAYS.items():
+    for name in options.ways:
         folder = out / name.replace(", ", "-").replace(" ", "-")
         common: dict[str, Any] = {"recipe": runs["de-en"], "overrides": updates, "tell": tell(name)}
-        transduce.backtranslate(runs["en-de"], [out / "more.en"], folder, **common | changes)
+        transduce.backtranslate(runs["en-de"], [out / "more.en"], folder, **common | WAYS[name])
         to_english[name] = folder / "run"
     folder = out / "translated-forward"
     transduce.distill(
