@@ -165,6 +165,13 @@ def test_segments_are_learned_and_what_was_lost_on_general_text_is_known(
     )
 
 
+def test_the_first_updates_are_small(tiny_run: Path, general: General, segments: list[SentencePair]) -> None:
+    """Steps of Adam are at first as long as the rate, which would undo the first groups of many projects."""
+    first = learner(tiny_run, general, steps=1, weight_decay=0.0).learn(segments[:1])
+    longest = max(tensor.abs().max().item() for name, tensor in first.adapter.items() if name.endswith(".up"))
+    assert 0 < longest <= 1.01 * SETTINGS["learning_rate"] / transduce.projects.learner.WARM_UP
+
+
 def test_updates_that_lose_too_much_on_general_text_are_undone(
     tiny_run: Path, general: General, segments: list[SentencePair]
 ) -> None:

@@ -29,10 +29,10 @@ from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.lessons import Check, Learned, Lesson, Progress
 from transduce.projects.snapshots import KEPT, Snapshot, Snapshots
 from transduce.search.beam import Beam
-from transduce.training.optimizer import OptimizerConfig, build_optimizers
+from transduce.training.optimizer import OptimizerConfig, build_optimizers, set_rate
 from transduce.training.schedules import Constant
 
-FORMAT = 2
+FORMAT = 3
 """Number of the way of learning; another one learns everything again."""
 FEWEST_CHECKS = 5
 """Held-out segments from which on they can undo updates: the loss on fewer changes by chance."""
@@ -48,6 +48,8 @@ INFINITE = 1e9
 """Loss of a pair that is not finite, in nats: it undoes the group."""
 CLIP_NORM = 1.0
 LABEL_SMOOTHING = 0.1
+WARM_UP = 40
+"""Updates in which the learning rate rises: Adam's first steps are as long as the rate, however small gradients are."""
 TOKENS_AT_ONCE = 1024
 """Padded tokens of a batch whose loss is measured."""
 
@@ -246,6 +248,8 @@ class Learner:
                 total = total + weight * self._divergence([self._general_replay[i] for i in general])
             total.backward()
             clip_grad_norm_(self._learned.values(), CLIP_NORM)
+            update = index * settings.steps + step + 1
+            set_rate(self._optimizer, settings.learning_rate * min(1.0, update / WARM_UP))
             self._optimizer.step()
             self._optimizer.zero_grad()
 

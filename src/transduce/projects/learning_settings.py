@@ -47,7 +47,7 @@ class LearningSettings(Settings, frozen=True):
     most_lost: PositiveFloat = 0.05
     """Nats per token that a group may lose, against the state before it, on general pairs, or on the held-out segments
     (from five on, and by more than two standard errors); else it is undone."""
-    most_forgotten: PositiveFloat = 0.02
+    most_forgotten: PositiveFloat = 0.01
     """Nats per token that may be lost on general pairs, against the model without an adapter; else the adapter is made
     smaller."""
     snapshot_every: PositiveInt = 25
