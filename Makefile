@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo docs course test test-fast test-slow test-all quick check format release release-check bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
+.PHONY: setup demo docs course test test-fast test-slow test-both test-all quick check format release release-check bench-words bench-multi30k bench-ablation bench-phrases bench-attention \
 	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack \
 	bench-busy bench-support bench-languages bench-corpora bench-gpu
 
@@ -24,14 +24,15 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# A process for each core, one thread each: for models as small as the tests' two threads are no faster than one. In the
-# files' own order, since one of few tests (compiled models) takes longest and must not come last. Bytecode is kept
-# whatever the environment says, since some hundred processes would compile the package anew.
-PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+# A process for each core, one thread each: for models as small as the tests' two threads are no faster than one. Files
+# come in the order of tests/conftest.py. Bytecode is kept whatever the environment says, since some hundred processes
+# would compile the package anew. Each process would import the plugin of schemathesis, which no test needs, for seconds.
+PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --numprocesses auto --dist loadfile \
+	--no-loadscope-reorder -p no:schemathesis
 
-# Types are checked, by one process, while tests run.
+# Types are checked, by one process, while tests run: with SLOW=1 slow ones, too, by the same processes, which collect once.
 test: setup
-	$(MAKE) --no-print-directory --jobs 2 check test-fast
+	$(MAKE) --no-print-directory --jobs 2 check $(if $(SLOW),test-both,test-fast)
 
 test-fast: setup
 	$(PYTEST) -m "not slow"
@@ -40,7 +41,11 @@ test-fast: setup
 test-slow: setup
 	$(PYTEST) -m slow
 
-test-all: test test-slow
+test-both: setup
+	$(PYTEST)
+
+test-all: setup
+	$(MAKE) --no-print-directory test SLOW=1
 
 # Unit tests of all rooms without a whole training, or of one: make quick ROOM=nn
 ROOM ?= nn models objectives search data text orthography corpora evaluation analysis

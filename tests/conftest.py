@@ -97,6 +97,13 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     jaxtyping.config.update("jaxtyping_disable", room not in CHECKS_AXES)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that have slow tests: in the end each process waits for others' last files, which are then
+    quick ones."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture
 def unchecked_axes() -> None:
     """For whole trainings in a room that checks axes: the checks would be half of their time."""
