@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
-from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -190,7 +189,8 @@ def plan(
         try:
             trainer, update = count_update(config, own)
             gradients = _bytes(learned_parameters(own.model))
-            fit = _fit(config, own, gib, gradients)
+            peaks = {own.rows: update.peak} if config.training.accumulate in (1, "auto") else {}
+            fit = _fit(config, own, gib, gradients, peaks)
             parts = _parts(config, fit)
             if config.training.accumulate == "auto" and parts > 1:
                 trainer, update = count_update(_with_parts(config, parts), own)
@@ -283,13 +283,17 @@ def _bytes(tensors: Iterable[Tensor]) -> int:
     return sum(tensor.nbytes for tensor in tensors)
 
 
-def _fit(config: ExperimentConfig, run: AssumedRun, gib: float, gradients: int) -> Fit:
-    """Returns the largest part that fits, alone if all rows of a process do, else beside gradients of other parts."""
+def _fit(config: ExperimentConfig, run: AssumedRun, gib: float, gradients: int, peaks: dict[int, int]) -> Fit:
+    """Returns the largest part that fits, alone if all rows of a process do, else beside gradients of other parts.
+
+    Peaks of memory by the number of rows are those already counted; it adds others.
+    """
     alone = _with_parts(config, 1)
 
-    @cache
     def peak(rows: int) -> int:
-        return count_update(alone, replace(run, rows=rows))[1].peak
+        if rows not in peaks:
+            peaks[rows] = count_update(alone, replace(run, rows=rows))[1].peak
+        return peaks[rows]
 
     rows = _most_rows(peak, usable(gib), run.rows)
     if rows >= run.rows:
