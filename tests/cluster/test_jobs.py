@@ -4,6 +4,8 @@ import gzip
 import hashlib
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -170,6 +172,12 @@ def test_steps_are_written_as_kinds_and_settings():
         *read_steps(['script  scripts=["Latin","Han"]  side=source']),
         Ratio(),
     ]
+
+
+def test_a_process_that_cleans_imports_no_pytorch():
+    """It would take each of them longer than many shards."""
+    code = "import sys, transduce.cluster.shard_tasks; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 @pytest.mark.slow

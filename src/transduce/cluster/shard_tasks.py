@@ -15,8 +15,7 @@ from transduce.corpora.overlap import Scope, scope_fingerprint
 from transduce.corpora.writing import write_pairs
 from transduce.errors import DataError
 from transduce.files import new_file
-from transduce.inference.engines.exported import open_tokenizers
-from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer import Tokenizer, Tokenizers
 
 PAIRS_AT_ONCE = 4096
 
@@ -141,5 +140,9 @@ def tokenize(task: Tokenizing) -> Counts:
     return Counts(write_pairs(task.shard.outputs, tokenized()))
 
 
-_tokenizers = cache(open_tokenizers)
-"""Reads a model's tokenizers, once in each process."""
+@cache
+def _tokenizers(model: Path) -> Tokenizers:
+    """Reads a model's tokenizers, once in each process."""
+    from transduce.inference.engines.exported import open_tokenizers  # imports PyTorch, which cleaning does not need
+
+    return open_tokenizers(model)
