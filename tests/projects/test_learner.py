@@ -159,9 +159,9 @@ def test_segments_are_learned_and_what_was_lost_on_general_text_is_known(
     taught = [lesson for lesson in learned.lessons if lesson.kind == "learned"]
     assert sum(lesson.after < lesson.before for lesson in taught) > 0.8 * len(taught)
     assert learned.checks[-1].general != 0
+    search = transduce.projects.learner.Beam(size=1)
     assert (
-        learned.lessons[0].static
-        == Translator(ModelBundle.load(tiny_run)).translate(segments[0].source, Beam(size=1)).text
+        learned.lessons[0].static == Translator(ModelBundle.load(tiny_run)).translate(segments[0].source, search).text
     )
 
 
