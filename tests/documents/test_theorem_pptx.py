@@ -106,13 +106,19 @@ def skeleton(data: bytes) -> Any:
             if not path.endswith((".xml", ".rels")):
                 found[path, content] += 1
                 continue
-            for element in etree.fromstring(content).iter():
-                name = etree.QName(element).localname if isinstance(element.tag, str) else "comment"
-                around = tuple(etree.QName(one).localname for one in element.iterancestors())
+            for element, name, around in elements(etree.fromstring(content)):
                 if name in ("r", "t", "rPr", "v", "title") or "rPr" in around:
                     continue
                 found[path, name, around, tuple(sorted(element.attrib.items())), (element.text or "").strip()] += 1
         return found, packed.namelist()
+
+
+def elements(element: Any, around: tuple[str, ...] = ()) -> Iterator[tuple[Any, str, tuple[str, ...]]]:
+    """Each element with its name and the names of those around it, the innermost first."""
+    name = element.tag.rpartition("}")[2] if isinstance(element.tag, str) else "comment"
+    yield element, name, around
+    for child in element:
+        yield from elements(child, (name, *around))
 
 
 @settings(max_examples=15, deadline=None, derandomize=True)
