@@ -278,7 +278,7 @@ def test_a_batch_beyond_the_machine_is_said_in_one_line_before_training_and_what
 ) -> None:
     def train(run: str, *changes: str) -> subprocess.CompletedProcess[str]:
         limit = 3 * 2**28
-        large = ("model.feed_forward_dim=20000", "batching.target_tokens=100000", "training.updates=1")
+        large = ("model.feed_forward_dim=8000", "batching.target_tokens=100000", "training.updates=1")
         return subprocess.run(
             [
                 *(sys.executable, "-m", "transduce", "train", str(recipe_file), "--out", str(tmp_path / run)),
