@@ -60,8 +60,8 @@ def without_checks(notebook: Any) -> Any:
     return notebook
 
 
-def execute(notebook: Any, folder: Path, timeout: int = 900) -> Any:
-    """Runs a notebook in a folder, with this source tree, in one thread."""
+def execute(notebook: Any, folder: Path, timeout: int = 3600) -> Any:
+    """Runs a notebook in a folder, with this source tree, in one thread; a cell may take `timeout` seconds."""
     changes = {
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
         "IPYTHONDIR": str(folder / ".ipython"),
@@ -69,7 +69,11 @@ def execute(notebook: Any, folder: Path, timeout: int = 900) -> Any:
         "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "1"),
     }
     client = nbclient.NotebookClient(
-        notebook, timeout=timeout, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+        notebook,
+        timeout=timeout,
+        kernel_name="python3",
+        coalesce_streams=True,  # what is printed line after line is one output
+        resources={"metadata": {"path": str(folder)}},
     )
     before = dict(os.environ)
     os.environ.update(changes)
@@ -79,6 +83,12 @@ def execute(notebook: Any, folder: Path, timeout: int = 900) -> Any:
         os.environ.clear()
         os.environ.update(before)
     return notebook
+
+
+def processor_seconds() -> float:
+    """Returns the processor time of all finished children, in seconds: what a kernel took, whatever else ran beside it."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def run_course(out: Path, is_small: bool, names: Iterable[str] = ()) -> list[Path]:
@@ -97,11 +107,14 @@ def run_course(out: Path, is_small: bool, names: Iterable[str] = ()) -> list[Pat
         if path.stem not in names if names else is_current:
             continue
         notebook = without_checks(nbformat.read(path, 4))
-        began = time.perf_counter()
+        began, processors = time.perf_counter(), processor_seconds()
         with tempfile.TemporaryDirectory() as folder:
             nbformat.write(execute(small(notebook) if is_small else notebook, Path(folder)), copy)
         stamp.write_text(f"{digest} {'small' if is_small else 'full'}\n")
-        print(f"{path.name}: {time.perf_counter() - began:.0f} s", flush=True)
+        print(
+            f"{path.name}: {time.perf_counter() - began:.0f} s, {processor_seconds() - processors:.0f} s of a core",
+            flush=True,
+        )
     return copies
 
 

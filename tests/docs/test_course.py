@@ -85,7 +85,7 @@ def test_the_first_look_runs_and_shows_what_it_makes(tmp_path: Path, monkeypatch
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     assert [output["text"] for output in outputs if output.get("name") == "stderr"] == []
     shown = "\n".join(output["data"].get("text/html", "") for output in outputs if "data" in output)
-    assert shown.count("<progress") == 2 and shown.count('max="100" value="100"') == 2
+    assert shown.count("<progress") == 2 and shown.count('max="250" value="250"') == 2
     assert shown.count("<b>RunResult</b>") == 2 and shown.count("data:image/png;base64,") == 2
     for expected in ("<b>Translator</b>", "<b>Translation</b>", "<iframe srcdoc=", "queries (down)", "first_word"):
         assert expected in shown

@@ -100,3 +100,9 @@ def test_terms_are_written_into_sources_and_a_bundle_says_so(recipe_file: Path) 
 def test_a_vocabulary_without_marks_cannot_learn_terms(tiny_run: Path, recipe_file: Path) -> None:
     with pytest.raises(ConfigError, match=r"data\.terms: the source vocabulary has no '⟦'"):
         prepared(recipe_file, f"training.start_from={tiny_run}", "data.terms={}")
+
+
+def test_generated_sequences_longer_than_those_of_the_training_are_read_whole() -> None:
+    sizes = "data.sequences={min_length=1, max_length=4, max_length_held_out=7, train=40, validation=20, test=5}"
+    found, _ = prepared(Path("reverse-rnn"), sizes)  # each piece reversed by itself would never be the whole reversed
+    assert found.bundle.config.longest_source == 7

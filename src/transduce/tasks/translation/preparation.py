@@ -139,6 +139,7 @@ def prepare(
     if splits.general_validation and general:
         _check_lengths(splits.general_validation.name, general, model, marked)
     known_length = 0 if origin.start is None else origin.start.longest_source  # which it still reads
+    read_whole = [*stores, *(validation.values() if config.data.sequences else ())]  # pieces are other sequences
     bundle = BundleConfig(
         format=FORMAT,
         task=config.task,
@@ -146,7 +147,7 @@ def prepare(
         target=config.data.target,
         model=config.model,
         tokenizer=origin.config,
-        longest_source=max(known_length, *(int(store.source.lengths.max()) for store in stores)),
+        longest_source=max(known_length, *(int(store.source.lengths.max()) for store in read_whole)),
         terms=(None if origin.start is None else origin.start.terms) if terms is None else terms.marks,
         languages=languages,
         begin="bos" if origin.start is None else origin.start.begin,
