@@ -86,7 +86,7 @@ def execute(notebook: Any, folder: Path, timeout: int = 3600) -> Any:
 
 
 def processor_seconds() -> float:
-    """Returns the processor time of all finished children, in seconds: what a kernel took, whatever else ran beside it."""
+    """Returns the processor time of finished children, in seconds: what kernels took, whatever ran beside them."""
     times = os.times()
     return times.children_user + times.children_system
 
