@@ -145,9 +145,9 @@ EXHIBITS = [
         "XLNet",
         "Two streams of attention a layer: that of the content, which sees a token, and that of the query, "
         "which predicts it "
-        "and must not.",
+        "and must not. The continuation is given: a model of all orders, trained for seconds, writes a poor one.",
         (LANGUAGE, STREAM, {"model": {"kind": "xlnet", **SIZE, "memory": 32}, "training": {"updates": 300}}),
-        lambda model: model.look("The small dogs did not"),
+        lambda model: model.look("The small dogs did not", " wait for the doctor."),
     ),
     Exhibit(
         "bert",
