@@ -48,7 +48,9 @@ def heat_map(
         aspect="auto",
         interpolation="nearest",
     )
-    axes.set_xticks(range(len(columns)), [readable(token) for token in columns], rotation=90, fontsize=7)
+    labels = [readable(token) for token in columns]
+    turned = 90 if any(len(label) > 1 for label in labels) else 0  # a single letter is as narrow upright
+    axes.set_xticks(range(len(labels)), labels, rotation=turned, fontsize=7)
     axes.set_yticks(range(len(rows)), [readable(token) for token in rows], fontsize=7)
     axes.tick_params(length=0)
     return image
