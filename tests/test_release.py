@@ -10,6 +10,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+import yaml
 
 import transduce
 
@@ -40,6 +41,17 @@ def test_dependencies_are_pinned_for_development() -> None:
     for requirement in [*PROJECT["dependencies"], *(each for of in extras.values() for each in of)]:
         name = re.match(r"[\w.-]+", requirement)[0].lower().replace("_", "-")  # type: ignore[index]
         assert name in pinned, f"constraints.txt lacks {name}"
+
+
+@pytest.mark.parametrize("workflow", ["ci", "release"])
+def test_workflows_name_targets_files_and_extras_that_exist(workflow: str) -> None:
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    jobs = yaml.safe_load((ROOT / f".github/workflows/{workflow}.yml").read_text(encoding="utf-8"))["jobs"]
+    commands = "\n".join(step["run"] for job in jobs.values() for step in job["steps"] if "run" in step)
+    assert set(re.findall(r"\bmake ([\w-]+)", commands)) <= set(targets)
+    assert all((ROOT / file).exists() for file in re.findall(r"(?<![\w/])(?:tests|deploy|src)/[\w/.-]+", commands))
+    extras = {extra for names in re.findall(r"\.\[([\w,]+)\]", commands) for extra in names.split(",")}
+    assert extras <= PROJECT["optional-dependencies"].keys()
 
 
 @pytest.fixture(scope="module")

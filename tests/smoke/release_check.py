@@ -1,12 +1,14 @@
 """Checks a release: installs its wheel in fresh environments, and runs the smoke test in each.
 
-`make release-check` calls it. The environments are: each Python from 3.11 to 3.14 that is on PATH or that pyenv has,
-with the newest dependencies; the first of them also with the lowest versions of pyproject.toml, and with no extra. A
-table of minutes and megabytes is printed at the end. pip's own settings choose the index: with
+`make release-check` calls it. The environments are: each Python from 3.11 to 3.14 that runs this file, is on PATH or
+that pyenv has, with the newest dependencies; the first of them also with the lowest versions of pyproject.toml
+(PyTorch's apart), and with no extra. A table of minutes and megabytes is printed at the end; minutes of the processor
+tell what a busy machine would have taken alone. pip's own settings choose the index: with
 `PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu` it takes PyTorch's build for processors.
 """
 
 import argparse
+import os
 import re
 import shutil
 import subprocess
@@ -42,6 +44,24 @@ class Environment:
         return f"{self.version}, {extras}, {'lowest' if self.lowest else 'newest'} versions"
 
 
+@dataclass(frozen=True)
+class Clock:
+    """A time, and the processor time that all child processes have taken until then; the latter is 0 on Windows."""
+
+    wall: float
+    children: float
+
+    @staticmethod
+    def now() -> "Clock":
+        """Reads the clock."""
+        times = os.times()
+        return Clock(time.perf_counter(), times.children_user + times.children_system)
+
+    def until(self, later: "Clock") -> str:
+        """Returns the minutes from this time to a later one, and those of the processor."""
+        return f"{(later.wall - self.wall) / 60:.1f} ({(later.children - self.children) / 60:.1f})"
+
+
 def main() -> None:
     """Runs the check."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -67,7 +87,9 @@ def main() -> None:
         model = options.model or Path(folder) / "model"
         for environment in kinds.get(options.only, environments):
             rows.append(check(environment, wheel, Path(folder) / "environment", model, options.torch))
-    print("\n| Python, extras, versions | PyTorch | MB | MB without PyTorch | minutes to install | smoke test |")
+    print(
+        "\n| Python, extras, versions | PyTorch | MB | without PyTorch | minutes to install (processor) | smoke test |"
+    )
     print("|---|---|--:|--:|--:|---|")
     print("\n".join(rows))
     if missing:
@@ -77,7 +99,9 @@ def main() -> None:
 
 
 def find_python(version: str) -> Path | None:
-    """Returns a Python of a version, on PATH or of pyenv; None if there is none."""
+    """Returns a Python of a version: the one that runs this file, of pyenv, or on PATH; None if there is none."""
+    if version == f"{sys.version_info.major}.{sys.version_info.minor}":
+        return Path(sys.executable)  # on Windows none is called python3.12
     of_pyenv = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python{version}"))
     on_path = shutil.which(f"python{version}")
     for python in [*map(str, of_pyenv), *([on_path] if on_path else [])]:
@@ -107,10 +131,10 @@ def check(environment: Environment, wheel: Path, folder: Path, model: Path, torc
     constraints.write_text("\n".join(lowest_versions() if environment.lowest else []), encoding="utf-8")
     wanted = f"{wheel}[{environment.extras}]" if environment.extras else str(wheel)
     install = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--constraint", constraints, torch, wanted]
-    started = time.perf_counter()
     try:
+        started = Clock.now()
         subprocess.run(install, check=True, cwd=folder)
-        minutes = (time.perf_counter() - started) / 60
+        installed = Clock.now()
         (packages,) = [*folder.glob("lib/python*/site-packages"), *folder.glob("Lib/site-packages")]
         sizes = {path.name: size_of(path) for path in packages.iterdir()}
         own = sum(size for name, size in sizes.items() if not name.startswith(OF_TORCH) and name != "pip")
@@ -120,8 +144,9 @@ def check(environment: Environment, wheel: Path, folder: Path, model: Path, torc
         uses_model = ["--model", model] if model.exists() else ["--keep", model]
         smoke = [python, SMOKE, *([] if environment.extras and model.exists() else uses_model)]
         passed = subprocess.run(smoke, check=False, cwd=folder).returncode == 0
-        facts = f"{total / MEGABYTE:,.0f} | {own / MEGABYTE:,.0f} | {minutes:.1f}"
-        return f"| {environment.title} | {torch_version} | {facts} | {'passed' if passed else 'FAILED'} |"
+        facts = f"{total / MEGABYTE:,.0f} | {own / MEGABYTE:,.0f} | {started.until(installed)}"
+        took = installed.until(Clock.now())
+        return f"| {environment.title} | {torch_version} | {facts} | {took} {'passed' if passed else 'FAILED'} |"
     except subprocess.CalledProcessError:
         return f"| {environment.title} |  |  |  |  | not installed |"
     finally:

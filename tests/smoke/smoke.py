@@ -18,6 +18,8 @@ import urllib.request
 from importlib.util import find_spec
 from pathlib import Path
 
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+"""The variable with which each command would compile all that it imports anew, which takes a minute or two."""
 WORDS = {"red": "rot", "old": "alt", "new": "neu", "big": "groß", "young": "jung", "quiet": "still", "late": "spät"}
 NAMES = {"house": "Haus", "child": "Kind", "book": "Buch", "boat": "Boot", "horse": "Pferd", "picture": "Bild"}
 TINY = (
@@ -62,7 +64,8 @@ class Smoke:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         variables = {"PYTHONSAFEPATH": "1", "TRANSDUCE_CACHE": str(folder / "cache"), "OMP_NUM_THREADS": "1"}
-        self.environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | variables
+        others = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", NO_BYTECODE)}
+        self.environment = others | variables
 
     def run(self, *arguments: str, input: str | None = None, status: int = 0) -> str:
         """Runs `transduce`, and returns its output; its standard error instead, if it is to fail."""
@@ -99,8 +102,9 @@ class Smoke:
         files = ("--source", "test.en", "--reference", "test.de")
         scores = json.loads(self.run("evaluate", model, *files, "--json"))
         expect("signature" in scores["bleu"], "BLEU with its signature")
-        self.run("look", model, "The house is red and old.", "-o", "look.png")
-        expect((self.folder / "look.png").read_bytes().startswith(b"\x89PNG"), "a picture of attention")
+        for file, beginning in (("look.png", b"\x89PNG"), ("look.html", b"<!doctype html>")):
+            self.run("look", model, "The house is red and old.", "-o", file)
+            expect((self.folder / file).read_bytes().lower().startswith(beginning), "attention as a picture and a page")
 
     def serve(self, model: str) -> None:
         """Starts a server, translates by its API of LibreTranslate, and ends it."""
@@ -128,6 +132,8 @@ class Smoke:
             )
             with urllib.request.urlopen(request, timeout=60) as answer:
                 expect(bool(json.load(answer)["translatedText"]), "a translation from the server")
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
+                expect(b"<title>" in answer.read(), "the server's page")
         finally:
             server.terminate()
             server.communicate(timeout=60)
