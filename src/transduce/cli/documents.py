@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,21 +13,21 @@ from transduce.cli.messages import teller
 from transduce.cli.options import DocumentOptions, LineOptions, given_options
 from transduce.cli.output import text_output, write_bytes
 from transduce.cli.progress import show_progress
-from transduce.cli.quality import learned_quality
 from transduce.cli.requests import read_glossary
 from transduce.cli.streams import read_input
 from transduce.corpora.languages import is_language
 from transduce.documents.document import Languages
 from transduce.documents.endings import HEAD, is_packed, refused_as_lines
 from transduce.documents.formats import FORMATS, format_of, refusal_of
-from transduce.documents.memory import Memory
 from transduce.documents.messages.tables import Columns
 from transduce.errors import InputError
-from transduce.inference.documents.translate import DocumentTranslator, SegmentReport, languages_of
-from transduce.inference.translator import Translator
-from transduce.projects.edits import Edited
-from transduce.projects.quality import QualityEstimator
-from transduce.search.choices import DecisionRule
+
+if TYPE_CHECKING:
+    from transduce.inference.documents.translate import SegmentReport
+    from transduce.inference.translator import Translator
+    from transduce.projects.edits import Edited
+    from transduce.projects.quality import QualityEstimator
+    from transduce.search.choices import DecisionRule
 
 OF_LINES = {"n_best", *(field.name for field in fields(LineOptions))}
 OF_DOCUMENTS = {field.name for field in fields(DocumentOptions)}
@@ -68,12 +68,16 @@ def check_lines(path: str, is_asked: bool) -> None:
 
 def translate_document(
     context: typer.Context,
-    translator: Translator,
+    translator: "Translator",
     kind: str,
-    search: DecisionRule,
-    edits: Sequence[Edited] | None = None,
+    search: "DecisionRule",
+    edits: "Sequence[Edited] | None" = None,
 ) -> None:
     """Translates the document that a command names, and writes its log; past edits give its estimates of quality."""
+    from transduce.cli.quality import learned_quality
+    from transduce.documents.memory import Memory
+    from transduce.inference.documents.translate import DocumentTranslator
+
     options = context.params
     if options["retranslate"] and options["fill_only"]:
         raise InputError("--fill-only keeps the translations that --retranslate replaces; leave one of them out")
@@ -114,14 +118,16 @@ def translate_document(
         teller(quiet)(f"{len(unsure):,} should be looked at ({where}); {options['log'] or '--log FILE'} says why")
 
 
-def _qualities(estimator: QualityEstimator, segments: Sequence[SegmentReport]) -> list[dict[str, Any]]:
+def _qualities(estimator: "QualityEstimator", segments: "Sequence[SegmentReport]") -> list[dict[str, Any]]:
     """Returns the estimate for each segment that the model translated, and None for the others."""
     pairs = [(segment.source, segment.target if segment.origin == "model" else "") for segment in segments]
     return [{"quality": estimate} for estimate in estimator.estimate(pairs)]
 
 
-def _languages(translator: Translator, source: str | None, target: str | None) -> Languages:
+def _languages(translator: "Translator", source: str | None, target: str | None) -> Languages:
     """Returns the languages asked for, which must be codes, and those of the model if it has any."""
+    from transduce.inference.documents.translate import languages_of
+
     for option, code in (("--source-language", source), ("--target-language", target)):
         if code is not None and not is_language(code):
             raise InputError(f"{option}: {code!r} is no code of a language, such as de or pt-BR")

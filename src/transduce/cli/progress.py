@@ -6,11 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from rich.console import Console
-from rich.progress import Progress, TextColumn
-
 from transduce.cli.messages import teller
-from transduce.training.display import bar_column
 
 EVERY = 30  # seconds from one plain line to the next
 
@@ -34,6 +30,11 @@ def show_progress(total: int | None, begun: int = 0, is_shown: bool = True, what
     if not (is_shown and sys.stderr.isatty()):
         yield _plain_lines(describe) if is_shown and total is not None else lambda lines: None
         return
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn
+
+    from transduce.training.display import bar_column
+
     columns = (TextColumn("translating"), bar_column(), TextColumn("{task.fields[status]}"))
     # No thread that redraws: workers are forked, and one might be forked while it holds a lock.
     bar = Progress(

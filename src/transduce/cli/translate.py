@@ -89,12 +89,10 @@ def translate(
     from transduce.bundle_config import read_config
     from transduce.cli.documents import check_lines, kind_of, translate_document
     from transduce.cli.progress import show_progress
-    from transduce.cli.quality import learned_quality
     from transduce.cli.requests import check_prefixes, read_glossary, requests_of
     from transduce.cli.resuming import growing_output
     from transduce.cli.streams import check_read_once, count_lines, lines_of
     from transduce.inference.explaining import explained
-    from transduce.projects.edits import content_of, read_edits
 
     kind = kind_of(context, input, format)
     if lines.compile and input != "-" and not machine.is_gpu:
@@ -112,7 +110,12 @@ def translate(
         raise InputError(f"estimates of --quality are part of the {where}")
     files = {"--prefix-file": lines.prefix_file, "--glossary": glossary, "--memory": document.memory}
     check_read_once(**{"the text": input} | files)
-    edits = None if quality is None else read_edits(quality)
+    edits = None
+    if quality is not None:
+        from transduce.cli.quality import learned_quality
+        from transduce.projects.edits import content_of, read_edits
+
+        edits = read_edits(quality)
 
     if through is not None and then is None:
         then = model

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from tokenizers import Tokenizer as Backend
 from tokenizers import normalizers
 
@@ -19,6 +20,12 @@ PROBED, LONGEST = 2_000, 1_000_000  # characters of a text that a normalizer is 
 MAX_GAPS = 1024  # ids without a token, beside as many as there are tokens
 
 
+class _Normalized(msgspec.Struct):
+    """What is read of a tokenizer's JSON, without making objects of its vocabulary."""
+
+    normalizer: Any = None
+
+
 def read_backend(path: Path) -> Backend:
     """Reads a Hugging Face tokenizers file; CheckpointError if it is none, or has ids far apart."""
     text = read_text(path, CheckpointError)
@@ -28,7 +35,7 @@ def read_backend(path: Path) -> Backend:
     if not ids:
         raise CheckpointError(f"{path}: its vocabulary is empty")
     with one_line_errors(path, "its normalizer cannot be used"):
-        grows = _grows_without_end(json.loads(text).get("normalizer"))
+        grows = _grows_without_end(msgspec.json.decode(text, type=_Normalized).normalizer)
     if grows:
         raise CheckpointError(f"{path}: its normalizer makes texts ever longer; take steps out of it")
     if max(ids) >= 2 * len(ids) + MAX_GAPS:
