@@ -56,15 +56,20 @@ format: setup
 	$(BIN)/ruff format src tests benchmarks docs
 	$(BIN)/ruff check --fix src tests benchmarks docs
 
-# Sdist, wheel, bill of materials of a fresh environment with the wheel, and checksums; publishing them is in docs/releasing.md.
+# Sdist, wheel, bill of materials of a fresh environment with the wheel, and checksums; publishing them is in
+# docs/releasing.md. Files in the wheel have the commit's time, so that whoever builds that commit gets the same bytes.
+release: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
 release:
 	rm -rf dist build
 	$(PYTHON) -m venv build/tools
 	build/tools/bin/pip install --disable-pip-version-check --quiet 'build>=1.2' 'cyclonedx-bom>=5'
 	build/tools/bin/python -m build
-	$(PYTHON) -m venv build/environment
-	build/environment/bin/pip install --disable-pip-version-check --constraint constraints.txt dist/*.whl
-	build/tools/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --of JSON \
+	$(PYTHON) -m venv --without-pip build/environment
+	build/tools/bin/pip --python build/environment install --disable-pip-version-check --no-compile \
+	    --constraint constraints.txt dist/*.whl
+	sed "s/^dynamic = .*/version = \"$$(sed -n 's/^VERSION = "\(.*\)"$$/\1/p' src/transduce/version.py)\"/" pyproject.toml \
+	    > build/pyproject.toml
+	build/tools/bin/cyclonedx-py environment --pyproject build/pyproject.toml --output-reproducible --of JSON \
 	    -o dist/$$(basename dist/*.tar.gz .tar.gz).cdx.json build/environment
 	cd dist && sha256sum * > SHA256SUMS
 	rm -rf build
