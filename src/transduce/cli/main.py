@@ -1,6 +1,5 @@
 """The command `transduce`: its verbs."""
 
-import gc
 import inspect
 import os
 import sys
@@ -57,9 +56,6 @@ PANELS = {
 """The groups in which `--help` shows the options of verbs that have many."""
 MAY_BE_BLANK = ("stop", "prompt", "prefix", "text", "target")
 """The options whose value is text of a user's own."""
-NEW_OBJECTS = 10_000
-"""New objects between two searches for cyclic garbage: PyTorch's import makes 160,000 that stay, and a search at each
-700 or 2,000, as Python has it, takes a tenth of its time."""
 
 
 class InPanels(TyperCommand):
@@ -212,7 +208,6 @@ def main() -> None:
     if sys.platform == "win32":  # whose own encoding lacks most letters
         for stream in (sys.stdout, sys.stderr):
             stream.reconfigure(encoding="utf-8")
-    gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")  # what Apple's GPUs cannot compute, the processor does
     with stoppable() as stop:
         status = run(app, stop)
