@@ -21,7 +21,14 @@ import zstandard
 from transduce.corpora import parquet
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus, as_pair
 from transduce.documents.document import Languages
-from transduce.documents.messages.tables import SOURCE_NAMES, TARGET_NAMES, find_column, known_column, rows_of
+from transduce.documents.messages.tables import (
+    DELIMITERS,
+    SOURCE_NAMES,
+    TARGET_NAMES,
+    find_column,
+    known_column,
+    rows_of,
+)
 from transduce.documents.pairs import languages_in, pairs_in, subtitle_pairs
 from transduce.errors import DataError, InputError
 from transduce.files import sha256
@@ -224,7 +231,7 @@ def _table(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
     numbers: list[int] = []
     width = 0
     with _as_data_errors():
-        for line, cells in rows_of(read_lines(path), str(path), _delimiter(path)):
+        for line, cells in rows_of(read_lines(path), str(path), _delimiters(path)):
             if not numbers:
                 width = len(cells)
                 if columns is None and width > 2:
@@ -235,7 +242,7 @@ def _table(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
                 numbers, has_names = _column_numbers(path, (1, 2) if columns is None else columns, cells)
                 if has_names:
                     continue
-            wanted, signs = max(width, *numbers), _SIGNS[_delimiter(path)]
+            wanted, signs = max(width, *numbers), _SIGNS[_delimiters(path)]
             if len(cells) < wanted:
                 raise DataError(f"{path}: line {line} has {len(cells)} of the {wanted} columns expected ({signs[0]})")
             if len(cells) > wanted:
@@ -248,7 +255,7 @@ def _table(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
 
 _SIGNS = {
     "\t": ("tabs separate them", "put a space in place of a tab within a text"),
-    "": ("commas or the like separate them", "put a text that holds the sign in quotation marks"),
+    DELIMITERS: ("commas or the like separate them", "put a text that holds the sign in quotation marks"),
 }
 """For each separator of a table's cells: its name, and the advice for a line with too many cells."""
 
@@ -258,9 +265,9 @@ def _on_one_line(text: str) -> str:
     return " ".join(text.split("\n")) if "\n" in text else text
 
 
-def _delimiter(path: str | Path) -> str:
-    """Returns the separator of a file's cells: a tab, or "" for a .csv file, whose first line shows it."""
-    return "" if file_kind(path).lower() == ".csv" else "\t"
+def _delimiters(path: str | Path) -> str:
+    """Returns the signs that may separate a file's cells: a tab; several for .csv, whose first line shows it."""
+    return DELIMITERS if file_kind(path).lower() == ".csv" else "\t"
 
 
 def names_of_columns(path: str | Path, languages: tuple[str, str]) -> tuple[str, str] | None:
@@ -273,7 +280,7 @@ def names_of_columns(path: str | Path, languages: tuple[str, str]) -> tuple[str,
         if kind == parquet.ENDING:
             names = parquet.column_names(path)
         else:
-            _, names = next(rows_of(read_lines(path), str(path), _delimiter(path)), (0, []))
+            _, names = next(rows_of(read_lines(path), str(path), _delimiters(path)), (0, []))
     source, target = known_column(names, languages[0], SOURCE_NAMES), known_column(names, languages[1], TARGET_NAMES)
     return None if source is None or target is None or source == target else (names[source], names[target])
 
