@@ -7,7 +7,6 @@ request is for one that both projects have confirmed, each with a translation of
 """
 
 import argparse
-import json
 import random
 import shutil
 import statistics
@@ -125,7 +124,7 @@ def main() -> None:
         row("learned")
     print(table(rows))
     print(f"{left} of {2 * options.segments} segments were left to learn when the second load ended")
-    print(json.dumps({"machine": describe_machine(1), "clients": options.clients}))
+    print(f"{describe_machine(1)} {options.clients} clients.")
 
 
 def wait_until_learned(loaded: Loaded) -> None:

@@ -1,4 +1,4 @@
-"""What tests of learning share."""
+"""Fixtures of the tests of projects and learning."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What stays of a similar translation: the beginning that both sources share."""
+"""A translation begins as that of a similar source does, up to the word where the sources begin to differ."""
 
 import pytest
 

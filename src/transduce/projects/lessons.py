@@ -1,4 +1,4 @@
-"""What became of each segment that a project learned from: lessons, the checks after them, and their adapter."""
+"""Records of learning from a project's segments: a lesson for each, the checks after them, and the adapter."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

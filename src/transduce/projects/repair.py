@@ -1,4 +1,4 @@
-"""Translations of similar sources as beginnings of a new one: what stays ends where the sources begin to differ."""
+"""Begins a translation as that of a similar source does, up to the word where the sources begin to differ."""
 
 from collections.abc import Callable, Mapping
 from unicodedata import category
@@ -15,7 +15,7 @@ SAMPLE = 100
 
 
 class Repairs:
-    """Finds what stays of similar translations, by the words that a model's attention aligns."""
+    """Finds the beginnings of similar translations that stay right, by the words that a model's attention aligns."""
 
     def __init__(self, translator_of: Callable[[Project], LineTranslator | None]) -> None:
         """Takes a function that returns the model of a project's languages, None without one."""

@@ -21,7 +21,7 @@ MAX_GAPS = 1024  # ids without a token, beside as many as there are tokens
 
 
 class _Normalized(msgspec.Struct):
-    """What is read of a tokenizer's JSON, without making objects of its vocabulary."""
+    """The normalizer in a tokenizer's JSON; of the vocabulary beside it no objects are made."""
 
     normalizer: Any = None
 
