@@ -1,5 +1,6 @@
 """`python -m transduce`, the entry point of the program."""
 
+import gc
 import signal
 import sys
 
@@ -16,6 +17,7 @@ def start() -> None:
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):  # nothing may interrupt the end
             signal.signal(number, signal.SIG_IGN)
+        gc.freeze()  # else the interpreter searches all that PyTorch made for cycles, for half a second
 
 
 if __name__ == "__main__":

@@ -48,6 +48,23 @@ for number, words in enumerate(sys.argv[1:]):
     assert done.stdout.count("Usage:") == 1 + len(VERBS)
 
 
+def test_a_translation_imports_neither_training_nor_servers(tiny_run: Path) -> None:
+    program = """
+import sys
+from transduce.__main__ import start
+try:
+    start()
+finally:
+    unused = ["training", "objectives", "serving", "projects", "evaluation", "cluster", "exchange", "experiment"]
+    print(*sorted({f"transduce.{name}" for name in unused} & sys.modules.keys()), file=sys.stderr)
+    print(*sorted({"torch._dynamo", "matplotlib", "transformers", "sqlite3"} & sys.modules.keys()), file=sys.stderr)
+"""
+    command = [sys.executable, "-c", program, "translate", str(tiny_run)]
+    done = subprocess.run(command, input="a\n", capture_output=True, text=True, check=True)
+    assert done.stdout.strip()
+    assert done.stderr.splitlines()[-2:] == ["", ""], done.stderr
+
+
 def test_help_names_each_verb_with_a_sentence(transduce: Command) -> None:
     status, output, _ = transduce("--help")
     assert status == 0
