@@ -1,5 +1,6 @@
 """A release: one version everywhere, dependencies with a lowest version, a wheel with all that the package reads."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -24,6 +25,15 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert newest and cited
     assert newest[1] == cited[1] == transduce.__version__
     assert "version" in PROJECT["dynamic"]
+
+
+def test_axes_are_of_classes_and_not_of_aliases() -> None:
+    """NumPy 2.5, which needs Python 3.12, made NDArray an alias that jaxtyping refuses."""
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Subscript) and ast.unparse(node.value) in ("Float", "Int", "Bool"):
+                assert isinstance(node.slice, ast.Tuple)
+                assert ast.unparse(node.slice.elts[0]) in ("Tensor", "np.ndarray"), f"{path}:{node.lineno}"
 
 
 def test_each_dependency_has_a_lowest_version() -> None:

@@ -23,22 +23,22 @@ NEIGHBOURS = 50
 class EditRegression:
     """A linear model of edit rates, with the errors that it makes on rows that it has not seen."""
 
-    means: Float[Numbers, " features"]
-    scales: Float[Numbers, " features"]
-    lowest: Float[Numbers, " features"]
-    highest: Float[Numbers, " features"]
+    means: Float[np.ndarray, " features"]
+    scales: Float[np.ndarray, " features"]
+    lowest: Float[np.ndarray, " features"]
+    highest: Float[np.ndarray, " features"]
     """Range of each feature among the rows, to which new ones are limited: beyond it nothing was learned."""
-    weights: Float[Numbers, " features"]
+    weights: Float[np.ndarray, " features"]
     """Change of the rate for one standard deviation of each feature."""
     intercept: float
     """Mean rate of the rows."""
-    held_out: Float[Numbers, " rows"]
+    held_out: Float[np.ndarray, " rows"]
     """Estimate of each row by a fit without it, not limited to 0 to 1, in ascending order."""
-    errors: Float[Numbers, " rows"]
+    errors: Float[np.ndarray, " rows"]
     """True rate minus that estimate, in the same order."""
 
     @staticmethod
-    def fit(features: Float[Numbers, "rows features"], rates: Float[Numbers, " rows"]) -> "EditRegression":
+    def fit(features: Float[np.ndarray, "rows features"], rates: Float[np.ndarray, " rows"]) -> "EditRegression":
         """Fits rates to standardised features (Hoerl and Kennard 1970), by the penalty of least held-out error.
 
         Fits without each row need not be made: with the hat matrix H, the error of row i is (y_i - Hy_i) / (1 - H_ii)
@@ -63,7 +63,7 @@ class EditRegression:
             means, scales, lowest, highest, weights, intercept, (rates - errors)[order], errors[order]
         )
 
-    def estimate(self, features: Float[Numbers, " features"]) -> EditEstimate:
+    def estimate(self, features: Float[np.ndarray, " features"]) -> EditEstimate:
         """Returns the estimate for one translation, in thousandths.
 
         The interval is conformal (Vovk et al. 2005; Barber et al. 2021): it leaves out as many of the largest and
