@@ -132,7 +132,7 @@ def test_snapshots_of_many_segments_are_few_and_near_the_newest(tmp_path: Path) 
     """Wherever a segment is taken back, at most as many as came after it, and a few, are learned again."""
     snapshots, keys = Snapshots(tmp_path, 2), [f"{number:016d}" for number in range(301)]
     for position in range(1, 301):
-        snapshots.write(Snapshot(position, keys[position], "", {}), keys)
+        snapshots.write(Snapshot(position, keys[position], "", 1.0, "", {}), keys)
         positions = sorted(int(path.name[:7]) for path in tmp_path.iterdir())
         assert positions[-1] == position and len(positions) <= 4 * (position.bit_length() + 1)
         for taken in range(1, position):

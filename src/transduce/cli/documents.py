@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from transduce.inference.documents.translate import SegmentReport
     from transduce.inference.translator import Translator
     from transduce.projects.edits import Edited
+    from transduce.projects.knowledge import Knowledge
     from transduce.projects.quality import QualityEstimator
     from transduce.search.choices import DecisionRule
 
@@ -72,8 +73,10 @@ def translate_document(
     kind: str,
     search: "DecisionRule",
     edits: "Sequence[Edited] | None" = None,
+    knowledge: "Knowledge | None" = None,
 ) -> None:
-    """Translates the document that a command names, and writes its log; past edits give its estimates of quality."""
+    """Translates the document that a command names, and writes its log; past edits give its estimates of quality, and a
+    project's knowledge the memory and the terms that the command does not name."""
     from transduce.cli.quality import learned_quality
     from transduce.documents.memory import Memory
     from transduce.inference.documents.translate import DocumentTranslator
@@ -83,8 +86,12 @@ def translate_document(
         raise InputError("--fill-only keeps the translations that --retranslate replaces; leave one of them out")
     languages = _languages(translator, options["source_language"], options["target_language"])
     sides = (languages.source, languages.target)
-    glossary = read_glossary(options["glossary"], search, sides, options["glossary_use"], translator.reads_terms)
-    memory = None if options["memory"] is None else Memory.read(options["memory"], languages)
+    entries = () if knowledge is None else knowledge.entries
+    use, reads_terms = options["glossary_use"], translator.reads_terms
+    glossary = read_glossary(options["glossary"], search, sides, use, reads_terms, entries)
+    memory = None if knowledge is None else knowledge.memory
+    if options["memory"] is not None:
+        memory = Memory.read(options["memory"], languages)
     if options["output"] == "-" and FORMATS[kind].is_archive and sys.stdout.isatty():
         raise InputError(f"{FORMATS[kind].title} cannot be shown on a terminal; name a file with -o")
     columns = None

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from transduce.bundle import ModelBundle
     from transduce.inference.engines.choice import EngineName
     from transduce.inference.translator import Translator
+    from transduce.projects.knowledge import Knowledge
     from transduce.search.choices import DecisionRule
 
 
@@ -75,8 +76,11 @@ class Machine(Processor):
         shortlist: bool | str = False,
         compile: bool = False,
         batch_tokens: int | None = None,
+        knowledge: "Knowledge | None" = None,
     ) -> "Translator":
         """Opens a translator, or an ensemble with others; see `transduce.load` for the shortlist, compiling and tokens.
+
+        A project's knowledge gives the first model what it was taught, which PyTorch runs.
 
         Raises InputError for a model of another engine than the named one.
         """
@@ -89,6 +93,10 @@ class Machine(Processor):
         keep_free_memory()
         paths = (model, *others)
         models = [open_any(path, device_for(self.precision, self.device)) for path in paths]
+        if knowledge is not None:
+            taught = knowledge.taught(models[0])
+            engine = engine if taught is models[0] or engine != "auto" else "pytorch"
+            models[0] = taught
         models = [at_precision(loaded, self.precision) for loaded in models]
         chosen = find_shortlist(model, models[0].tokenizers, shortlist)
         return Translator(*models, shortlist=chosen, compile=compile, tokens_at_once=batch_tokens, engine=engine)

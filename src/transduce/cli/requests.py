@@ -1,6 +1,6 @@
 """Requests for the translation of each line, and a report on them at the end."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, repeat
 
@@ -10,18 +10,23 @@ from transduce.errors import InputError
 from transduce.inference.requests import Request
 from transduce.inference.translation import Translation
 from transduce.search.choices import DecisionRule, can_require
-from transduce.text.glossary import Glossary, Use
+from transduce.text.glossary import Entry, Glossary, Use
 
 LINES_NAMED, MANY = 5, 50
 """The most line numbers reported for phrases, and for truncated translations."""
 
 
 def read_glossary(
-    path: str | None, search: DecisionRule, languages: tuple[str, str], use: Use | None, reads_terms: bool
+    path: str | None,
+    search: DecisionRule,
+    languages: tuple[str, str],
+    use: Use | None,
+    reads_terms: bool,
+    entries: Sequence[Entry] = (),
 ) -> Glossary | None:
-    """Reads the glossary of two languages, if asked for; InputError if the search cannot require its phrases, or the
-    model cannot read them as hints."""
-    if path is None:
+    """Reads the glossary of two languages, if asked for, or takes a project's entries; InputError if the search cannot
+    require its phrases, or the model cannot read them as hints."""
+    if path is None and not entries:
         if use is not None:
             raise InputError("--glossary-use is for a glossary: add --glossary, or leave it out")
         return None
@@ -29,11 +34,12 @@ def read_glossary(
         raise InputError(
             "--glossary-use hint is for a model trained with terms (data.terms), and this one was not; leave it out"
         )
-    glossary = Glossary.read(path, *languages, use=use or "inflected")
+    how: Use = use or "inflected"
+    glossary = Glossary(entries, use=how) if path is None else Glossary.read(path, *languages, use=how)
     if glossary.requires_any and not can_require(search):
         raise InputError(
-            f"{path}: required phrases go with a plain beam, not with --sample, --groups or the samples of --mbr; "
-            "leave one out"
+            f"{path or 'the glossary of the project'}: required phrases go with a plain beam, not with --sample, "
+            "--groups or the samples of --mbr; leave one out"
         )
     return glossary
 

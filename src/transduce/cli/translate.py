@@ -51,6 +51,7 @@ def translate(
     lines: LineOptions,
     glossary: str | None = None,
     glossary_use: Literal["inflected", "exact", "hint"] | None = None,
+    project: str | None = None,
     quality: str | None = None,
     with_: list[str] | None = None,
     then: str | None = None,
@@ -77,6 +78,8 @@ def translate(
             a .csv, or a term base (.tbx). Forms of a term are separated by |: hound|hounds, tab, Hund|Hunde.
         glossary_use: Which forms of a term are required: inflected, any of them (default); exact, the first one; hint,
             none, for a model trained with terms, which reads them.
+        project: A project's folder, whose terms are required, and whose model is used as it has been taught; its memory
+            is for documents. --glossary and --memory take the place of its own.
         quality: Estimate how much of each translation will be edited, with an interval, from past edits: a project's
             folder, or a .tsv or .jsonl of source, machine translation and edited text. With --json, or --log.
         with_: Another model for an ensemble (mean of probabilities); repeatable.
@@ -117,6 +120,15 @@ def translate(
 
         edits = read_edits(quality)
 
+    knowledge = None
+    if project is not None:
+        if then is not None or through is not None or with_:
+            raise InputError("a project teaches one model; leave --then, --through and --with out, or the project")
+        from transduce.projects.knowledge import Knowledge
+
+        knowledge = Knowledge.read(project)
+        knowledge.check(read_config(find_bundle(Path(model))), languages.to, languages.from_)
+        languages = LanguageOptions(knowledge.direction.target, knowledge.direction.source)
     if through is not None and then is None:
         then = model
     if then is not None and (lines.details or lines.explain or quality is not None):
@@ -124,8 +136,11 @@ def translate(
 
     @cache
     def opened() -> "Translator":
-        translator = machine.open_translator(model, with_ or [], engine, shortlist.chosen, lines.compile, batch_tokens)
+        chosen = shortlist.chosen, lines.compile, batch_tokens
+        translator = machine.open_translator(model, with_ or [], engine, *chosen, knowledge)
         tell_engine(translator, search, teller(quiet))
+        if knowledge is not None:
+            teller(quiet)(knowledge.describe(translator.single_model()))
         if then is None:
             return translator.directed(languages.to, languages.from_)
         from transduce.inference.pivot import Pivot
@@ -139,16 +154,18 @@ def translate(
         return pivot
 
     if kind is not None:
-        translate_document(context, opened(), kind, search, edits)
+        translate_document(context, opened(), kind, search, edits, knowledge)
         return
     check_lines(input, format == "lines")
     entries = None
-    if glossary is not None or glossary_use is not None:  # before the model is opened
+    terms = () if knowledge is None else knowledge.entries
+    if glossary is not None or glossary_use is not None or terms:  # before the model is opened
         config = read_config(find_bundle(Path(model))) if then is None else opened().bundle.config
         direction = config.find_direction(languages.to, languages.from_)
         sides, reads_terms = (direction.source, direction.target), config.terms is not None
-        entries = read_glossary(glossary, search, sides, glossary_use, reads_terms)
+        entries = read_glossary(glossary, search, sides, glossary_use, reads_terms, terms)
     parameters = context.params if edits is None else {**context.params, "quality": content_of(edits)}
+    parameters = parameters if knowledge is None else {**parameters, "project": knowledge.content}
     with growing_output(output, parameters, lines.resume) as out:
         total = count_lines(input)
         check_prefixes(lines.prefix, lines.prefix_file, total)

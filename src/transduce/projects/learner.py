@@ -32,7 +32,7 @@ from transduce.search.beam import Beam
 from transduce.training.optimizer import OptimizerConfig, build_optimizers, set_rate
 from transduce.training.schedules import Constant
 
-FORMAT = 3
+FORMAT = 4
 """Number of the way of learning; another one learns everything again."""
 FEWEST_CHECKS = 5
 """Held-out segments from which on they can undo updates: the loss on fewer changes by chance."""
@@ -106,10 +106,11 @@ class Learner:
         self.settings = settings
         self.general = general or General.of_probe(bundle)
         self.adapters = AdaptersConfig(rank=settings.rank, alpha=settings.alpha)
+        self._identity = identity(bundle.folder)
         content = {
             "format": FORMAT,
             "torch": str(torch.__version__),
-            "model": identity(bundle.folder),
+            "model": self._identity,
             "languages": [bundle.config.source, bundle.config.target],
             "settings": {**msgspec.to_builtins(settings), "enabled": True, "general": (), "snapshot_every": 0},
             "general": self.general.content,
@@ -205,7 +206,8 @@ class Learner:
         state = self._state
         tensors = self._tensors() | {KEPT + name: tensor for name, tensor in state.kept.items()}
         facts = msgspec.json.encode(state.progress).decode()
-        self._path = self._snapshots.write(Snapshot(self._position, state.key, facts, tensors), keys)
+        snapshot = Snapshot(self._position, state.key, self._identity, self.adapters.scale, facts, tensors)
+        self._path = self._snapshots.write(snapshot, keys)
 
     def _lesson(self, segments: Sequence[Confirmed], keys: Sequence[str]) -> None:
         began, index, state = time.monotonic(), self._position, self._state

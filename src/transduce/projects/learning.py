@@ -190,8 +190,7 @@ class BackgroundLearning:
         if snapshot is None:  # it has been removed since
             return
         base = self._base(served, project)
-        settings = project.settings.learning
-        bundle = with_adapter(base, snapshot.adapter, settings.alpha / settings.rank)
+        bundle = with_adapter(base, snapshot.adapter, snapshot.scale)
         translator = Translator(at_precision(bundle, "float32"))
         with self._changed:
             self._adapted[name] = _Adapted(served, report.snapshot, translator)

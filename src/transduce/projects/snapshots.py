@@ -25,6 +25,10 @@ class Snapshot:
     """Number of segments seen."""
     key: str
     """Hash of all that the state is a function of."""
+    model: str
+    """Hash of the model that learns, see `transduce.bundle.identity`."""
+    scale: float
+    """Factor of the product of the adapter's matrices."""
     facts: str
     """JSON of what is no tensor."""
     tensors: dict[str, Tensor]
@@ -66,6 +70,7 @@ class Snapshots:
         self.folder.mkdir(exist_ok=True)
         path = self.path(snapshot.position, snapshot.key)
         described = {"facts": snapshot.facts, "key": snapshot.key, "position": str(snapshot.position)}
+        described |= {"model": snapshot.model, "scale": repr(snapshot.scale)}
         described["sha256"] = _checksum(described, snapshot.tensors)
         with new_file(path) as new:
             save_tensors(snapshot.tensors, new, described)
@@ -87,6 +92,15 @@ class Snapshots:
         return set(self.folder.glob(f"*-*{ENDING}"))
 
 
+def last_snapshot(folder: Path, model: str) -> Snapshot | None:
+    """Returns the undamaged snapshot after the most segments that a model has learned; None without any."""
+    for path in sorted(folder.glob(f"*-*{ENDING}"), reverse=True):
+        snapshot = read_snapshot(path)
+        if snapshot is not None and snapshot.model == model:
+            return snapshot
+    return None
+
+
 def read_snapshot(path: Path) -> Snapshot | None:
     """Reads a snapshot; None if it is missing or damaged."""
     try:
@@ -96,7 +110,8 @@ def read_snapshot(path: Path) -> Snapshot | None:
         checksum = described.pop("sha256", "")
         if checksum != _checksum(described, tensors):
             return None
-        return Snapshot(int(described["position"]), described["key"], described["facts"], tensors)
+        about = int(described["position"]), described["key"], described["model"], float(described["scale"])
+        return Snapshot(*about, described["facts"], tensors)
     except (OSError, SafetensorError, KeyError, ValueError):
         return None
 

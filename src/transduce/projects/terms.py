@@ -1,6 +1,7 @@
 """Terms of a project in the forms that sentences need, learned from its memory in the background."""
 
 import threading
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -73,16 +74,20 @@ class ProjectTerms:
     def _learn(self, project: Project, entries: tuple[Entry, ...]) -> None:
         try:
             pairs = project.memory.pairs()
-            try:
-                inflected = Inflections.learn(SentencePair(*pair) for pair in pairs).inflected(entries)
-            except DataError:  # the memory is empty
-                inflected = list(entries)
-            learned = _Learned(entries, len(pairs), Glossary(inflected))
+            learned = _Learned(entries, len(pairs), Glossary(with_forms(entries, pairs)))
             with self._lock:
                 self._learned[project] = learned
         finally:
             with self._lock:
                 self._waiting.discard(project)
+
+
+def with_forms(entries: Sequence[Entry], pairs: Iterable[tuple[str, str]]) -> list[Entry]:
+    """Returns a glossary's entries with the forms of them that sources and translations have; see `Inflections`."""
+    try:
+        return Inflections.learn(SentencePair(*pair) for pair in pairs).inflected(entries)
+    except DataError:  # there are no pairs
+        return list(entries)
 
 
 def _use(term: Term, terms: tuple[Term, ...], translation: str, text: str) -> TermUse:

@@ -49,6 +49,11 @@ MISTAKEN: tuple[tuple[str, str, tuple[Damage, ...]], ...] = (
     ("serve run --projects projects", "project.sqlite is damaged", (cut(STORE),)),
     ("serve run --projects projects", "project.toml: cannot be read as UTF-8", (garbage(SETTINGS),)),
     ("serve run --projects other", "no name of a project", (write("other/a b/project.toml", ""),)),
+    (f"translate run test.en --project {SHOP}", "project.sqlite is damaged", (cut(STORE),)),
+    (f"translate run test.en --project {SHOP}", "project.toml: cannot be read as UTF-8", (garbage(SETTINGS),)),
+    ("translate run test.en --project nowhere", "nowhere is no project", ()),
+    ("translate run test.en --project run", "run is no project", ()),
+    (f"translate run test.en --project {SHOP} --then run", "a project teaches one model", ()),
     # Past edits
     (f"{QUALITY} {SHOP} --quiet", "of the JSON output; add --json", ()),
     ("translate run a.md --quality e.tsv", "add --log FILE", (write("a.md", "# The dog\n"),)),
