@@ -2,7 +2,7 @@
 
 import copy
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -98,19 +98,7 @@ def translate(
     from transduce.inference.explaining import explained
 
     kind = kind_of(context, input, format)
-    if lines.compile and input != "-" and not machine.is_gpu:
-        raise InputError(
-            "without a GPU --compile is for lines that come one by one, on standard input; leave it out for a file"
-        )
-    if lines.compile and context.params["coverage_penalty"]:
-        raise InputError("--compile does nothing with --coverage-penalty; leave one of them out")
-    if lines.details and not lines.json:
-        raise InputError("--details are part of the JSON output; add --json")
-    if lines.explain and (lines.json or search.n_best > 1 or output != "-"):
-        raise InputError("--explain is for a terminal: leave out --json, --n-best and --output")
-    if quality is not None and not (lines.json if kind is None else document.log):
-        where = "JSON output; add --json" if kind is None else "log of a document; add --log FILE"
-        raise InputError(f"estimates of --quality are part of the {where}")
+    _check_options(context.params, machine, kind is not None)
     files = {"--prefix-file": lines.prefix_file, "--glossary": glossary, "--memory": document.memory}
     check_read_once(**{"the text": input} | files)
     edits = None
@@ -122,8 +110,6 @@ def translate(
 
     knowledge = None
     if project is not None:
-        if then is not None or through is not None or with_:
-            raise InputError("a project teaches one model; leave --then, --through and --with out, or the project")
         from transduce.projects.knowledge import Knowledge
 
         knowledge = Knowledge.read(project)
@@ -131,8 +117,6 @@ def translate(
         languages = LanguageOptions(knowledge.direction.target, knowledge.direction.source)
     if through is not None and then is None:
         then = model
-    if then is not None and (lines.details or lines.explain or quality is not None):
-        raise InputError("two models, one after the other, give no --details, --explain or --quality; leave them out")
 
     @cache
     def opened() -> "Translator":
@@ -191,6 +175,28 @@ def translate(
                 tell(report.lines)
     for line in report.describe(translator.longest_source, entries):
         teller(quiet)(line)
+
+
+def _check_options(options: Mapping[str, Any], machine: Machine, is_document: bool) -> None:
+    """Raises InputError for options that do not go together, before anything is read."""
+    if options["compile"] and options["input"] != "-" and not machine.is_gpu:
+        raise InputError(
+            "without a GPU --compile is for lines that come one by one, on standard input; leave it out for a file"
+        )
+    if options["compile"] and options["coverage_penalty"]:
+        raise InputError("--compile does nothing with --coverage-penalty; leave one of them out")
+    if options["details"] and not options["json"]:
+        raise InputError("--details are part of the JSON output; add --json")
+    if options["explain"] and (options["json"] or options["n_best"] > 1 or options["output"] != "-"):
+        raise InputError("--explain is for a terminal: leave out --json, --n-best and --output")
+    if options["quality"] is not None and not options["log" if is_document else "json"]:
+        where = "log of a document; add --log FILE" if is_document else "JSON output; add --json"
+        raise InputError(f"estimates of --quality are part of the {where}")
+    is_pivot = options["then"] is not None or options["through"] is not None
+    if options["project"] is not None and (is_pivot or options["with_"]):
+        raise InputError("a project teaches one model; leave --then, --through and --with out, or the project")
+    if is_pivot and (options["details"] or options["explain"] or options["quality"] is not None):
+        raise InputError("two models, one after the other, give no --details, --explain or --quality; leave them out")
 
 
 def _tell_share(tell: "Tell", begun: int, lines: int, share: float) -> None:
