@@ -2,7 +2,7 @@
 
 import copy
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from transduce.inference.requests import Request
     from transduce.inference.translation import Translation
     from transduce.inference.translator import Translator
+    from transduce.projects.edits import Edited
     from transduce.projects.quality import QualityEstimator
+    from transduce.search.choices import DecisionRule
+    from transduce.text.glossary import Glossary
 
 Format = Literal[
     "lines", "text", "markdown", "html", "tmx", "xliff", "po", "srt", "vtt", "json", "yaml", "properties", "strings",
@@ -91,11 +94,8 @@ def translate(
     from transduce.bundle import find_bundle
     from transduce.bundle_config import read_config
     from transduce.cli.documents import check_lines, kind_of, translate_document
-    from transduce.cli.progress import show_progress
-    from transduce.cli.requests import check_prefixes, read_glossary, requests_of
-    from transduce.cli.resuming import growing_output
-    from transduce.cli.streams import check_read_once, count_lines, lines_of
-    from transduce.inference.explaining import explained
+    from transduce.cli.requests import read_glossary
+    from transduce.cli.streams import check_read_once
 
     kind = kind_of(context, input, format)
     _check_options(context.params, machine, kind is not None)
@@ -103,7 +103,6 @@ def translate(
     check_read_once(**{"the text": input} | files)
     edits = None
     if quality is not None:
-        from transduce.cli.quality import learned_quality
         from transduce.projects.edits import content_of, read_edits
 
         edits = read_edits(quality)
@@ -150,14 +149,39 @@ def translate(
         entries = read_glossary(glossary, search, sides, glossary_use, reads_terms, terms)
     parameters = context.params if edits is None else {**context.params, "quality": content_of(edits)}
     parameters = parameters if knowledge is None else {**parameters, "project": knowledge.content}
+    is_compiled = lines.compile and not machine.is_gpu
+    _translate_lines(parameters, lines, search, opened, entries, edits, is_compiled)
+
+
+def _translate_lines(
+    parameters: Mapping[str, Any],
+    lines: LineOptions,
+    search: "DecisionRule",
+    opened: Callable[[], "Translator"],
+    entries: "Glossary | None",
+    edits: "Sequence[Edited] | None",
+    is_compiled: bool,
+) -> None:
+    """Translates the lines of the command's input, and reports on phrases, splits and truncations."""
+    from transduce.cli.progress import show_progress
+    from transduce.cli.requests import check_prefixes, requests_of
+    from transduce.cli.resuming import growing_output
+    from transduce.cli.streams import count_lines, lines_of
+    from transduce.inference.explaining import explained
+
+    input, output, quiet = parameters["input"], parameters["output"], parameters["quiet"]
     with growing_output(output, parameters, lines.resume) as out:
         total = count_lines(input)
         check_prefixes(lines.prefix, lines.prefix_file, total)
         report = copy.deepcopy(out.report)
         requests = requests_of(lines_of(input), lines.prefix, lines.prefix_file, entries, report.lines)
         translator = opened()
-        estimator = None if edits is None else learned_quality(translator, edits, teller(quiet))
-        if lines.compile and not machine.is_gpu:
+        estimator = None
+        if edits is not None:
+            from transduce.cli.quality import learned_quality
+
+            estimator = learned_quality(translator, edits, teller(quiet))
+        if is_compiled:
             teller(quiet)("compiling, which takes a minute or two")
             translator.warm_up(search)
         with show_progress(total, report.lines, is_shown=not quiet and not _is_at_terminal(input, output)) as tell:
