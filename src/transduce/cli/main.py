@@ -45,7 +45,7 @@ PANELS = {
     ),
     "Sampling": "sample mbr temperature top_k top_p min_p seed",
     "Length": "max_ratio max_extra min_ratio max_tokens stop",
-    "Constraints": "prefix prefix_file glossary glossary_use",
+    "Constraints": "prefix prefix_file glossary glossary_use project",
     "Model and machine": "with_ then through engine device ray threads precision shortlist shortlist_file compile",
     "Languages": "to from_",
     "Documents": (
