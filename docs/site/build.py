@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import charts
+import commands
 import links
 import notebooks
 from gallery import make_all
@@ -87,7 +88,7 @@ def course_pages() -> dict[str, Path]:
 
 def site_pages() -> set[str]:
     """Returns the names of all pages of the site."""
-    made = {"gallery.md", "charts.md", *(name for name, _ in reference_pages())}
+    made = {"gallery.md", "charts.md", "commands.md", *(name for name, _ in reference_pages())}
     return made | written_pages().keys() | course_pages().keys()
 
 
@@ -167,6 +168,7 @@ def gather(pages: Path, gallery: Path, course: Path) -> None:
     for name, text in reference_pages():
         write(pages / name, text)
     write(pages / "charts.md", charts.markdown())
+    write(pages / "commands.md", commands.markdown())
     write(pages / "gallery.md", gallery_page())
     shutil.copytree(gallery, pages / "gallery", ignore=shutil.ignore_patterns("*.json"))
     for name, path in course_pages().items():

@@ -19,6 +19,7 @@ sys.path.append(str(ROOT / "docs/site"))
 
 import build
 import charts
+import commands
 import gallery
 import links
 
@@ -39,6 +40,16 @@ def test_every_page_is_in_the_navigation_once() -> None:
 def test_every_public_name_is_in_the_reference() -> None:
     named = {name for names in build.REFERENCE.values() for name in names.split()}
     assert named == set(transduce.__all__) - {"__version__"}
+
+
+def test_every_command_and_its_options_have_a_page() -> None:
+    page = commands.markdown()
+    names = [name for name, _ in commands.commands()]
+    assert {"translate", "serve", "data clean", "keys add"} < set(names)
+    assert re.findall(r"^## (.*)$", page, re.MULTILINE) == names
+    served = page.partition("## serve\n")[2].partition("\n## ")[0]
+    assert re.search(r"^\| `--port` \| .*Default: 5000\. \|$", served, re.MULTILINE)
+    assert "| `MODELS` |" in served and "transduce serve runs/" in served
 
 
 def test_links_of_the_front_page_lead_to_pages() -> None:

@@ -129,7 +129,7 @@ def _tokens(look: Findings, attention: AttentionMap) -> tuple[list[str], list[st
         "encoder": (of_source, of_source),
         "decoder": (look.read, look.read),
         "query": (look.target.tokens, look.read),
-        "cross": (look.read, of_source),
+        "cross": (look.target.tokens, of_source),
     }[attention.part]
 
 

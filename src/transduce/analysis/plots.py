@@ -140,7 +140,9 @@ def search_tree(axes: Axes, tree: SearchTree) -> None:
         axes.text(
             node.step, heights[node.id], label, color=colour, fontsize=6, ha="center", va="center", bbox=mark, zorder=3
         )
-    handles = [mpl.lines.Line2D([], [], color=colour, label=state) for state, colour in NODE_COLOURS.items()]
+    present = {node.state for node in tree.nodes}
+    states = [(state, colour) for state, colour in NODE_COLOURS.items() if state in present]
+    handles = [mpl.lines.Line2D([], [], color=colour, label=state) for state, colour in states]
     axes.legend(handles=handles, frameon=False, fontsize=7, loc="lower right", title="* greedy", title_fontsize=7)
     axes.set_xlabel("step")
     axes.set_yticks([])

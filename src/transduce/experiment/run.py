@@ -230,6 +230,12 @@ def _train(
     learned = sum(parameter.numel() for parameter in learned_parameters(trainer.model)) - fixed
     learning = f", of which {learned:,} learn" if learned < parameters else ""
     tell(f"model: {parameters:,} parameters{learning}, {trainer.precision}, on {device}{shared}")
+    warmup, updates = getattr(config.optimizer.schedule, "warmup", None) or 0, config.training.updates
+    if warmup >= updates:
+        tell(
+            f"careful: the learning rate rises for {warmup:,} updates, but training ends after {updates:,}; "
+            "lower optimizer.schedule.warmup, or train longer"
+        )
     if processes.is_first:
         JsonLog.cut_after(run / "log.jsonl", trainer.position.update)
         board = tensorboard(run / "tensorboard", trainer.position.update)

@@ -18,6 +18,7 @@ from transduce.corpora.overlap import OverlapSearch
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import Splits, WeightedCorpus
 from transduce.corpora.splitting import Side
+from transduce.data.misaligned import why_misaligned
 from transduce.data.store import TokenStore, all_dropped, open_store, open_stores
 from transduce.errors import ConfigError, DataError
 from transduce.models.families import build_model
@@ -116,6 +117,8 @@ def prepare(
             raise nothing_left(entry.corpus.name, {name: each.count for name, each in all_dropped(of_entry).items()})
         towards = "" if entry.direction is None else f" {entry.direction}"
         tell(f"training data{towards}: {sum(map(len, of_entry)):,} pairs from {entry.corpus.name}")
+        if reason := why_misaligned(of_entry):
+            tell(f"  careful: {reason}")
         for reason, dropped in all_dropped(of_entry).items():
             tell(f"  left out: {dropped.count:,} {reason}, such as:")
             for example in dropped.examples:
