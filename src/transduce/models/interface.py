@@ -7,7 +7,7 @@ TextEncoder, on which heads are put (models/heads.py). Nothing else about a fami
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -79,9 +79,11 @@ class Decoder(nn.Module, ABC, Generic[State]):
 class Writer(Protocol[State]):
     """A model of a target sequence given a source sequence, as inference sees it: one, or several as one."""
 
-    @property
-    def decoder(self) -> Predictor[State]:
-        """The half that predicts."""
+    if TYPE_CHECKING:  # since Python 3.12 `isinstance` does not look where a module keeps its parts
+
+        @property
+        def decoder(self) -> Predictor[State]:
+            """The half that predicts."""
 
     @property
     def source_limit(self) -> int | None:
