@@ -15,6 +15,7 @@ import tomli_w
 import typer
 
 from toy_languages import settings, write_corpora
+from transduce.cli import main
 from transduce.cli.main import app
 
 Command = Callable[..., tuple[int, str, str]]
@@ -63,6 +64,17 @@ finally:
     done = subprocess.run(command, input="a\n", capture_output=True, text=True, check=True)
     assert done.stdout.strip()
     assert done.stderr.splitlines()[-2:] == ["", ""], done.stderr
+
+
+def test_arguments_that_a_message_names_are_options(transduce: Command, tiny_run: Path, tmp_path: Path) -> None:
+    """The library names them in brackets; what is no option of the command stays."""
+    status, _, err = transduce("average", tiny_run, "-o", tmp_path)
+    assert status == 2 and "choose another folder (--out)" in err
+    assert main._with_options("a (beam_size) b (nothing) c (model)", VERBS["translate"]) == (
+        "a (--beam-size) b (nothing) c (model)"
+    )
+    assert main._with_options("a (step)", VERBS["data"]) == "a (--step)"
+    assert main._with_options("a (step)", None) == "a (step)"
 
 
 def test_help_names_each_verb_with_a_sentence(transduce: Command) -> None:
@@ -115,7 +127,7 @@ def test_a_run_goes_on_or_is_overwritten_by_its_folder(transduce: Command, recip
     assert transduce("train", recipe_file, *quick, "--out", run)[0] == 0
     status, output, errors = transduce("train", run, "training.updates=3", "--resume", "--quiet", "--json")
     assert (status, json.loads(output)["updates"]) == (0, 3), errors
-    assert "replace it (overwrite)" in transduce("train", recipe_file, *quick, "--out", run)[2]
+    assert "replace it (--overwrite)" in transduce("train", recipe_file, *quick, "--out", run)[2]
     status, output, errors = transduce("train", recipe_file, *quick, "--out", run, "--overwrite")
     assert (status, json.loads(output)["updates"]) == (0, 2), errors
 

@@ -95,4 +95,4 @@ def test_commands_take_a_zipped_model_wherever_they_take_a_folder(
         assert status == 0, (verb, errors)
     status, _, errors = transduce("shortlist", zipped, "--source", corpus / "train.en", "--target", corpus / "train.de")
     assert status == 2
-    assert "name the file to write (out)" in errors
+    assert "name the file to write (--out)" in errors

@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,10 +14,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from transduce.cli.failures import UsageError, run
-from transduce.cli.fields import with_options
+from transduce.cli.fields import flag, with_options
 from transduce.cli.file_options import TakesFiles
 from transduce.cli.over_files import OverFiles
 from transduce.cli.stopping import stoppable
+from transduce.errors import TransduceError
 from transduce.version import VERSION
 
 VERBS = (
@@ -56,6 +58,8 @@ PANELS = {
 """The groups in which `--help` shows the options of verbs that have many."""
 MAY_BE_BLANK = ("stop", "prompt", "prefix", "text", "target")
 """The options whose value is text of a user's own."""
+BRACKETED = re.compile(r"\((\w++)\)")
+"""The name of an argument in a message of the library."""
 
 
 class InPanels(TyperCommand):
@@ -130,6 +134,8 @@ class Verbs(TyperGroup):
             with self.make_context("transduce", arguments or ["--help"]) as context:
                 self.invoke(context)
         except BaseException as error:
+            if isinstance(error, TransduceError):
+                error.args = (_with_options(str(error), self.commands.get(arguments[0]) if arguments else None),)
             if debug and not isinstance(error, SystemExit | typer.Exit):
                 traceback.print_exc()
             raise
@@ -147,6 +153,14 @@ class Verbs(TyperGroup):
             if flag in options and value and not value.strip():
                 raise UsageError(f"{flag} is {value!r}: it has no letters; give a value or leave the option out", ctx)
         return name, command, rest
+
+
+def _with_options(message: str, command: Any) -> str:
+    """Returns a message of the library, which names arguments in brackets, with the options of a command in place of
+    their names: (--overwrite) for (overwrite)."""
+    commands = getattr(command, "commands", {"": command}).values() if command is not None else ()
+    options = {each.name.strip("_") for one in commands for each in one.params if each.param_type_name == "option"}
+    return BRACKETED.sub(lambda name: f"({flag(name[1])})" if name[1] in options else name[0], message)
 
 
 def _takes_text(parameter: Any) -> bool:

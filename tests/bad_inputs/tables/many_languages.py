@@ -57,7 +57,7 @@ ROWS = [
         '["dev.en", "dev.de"] }',
         '["dev.en", "dev.de"], source = "en", target = "fr" }',
     ),
-    row("several directions: none chosen", "translate many test.en", 2, "choose one (to): de, en"),
+    row("several directions: none chosen", "translate many test.en", 2, "choose one (--to): de, en"),
     row("several directions: an unknown one", "translate many test.en --to fr", 2, "does not write 'fr'"),
     row("several directions: an unknown source", "translate many test.en --to de --from fr", 2, "does not read 'fr'"),
     row("several directions: one language twice", "translate many test.en --to de --from de", 2, "both 'de'"),
@@ -73,9 +73,9 @@ ROWS = [
         "scores in several directions",
         "score many --source test.en --target test.de",
         2,
-        "choose one (to): de, en",
+        "choose one (--to): de, en",
     ),
-    row("an alignment in several directions", "align many test.en test.de", 2, "choose one (to): de, en"),
+    row("an alignment in several directions", "align many test.en test.de", 2, "choose one (--to): de, en"),
     row(
         "an evaluation on files in several directions",
         "evaluate many --source test.en --reference test.de",
@@ -92,8 +92,10 @@ ROWS = [
         "choose one with --direction",
     ),
     row("a model to start from of one direction", f"{TRAIN} training.start_from=run", 2, "leave data.directions out"),
-    row("an NLLB without a source language", "translate polyglot test.en --to fra_Latn", 2, "say which this is (from)"),
-    row("an NLLB without a language", "translate polyglot test.en", 2, "choose one (to): deu_Latn"),
+    row(
+        "an NLLB without a source language", "translate polyglot test.en --to fra_Latn", 2, "say which this is (--from)"
+    ),
+    row("an NLLB without a language", "translate polyglot test.en", 2, "choose one (--to): deu_Latn"),
     row("several directions for Argos", "export many --to argos -o a.argosmodel", 2, "a package is for one"),
     row("several directions for Hugging Face", "export many --to huggingface -o new", 2, "language_token is 'source'"),
     *(

@@ -12,7 +12,7 @@ ROWS = [
         "a page without an engine",
         PAGE,
         2,
-        ("cannot be downloaded", "npm package", "(engine)"),
+        ("cannot be downloaded", "npm package", "(--engine)"),
         environment={"NPM_CONFIG_REGISTRY": "http://127.0.0.1:9"},
     ),
     row("a page's engine that is not there", f"{PAGE} --engine no.tgz", 2, "no.tgz: no such file; expected the npm"),
