@@ -133,7 +133,8 @@ def rows_of(chart: Chart) -> list[tuple[str, list[Bar]]]:
             labels = [table[0].index(name) for name in chart.labels]
             values = [table[0].index(name) for name in chart.columns]
             rows = [(", ".join(row[i] for i in labels), [bar(row[i]) for i in values]) for row in table[1:]]
-            return [(label, [bar for bar in bars if bar]) for label, bars in rows if any(bars)]
+            bars_of = [(label.replace("`", ""), [bar for bar in bars if bar]) for label, bars in rows if any(bars)]
+            return [(label, bars) for label, bars in bars_of if not label.startswith("minutes")]  # another unit
     raise ValueError(f"{chart.page}: no table with {chart.columns} under '{chart.heading}'")
 
 
@@ -156,7 +157,8 @@ def draw(chart: Chart) -> str:
     largest = max(
         max(bar.value, *(bar.interval or ())) if bar.interval else bar.value for _, bars in rows for bar in bars
     )
-    scale = (WIDTH - 70) / largest
+    longest = max(len(bar.shown) for _, bars in rows for bar in bars)
+    scale = (WIDTH - max(70, 10 * longest)) / largest
     parts, y = [], 0
     for label, bars in rows:
         y += LINE
