@@ -54,6 +54,7 @@ def mistake(tree):
     ("tree", "expected"),
     [
         ({"house": {}, "hous": 2}, "unknown key 'hous' (did you mean 'house'?)"),
+        ({"house": {"roomsize": 2}}, "house: unknown key 'roomsize' (did you mean 'rooms'?)"),
         ({"house": {"romms": 2}}, "house: unknown key 'romms' (did you mean 'rooms'?)"),
         ({"house": {"pet": {"kind": "cat", "livs": 2}}}, "house.pet: unknown key 'livs' (did you mean 'lives'?)"),
         (

@@ -264,13 +264,13 @@ def _explain(message: str, tree: Any, type_: Any) -> str:
         return _join(where, f"'{key}' is missing and has no default" + (f"; choose from {kinds}" if kinds else ""))
     if problem.startswith("Invalid value"):
         choices = _tags(within)  # msgspec reports only tags this way, and they are not fields
-        return _join(where, f"{value!r} is not one of {', '.join(choices)}{_suggest(str(value), choices)}")
+        return _join(where, f"{value!r} is not one of {', '.join(choices)}{suggestion(str(value), choices)}")
     if problem.startswith("Invalid enum value"):
         words = list(words_of(expected))
-        suggestion = _suggest(str(value), words)
+        meant = suggestion(str(value), words)
         if number_of(expected):
-            return _join(where, f"expected a number or {' or '.join(words)}, found {value!r}{suggestion}")
-        return _join(where, f"{value!r} is not one of {', '.join(words)}{suggestion}")
+            return _join(where, f"expected a number or {' or '.join(words)}, found {value!r}{meant}")
+        return _join(where, f"{value!r} is not one of {', '.join(words)}{meant}")
     number = number_of(expected)
     if number and isinstance(value, number.kind | int) and not isinstance(value, bool):
         return _join(where, f"{number.problem(value)}, found {short(value)}")
@@ -315,11 +315,13 @@ def _field_type(type_: Any, key: str, value: Any) -> Any:
 
 def _unknown_key(key: str, type_: Any, value: Any) -> str:
     known = [field.encode_name for struct in _structs(type_, value) for field in msgspec.structs.fields(struct)]
-    return f"unknown key '{key}'" + (_suggest(key, known) or f"; known are {', '.join(known)}")
+    return f"unknown key '{key}'" + (suggestion(key, known) or f"; known are {', '.join(known)}")
 
 
-def _suggest(name: str, known: Sequence[str]) -> str:
+def suggestion(name: str, known: Sequence[str]) -> str:
+    """Returns ` (did you mean '...'?)` with the known name that is most like a wrong one; "" if none is."""
     close = difflib.get_close_matches(name, known, n=1)
+    close = close or [other for other in known if len(other) > 2 and name.startswith(other)]
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 

@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from transduce.config import Changes, convert, override, read_changes, read_toml, to_tree
+from transduce.config import Changes, convert, override, read_changes, read_toml, suggestion, to_tree
 from transduce.errors import ConfigError
 from transduce.experiment.completion import complete
 from transduce.task_table import find_task
@@ -104,8 +104,9 @@ def load_recipe(name: str | Path, overrides: Changes = ()) -> Recipe[Any]:
         tree = read_toml(path / SETTINGS_FILE)
         return Recipe(path.resolve().name, change(tree, str(path), overrides, path), path, path)
     raise ConfigError(
-        f"no recipe '{name}'; there are {', '.join(recipes())}; a file of your own must end in .toml, a run's folder "
-        f"must hold {SETTINGS_FILE}, and files of sentence pairs are two, line by line, or one .tsv, .csv or .jsonl"
+        f"no recipe '{name}'{suggestion(str(name), recipes())}; there are {', '.join(recipes())}; a file of your own "
+        f"must end in .toml, a run's folder must hold {SETTINGS_FILE}, and files of sentence pairs are two, line by "
+        "line, or one .tsv, .csv or .jsonl"
     )
 
 

@@ -231,7 +231,7 @@ def _train(
     learning = f", of which {learned:,} learn" if learned < parameters else ""
     tell(f"model: {parameters:,} parameters{learning}, {trainer.precision}, on {device}{shared}")
     warmup, updates = getattr(config.optimizer.schedule, "warmup", None) or 0, config.training.updates
-    if warmup >= updates:
+    if updates is not None and warmup >= updates:
         tell(
             f"careful: the learning rate rises for {warmup:,} updates, but training ends after {updates:,}; "
             "lower optimizer.schedule.warmup, or train longer"

@@ -89,7 +89,7 @@ ROWS = [
     row("an argument too many: data list", "data list multi30k", 2, "multi30k"),
     row("an option without its value", "translate run test.en -o", 2, "-o"),
     # Names
-    row("no such recipe", "train multi31k", 2, ("no recipe 'multi31k'", "multi30k")),
+    row("no such recipe", "train multi31k", 2, ("no recipe 'multi31k' (did you mean 'multi30k'?)",)),
     row("no recipe: blank", ["train", ""], 2, "no recipe ''"),
     row("no recipe: a number", "train 7", 2, "no recipe '7'"),
     row("no recipe: a text file", "train test.en", 2, ("test.en: give the file of its translations too", ".tsv")),
