@@ -323,7 +323,7 @@ def test_other_models_large_ones_and_machines_without_ctranslate2_have_pytorch(
     assert 'model.kind = "recurrent"' in transduce.load(tmp_path / "recurrent").engine.describe(Beam())
     with monkeypatch.context() as patch:
         patch.setitem(__import__("sys").modules, "ctranslate2", None)
-        assert "CTranslate2 is not installed" in transduce.load(model).engine.describe(Beam())
+        assert "CTranslate2, which is faster, is not installed" in transduce.load(model).engine.describe(Beam())
     monkeypatch.setattr("transduce.inference.engines.automatic.MOST_WEIGHTS", 1000)
     assert "more than 1,000 weights" in transduce.load(model).engine.describe(Beam())
 

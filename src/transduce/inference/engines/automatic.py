@@ -93,5 +93,5 @@ def _why_never(pytorch: PyTorchEngine) -> list[str]:
     try:
         require_ctranslate2()
     except TransduceError:
-        return ["CTranslate2 is not installed: pip install 'transduce[export]'"]
+        return ["CTranslate2, which is faster, is not installed (pip install 'transduce[export]')"]
     return what_cannot_be_exported(bundle)
