@@ -18,6 +18,8 @@ import json
 import multiprocessing
 import random
 import resource
+import shutil
+import statistics
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -197,24 +199,26 @@ def taken_back(bench: Bench, learned: Learned) -> dict[str, Any]:
 
 
 def killed(bench: Bench, learned: Learned) -> dict[str, Any]:
-    """Kills the learner while it learns, again and again, and compares its adapter with the unbroken one."""
-    folder, chances, kills = bench.options.out / "killed", random.Random(3), 0
+    """Kills the learner while it learns, again and again, and compares its adapter with the unbroken one; a learner
+    that has ended before enough kills begins anew."""
+    folder, chances, kills, is_equal = bench.options.out / "killed", random.Random(3), 0, True
     began = time.monotonic()
     bench.learner(None)
     start = time.monotonic() - began
-    most = 2 * sum(lesson.seconds for lesson in learned.lessons) / max(1, bench.options.kills)
+    typical = statistics.median(lesson.seconds for lesson in learned.lessons) * len(learned.lessons)
     context = multiprocessing.get_context("fork")
     while kills < bench.options.kills:
         process = context.Process(target=bench.learn, args=(folder, bench.segments))
         process.start()
-        process.join(start + chances.uniform(0, most))
+        process.join(start + chances.uniform(0, 2 * typical / bench.options.kills))
         if process.is_alive():
             process.kill()
             process.join()
             kills += 1
         else:
-            break
-    return {"kills": kills, "equal": _equal(bench.learn(folder, bench.segments), learned)}
+            is_equal = is_equal and _equal(bench.learn(folder, bench.segments), learned)
+            shutil.rmtree(folder)
+    return {"kills": kills, "equal": is_equal and _equal(bench.learn(folder, bench.segments), learned)}
 
 
 def show(facts: Mapping[str, Any]) -> None:
