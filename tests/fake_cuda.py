@@ -438,6 +438,7 @@ def fake_cuda() -> Iterator[Work]:
         enter(mock.patch.object(functional, "dropout", _dropout(functional.dropout)))
         for module in (torch.nn.modules.rnn, torch.nn.utils.rnn):
             enter(mock.patch.object(module, "_VF", _RecurrentLayers(torch._VF)))
+        enter(mock.patch.object(torch.backends.cudnn, "is_acceptable", lambda tensor: False))  # there is none
         enter(mock.patch.object(nn.Module, "_apply", _apply))
         for name in ("tensor", "as_tensor"):
             enter(mock.patch.object(torch, name, _moving(getattr(torch, name))))
