@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from small_corpus import small_corpus
-from transduce.bundle import ModelBundle
+from transduce.bundle import ModelBundle, find_bundle, identity
 from transduce.inference.translator import Translator
 from transduce.projects.adapted import with_adapter
 from transduce.projects.general import General
@@ -16,6 +16,7 @@ from transduce.projects.learner import Learner
 from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.project import ADAPTERS, Project
 from transduce.projects.settings import ProjectSettings
+from transduce.projects.snapshots import Snapshot, Snapshots
 from transduce.search.beam import Beam
 from transduce.text.glossary import Entry, Glossary
 
@@ -74,22 +75,23 @@ def test_the_model_is_as_the_project_has_taught_it(transduce: Transduce, tiny_ru
     assert out.splitlines() == expected
     next(bundle.model.parameters()).data += 1
     bundle.save(Path("other"), [("The dog sleeps.", "Der Hund schläft.")])
-    assert "nothing yet" in Knowledge.read(shop).describe(ModelBundle.load(Path("other")))
+    assert "nothing yet" in Knowledge.read(shop, "other").describe()
     for path in (shop / ADAPTERS).iterdir():
         path.write_bytes(path.read_bytes()[:-9])
     assert "the model has learned nothing yet" in transduce(*arguments)[2]
 
 
-def test_what_a_project_learns_changes_what_an_output_depends_on(shop: Path) -> None:
-    before = Knowledge.read(shop).content
-    assert before == Knowledge.read(shop).content
+def test_what_a_project_learns_changes_what_an_output_depends_on(shop: Path, tiny_run: Path) -> None:
+    before = Knowledge.read(shop, tiny_run).content
+    assert before == Knowledge.read(shop, tiny_run).content
     with closing(Project.open(shop)) as project:
         segment = project.store.confirm("The cat runs.", "", "Die Katze rennt.")
-        assert Knowledge.read(shop).content != before
+        assert Knowledge.read(shop, tiny_run).content != before
         project.store.take_back(segment.id)
-    assert Knowledge.read(shop).content == before
-    (shop / ADAPTERS / "0000001-0.safetensors").touch()
-    assert Knowledge.read(shop).content != before
+    assert Knowledge.read(shop, tiny_run).content == before
+    snapshot = Snapshot(1, "0" * 64, identity(find_bundle(tiny_run)), 2.0, "", {})
+    Snapshots(shop / ADAPTERS, 1).write(snapshot, ["", "0" * 64])
+    assert Knowledge.read(shop, tiny_run).content != before
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ def test_what_a_project_learns_changes_what_an_output_depends_on(shop: Path) -> 
     [
         (["--with", "run"], "teaches one model"),
         (["--then", "run"], "teaches one model"),
-        (["--to", "fr"], "from en to de; leave other languages out"),
+        (["--to", "fr"], "from en to de; leave --from and --to out"),
         (["--sample"], "the glossary of the project: required phrases go with a plain beam"),
     ],
 )
@@ -112,3 +114,10 @@ def test_a_project_of_other_languages_is_refused(transduce: Transduce, tiny_run:
     Project.create("other", ProjectSettings(source="fr", target="de")).close()
     status, _, err = transduce("translate", tiny_run, "new.en", "--project", "other")
     assert status == 2 and "other is from fr to de, and the model from en to de" in err
+
+
+def test_an_exported_model_is_refused(transduce: Transduce, tiny_run: Path, shop: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    assert transduce("export", tiny_run, "--to", "ctranslate2", "-o", "exported")[0] == 0
+    status, out, err = transduce("translate", "exported", "new.en", "--project", shop)
+    assert (status, out) == (2, "") and "cannot teach exported, an exported model" in err

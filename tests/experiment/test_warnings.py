@@ -1,4 +1,4 @@
-"""What a run says before it begins, of data and settings that are allowed and probably a mistake."""
+"""Warnings before a run, of data and settings that are allowed and probably a mistake."""
 
 from itertools import pairwise
 from pathlib import Path

@@ -84,6 +84,7 @@ class Machine(Processor):
 
         Raises InputError for a model of another engine than the named one.
         """
+        from transduce.bundle import ModelBundle
         from transduce.inference.engines.opening import open_any
         from transduce.inference.engines.precision import at_precision, device_for
         from transduce.inference.execution.memory import keep_free_memory
@@ -93,10 +94,10 @@ class Machine(Processor):
         keep_free_memory()
         paths = (model, *others)
         models = [open_any(path, device_for(self.precision, self.device)) for path in paths]
-        if knowledge is not None:
-            taught = knowledge.taught(models[0])
-            engine = engine if taught is models[0] or engine != "auto" else "pytorch"
-            models[0] = taught
+        if knowledge is not None and knowledge.snapshot is not None:
+            assert isinstance(models[0], ModelBundle)
+            models[0] = knowledge.taught(models[0])
+            engine = "pytorch" if engine == "auto" else engine
         models = [at_precision(loaded, self.precision) for loaded in models]
         chosen = find_shortlist(model, models[0].tokenizers, shortlist)
         return Translator(*models, shortlist=chosen, compile=compile, tokens_at_once=batch_tokens, engine=engine)

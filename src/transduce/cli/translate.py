@@ -111,9 +111,11 @@ def translate(
     if project is not None:
         from transduce.projects.knowledge import Knowledge
 
-        knowledge = Knowledge.read(project)
-        knowledge.check(read_config(find_bundle(Path(model))), languages.to, languages.from_)
-        languages = LanguageOptions(knowledge.direction.target, knowledge.direction.source)
+        knowledge = Knowledge.read(project, model)
+        own = LanguageOptions(knowledge.direction.target, knowledge.direction.source)
+        if languages.to not in (None, own.to) or languages.from_ not in (None, own.from_):
+            raise InputError(f"{project} is from {own.from_} to {own.to}; leave --from and --to out, or the project")
+        languages = own
     if through is not None and then is None:
         then = model
 
@@ -123,7 +125,7 @@ def translate(
         translator = machine.open_translator(model, with_ or [], engine, *chosen, knowledge)
         tell_engine(translator, search, teller(quiet))
         if knowledge is not None:
-            teller(quiet)(knowledge.describe(translator.single_model()))
+            teller(quiet)(knowledge.describe())
         if then is None:
             return translator.directed(languages.to, languages.from_)
         from transduce.inference.pivot import Pivot

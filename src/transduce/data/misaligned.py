@@ -23,8 +23,10 @@ UNRELATED = 0.1
 
 def why_misaligned(stores: Sequence[TokenStore]) -> str:
     """Returns what speaks against training pairs being translations of each other, for people; "" for nothing."""
-    sides = [np.concatenate([getattr(store, side).lengths for store in stores])[:MOST] for side in ("source", "target")]
-    source, target = (np.log(lengths.astype(float)) for lengths in sides)
+    before = np.cumsum([0, *map(len, stores)]).tolist()  # pairs of the stores before each
+    some = [(store, MOST - count) for store, count in zip(stores, before, strict=False) if count < MOST]
+    source = np.log(np.concatenate([store.source.lengths[:most].astype(float) for store, most in some]))
+    target = np.log(np.concatenate([store.target.lengths[:most].astype(float) for store, most in some]))
     if len(source) < FEWEST or min(source.std(), target.std()) < SAME_LENGTHS:
         return ""
     own = _correlation(source, target, 0)

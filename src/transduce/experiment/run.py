@@ -47,6 +47,7 @@ from transduce.training.display import console_observer
 from transduce.training.distributed import Processes, join_processes, local_device
 from transduce.training.observers import FINAL_TEST, JsonLog, Observer, StartLines, announce_phase, last_samples
 from transduce.training.optimizer import check_parts, learned_parameters
+from transduce.training.schedules import why_never_high
 from transduce.training.trackers import OBSERVERS, ObserverFactory, WatchedRun, tensorboard
 from transduce.training.trainer import Trainer
 
@@ -230,12 +231,8 @@ def _train(
     learned = sum(parameter.numel() for parameter in learned_parameters(trainer.model)) - fixed
     learning = f", of which {learned:,} learn" if learned < parameters else ""
     tell(f"model: {parameters:,} parameters{learning}, {trainer.precision}, on {device}{shared}")
-    warmup, updates = getattr(config.optimizer.schedule, "warmup", None) or 0, config.training.updates
-    if updates is not None and warmup >= updates:
-        tell(
-            f"careful: the learning rate rises for {warmup:,} updates, but training ends after {updates:,}; "
-            "lower optimizer.schedule.warmup, or train longer"
-        )
+    if warning := why_never_high(config.optimizer.schedule, config.training.updates):
+        tell(f"careful: {warning}")
     if processes.is_first:
         JsonLog.cut_after(run / "log.jsonl", trainer.position.update)
         board = tensorboard(run / "tensorboard", trainer.position.update)

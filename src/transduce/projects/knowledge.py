@@ -1,4 +1,4 @@
-"""What a project gives to translations outside its server, such as those of files: memory, terms, what was learned."""
+"""Memory, terms and learned model of a project, for translations outside its server, such as those of files."""
 
 import hashlib
 from contextlib import closing
@@ -8,13 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from transduce.bundle import ModelBundle, identity
-from transduce.bundle_config import BundleConfig
+from transduce.bundle import EXPORT, ModelBundle, find_bundle, identity
+from transduce.bundle_config import BundleConfig, read_config
 from transduce.corpora.directions import Direction
 from transduce.documents.memory import Memory
 from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
-from transduce.inference.engines.exported import Model
 from transduce.projects.adapted import with_adapter
 from transduce.projects.project import ADAPTERS, Project
 from transduce.projects.snapshots import Snapshot, last_snapshot
@@ -24,7 +23,7 @@ from transduce.text.glossary import Entry
 
 @dataclass(frozen=True)
 class Knowledge:
-    """All that a project knows at a moment."""
+    """All that a project knows at a moment, for one model."""
 
     folder: Path
     direction: Direction
@@ -32,13 +31,30 @@ class Knowledge:
     """Sources and translations that people confirmed or gave."""
     entries: list[Entry]
     """Entries of the glossary, with the forms that the pairs have."""
+    snapshot: Snapshot | None
+    """The newest state of what the model has learned; None if that is nothing."""
 
     @staticmethod
-    def read(folder: str | Path) -> "Knowledge":
-        """Reads a project's folder, also while a server has it open; raises as `Project.open` does."""
+    def read(folder: str | Path, model: str | Path) -> "Knowledge":
+        """Reads a project's folder, also while a server has it open.
+
+        Args:
+            folder: the project's folder.
+            model: a run's or a model's folder.
+
+        Raises what `Project.open` raises, and InputError for an exported model or other languages than the project's.
+        """
         with closing(Project.open(folder)) as project:
             pairs, entries = project.memory.pairs(), project.store.terms()
-            return Knowledge(Path(folder), Direction(project.source, project.target), pairs, with_forms(entries, pairs))
+            direction = Direction(project.source, project.target)
+        bundle = find_bundle(Path(model))
+        if (bundle / EXPORT).exists():
+            raise InputError(
+                f"a project cannot teach {bundle}, an exported model; use the one that it was exported from"
+            )
+        _check_direction(Path(folder), direction, read_config(bundle))
+        snapshot = last_snapshot(Path(folder) / ADAPTERS, identity(bundle))
+        return Knowledge(Path(folder), direction, pairs, with_forms(entries, pairs), snapshot)
 
     @cached_property
     def memory(self) -> Memory:
@@ -48,40 +64,31 @@ class Knowledge:
     @property
     def content(self) -> str:
         """Hash of all that translations depend on."""
-        adapters = sorted(path.name for path in (self.folder / ADAPTERS).glob("*"))
-        return hashlib.sha256(msgspec.json.encode([self.pairs, self.entries, adapters])).hexdigest()
+        learned = None if self.snapshot is None else self.snapshot.key
+        return hashlib.sha256(msgspec.json.encode([self.pairs, self.entries, learned])).hexdigest()
 
-    def check(self, config: BundleConfig, to: str | None = None, from_: str | None = None) -> None:
-        """Raises InputError for other languages than the project's, asked for or a model's."""
-        source, target = self.direction.source, self.direction.target
-        if to not in (None, target) or from_ not in (None, source):
-            raise InputError(f"{self.folder} is from {source} to {target}; leave other languages out, or the project")
-        if config.languages is not None:
-            config.find_direction(target, source)
-        elif (config.source, config.target) != (source, target):
-            raise InputError(
-                f"{self.folder} is from {source} to {target}, and the model from {config.source} to {config.target}; "
-                "use a model of the project's languages"
-            )
-
-    def describe(self, bundle: ModelBundle) -> str:
-        """Describes on one line what there is for a model."""
-        snapshot = self._learned(bundle)
-        learned = "has learned nothing yet" if snapshot is None else f"has learned {snapshot.position:,} segments"
+    def describe(self) -> str:
+        """Describes on one line what there is."""
+        learned = (
+            "has learned nothing yet" if self.snapshot is None else f"has learned {self.snapshot.position:,} segments"
+        )
         return f"{self.folder}: {len(self.pairs):,} translations, {len(self.entries):,} terms; the model {learned}"
 
-    def taught(self, model: Model) -> Model:
-        """Returns a model with what the project has taught it; the model itself if that is nothing.
+    def taught(self, bundle: ModelBundle) -> ModelBundle:
+        """Returns the model with what the project has taught it; the model itself if that is nothing.
 
         Args:
-            model: one in PyTorch as it was loaded, before it was made ready for a precision.
-
-        Raises InputError for an exported model.
+            bundle: the model as it was loaded, before it was made ready for a precision.
         """
-        if not isinstance(model, ModelBundle):
-            raise InputError("a project cannot teach an exported model; use the one that it was exported from")
-        snapshot = self._learned(model)
-        return model if snapshot is None else with_adapter(model, snapshot.adapter, snapshot.scale)
+        return bundle if self.snapshot is None else with_adapter(bundle, self.snapshot.adapter, self.snapshot.scale)
 
-    def _learned(self, bundle: ModelBundle) -> Snapshot | None:
-        return None if bundle.folder is None else last_snapshot(self.folder / ADAPTERS, identity(bundle.folder))
+
+def _check_direction(folder: Path, direction: Direction, config: BundleConfig) -> None:
+    """Raises InputError for a model that does not translate in a project's direction."""
+    if config.languages is not None:
+        config.find_direction(direction.target, direction.source)
+    elif (own := Direction(config.source, config.target)) != direction:
+        raise InputError(
+            f"{folder} is from {direction.source} to {direction.target}, and the model from {own.source} to "
+            f"{own.target}; use a model of the project's languages"
+        )

@@ -156,6 +156,17 @@ SCHEDULES: Registry[OwnSchedule] = Registry("schedule", "transduce.schedules", _
 """Schedules of the user's own; the built-in ones are tables of settings, see Schedule."""
 
 
+def why_never_high(schedule: object, updates: int | None) -> str:
+    """Returns that a run of `updates` ends before the learning rate is as high as it was set; "" if it does not."""
+    warmup = getattr(schedule, "warmup", None)
+    if warmup is None or updates is None or warmup < updates:
+        return ""
+    return (
+        f"the learning rate rises for {warmup:,} updates, but training ends after {updates:,}; lower "
+        "optimizer.schedule.warmup, or train longer"
+    )
+
+
 def _check_span(warmup: int, updates: int | None) -> None:
     if updates is not None and updates <= warmup:
         raise ValueError("warmup must be below updates")
