@@ -12,12 +12,14 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
+import transduce
 from transduce.analysis.design import colours, palettes, runs, style_sheet
-from transduce.analysis.figures import draw_positions, draw_training
+from transduce.analysis.figures import draw_look, draw_positions, draw_training
 from transduce.analysis.pictures import Pictures, position_pictures
-from transduce.analysis.plots import heat_map, plot_training_curves
+from transduce.analysis.plots import heat_map, plot_training_curves, readable
 from transduce.analysis.position_vectors import PositionVectors
 from transduce.analysis.training_log import Curves, Series
+from transduce.search.beam import Beam
 
 FORMULA = "a$\\frac$b"  # which no formula is
 
@@ -51,6 +53,17 @@ def test_figures_and_both_pages_have_the_colours_of_one_style_sheet() -> None:
     image = heat_map(Figure().subplots(), np.array([[0.0, 1.0]]), ["a"], ["b", "c"])
     ends = [to_hex(image.cmap(value)) for value in (0.0, 1.0)]
     assert ends == [colours()["sequential"].split(", ")[at] for at in (0, -1)]
+
+
+def test_rows_of_a_map_to_the_source_are_what_is_written_and_the_legend_has_what_is_drawn(tiny_run: Path) -> None:
+    look = transduce.load(tiny_run).look("The dog sleeps.", search=Beam(size=2, max_extra=3, max_ratio=0.0))
+    figure = draw_look(look)
+    (axes, *_) = [axes for axes in figure.axes if axes.get_title().startswith("target to source")]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [readable(token) for token in look.target.tokens]
+    (tree,) = [axes for axes in figure.axes if axes.get_xlabel() == "step"]
+    legend = tree.get_legend()
+    assert look.search is not None and legend is not None
+    assert {text.get_text() for text in legend.get_texts()} == {node.state for node in look.search.nodes}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 6])

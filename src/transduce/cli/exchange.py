@@ -193,7 +193,7 @@ def import_(
         student = import_firefox(folder, output, None if sentences is None else list(read_lines(sentences)))
         certificate, report = student, student.describe()
     else:
-        if sentences is not None:
+        if sentences is not None and Path(folder).exists():
             raise InputError("--sentences is for models of Firefox; leave it out")
         theirs = import_huggingface(folder, output, no_answer, revision=revision, tell=teller())
         certificate, report = theirs, theirs.describe()

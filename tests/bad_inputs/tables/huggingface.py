@@ -207,6 +207,7 @@ ROWS = [
         copy("gpt2/tokenizer.json", "xlnet/tokenizer.json"),
     ),
     row("an import of nothing", "import nowhere -o new", 2, ("nowhere: no such folder", "OWNER/NAME")),
+    row("an import of nothing, with text", "import nowhere -o new --sentences test.en", 2, "nowhere: no such folder"),
     row("an import of a file", "import test.en -o new", 2, "test.en: no such folder"),
     row("an import of a model of ours", "import lm/model -o new", 2, "is a model of Transduce already"),
     row("an import of a run of ours", "import lm -o new", 2, "lm has no config.json"),
