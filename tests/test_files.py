@@ -2,13 +2,15 @@
 
 import errno
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
 from safetensors import SafetensorError
 
-from transduce.errors import InputError
-from transduce.files import check_absent, locked, made_parents, new_folder, write_text
+from transduce.errors import DataError, InputError
+from transduce.files import check_absent, found_or_made, locked, made_parents, new_folder, write_text
 from transduce.tensor_files import save_tensors
 
 
@@ -69,6 +71,49 @@ def test_a_failure_leaves_parent_folders_that_others_use(tmp_path):
         (tmp_path / "a" / "other").write_text("of another process")
         raise OSError
     assert names(tmp_path / "a") == ["other"]
+
+
+def whole_text(folder):
+    """Reads a file in a folder that ends in a full stop."""
+    try:
+        text = (folder / "text").read_text()
+    except OSError:
+        return None
+    return text if text.endswith(".") else None
+
+
+@pytest.mark.parametrize("before", [None, "cut", "whole."])
+def test_what_many_want_at_once_is_made_by_one(tmp_path, before):
+    place, made = tmp_path / "cache" / "made", []
+    if before is not None:
+        place.mkdir(parents=True)
+        (place / "text").write_text(before)
+
+    def make(new):
+        made.append(new)
+        time.sleep(0.1)
+        (new / "text").write_text("by one.")
+
+    with ThreadPoolExecutor(8) as pool:  # each opens the lock for itself, as a process does
+        found = list(pool.map(lambda _: found_or_made(place, whole_text, make), range(8)))
+    assert found == [before if before == "whole." else "by one."] * 8
+    assert len(made) == (before != "whole.")
+
+
+def test_what_a_killed_process_left_is_removed_by_who_makes_it(tmp_path):
+    (tmp_path / ".made-12345678").mkdir()
+    (tmp_path / ".made-12345678" / "text").write_text("whole.")
+    (tmp_path / ".other-12345678").mkdir()
+    assert found_or_made(tmp_path / "made", whole_text, lambda new: (new / "text").write_text("x.")) == "x."
+    assert names(tmp_path) == [".made.lock", ".other-12345678", "made"]
+
+
+def test_a_disk_that_does_not_keep_what_is_made_is_told(tmp_path):
+    with pytest.raises(DataError, match="made: reading back what was just written failed; check the disk"):
+        found_or_made(tmp_path / "made", lambda _: None, lambda _: None)
+    with pytest.raises(ZeroDivisionError):
+        found_or_made(tmp_path / "never", whole_text, lambda _: 1 / 0)
+    assert names(tmp_path) == [".made.lock", ".never.lock", "made"]
 
 
 def test_what_is_in_the_way_of_an_output_is_known_before_work_begins(tmp_path):

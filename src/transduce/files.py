@@ -8,18 +8,19 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
-from transduce.errors import InputError
+from transduce.errors import DataError, InputError
 
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
 
+T = TypeVar("T")
 WINDOWS = sys.platform == "win32"
 FAR = 2**31 - 2
 """The byte that Windows locks in place of a file, which others can read so; its function takes no larger number."""
@@ -46,6 +47,30 @@ def new_folder(path: Path) -> Iterator[Path]:
             remove(old)
         finally:
             shutil.rmtree(building, ignore_errors=True)
+
+
+def found_or_made(folder: Path, read: Callable[[Path], T | None], make: Callable[[Path], None]) -> T:
+    """Returns what a folder of a cache holds, which is made by one process, while others that want it wait.
+
+    `read` returns None for a folder that is missing or damaged; then `make` fills a new one.
+
+    Raises DataError if nothing is found in what was just made.
+    """
+    if (found := read(folder)) is not None:
+        return found
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_name(f".{folder.name}.lock").open("wb") as file:
+        lock(file, wait=True)
+        if (found := read(folder)) is not None:  # another process has made it meanwhile
+            return found
+        for unfinished in folder.parent.glob(f".{folder.name}-*"):  # by a process that was killed
+            remove(unfinished)
+        with new_folder(folder) as new:
+            make(new)
+        found = read(folder)
+    if found is None:
+        raise DataError(f"{folder}: reading back what was just written failed; check the disk")
+    return found
 
 
 @contextmanager

@@ -47,9 +47,9 @@ def test_the_whole_benchmark_runs_on_a_cpu_at_small_sizes(tmp_path: Path, monkey
     monkeypatch.setattr(measuring, "WARM_UP", 1)
     monkeypatch.setattr(gpu, "multiprocessing", SimpleNamespace(get_context=lambda _: forks))
     monkeypatch.setenv("TORCH_COMPILE_DISABLE", "1")
-    monkeypatch.setattr("torch._dynamo.config.disable", True)  # which has read that already
     monkeypatch.setattr(sys, "argv", ["gpu.py", "--device", "cpu", "--tiny", "--out", str(tmp_path)])
-    gpu.main()
+    with torch._dynamo.config.patch(disable=True):  # it has read the environment already
+        gpu.main()
     results = json.loads((tmp_path / "gpu.json").read_text(encoding="utf-8"))["results"]
     figures = {(result["part"], result["name"]): result["figures"] for result in results}
     expected = [(f"Training, {shape}", name) for shape in ("base", "big") for name in SYSTEMS]

@@ -11,8 +11,7 @@ import msgspec
 
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.splitting import Part, PartFilter, Side, Split, SplitRule
-from transduce.errors import DataError
-from transduce.files import locked, new_folder, sha256
+from transduce.files import found_or_made, sha256
 
 FORMAT = 1
 PAIRS_AT_ONCE = 1000  # pairs after which shares that follow their number are computed anew
@@ -50,15 +49,7 @@ class HeldOutPairs:
         """Reads the candidates from the cache, or draws them; one process at a time."""
         contents = [FORMAT, repr(self.rule), *self.grouped_by, *(corpus.content() for corpus in self.cleaned)]
         folder = self.cache / "held-out" / hashlib.sha256(json.dumps(contents).encode()).hexdigest()[:32]
-        folder.mkdir(parents=True, exist_ok=True)
-        with locked(folder):
-            drawn = _read_drawn(folder / "drawn")
-            if drawn is None:
-                self._draw(folder / "drawn")
-                drawn = _read_drawn(folder / "drawn")
-        if drawn is None:
-            raise DataError(f"{folder}: reading back what was just written failed; check the disk")
-        return drawn
+        return found_or_made(folder / "drawn", _read_drawn, self._draw)
 
     def _draw(self, folder: Path) -> None:
         """Writes the pairs that may be held out: shares fall as pairs are counted, so that these are a few too many."""
@@ -73,19 +64,18 @@ class HeldOutPairs:
 
             return replace(corpus, read=read)
 
-        with new_folder(folder) as new:
-            files = [new / f"{number}.jsonl" for number in range(len(self.cleaned))]
-            for file, corpus, side in zip(files, self.cleaned, self.grouped_by, strict=True):
-                draw = self.rule.split.draws(side)
-                with file.open("wb") as lines:
-                    for number, pair in enumerate(counted(corpus)):
-                        if number % PAIRS_AT_ONCE == 0:
-                            share = self.rule.held_out(pairs)
-                        drawn = draw(pair)
-                        if drawn < share:
-                            lines.write(msgspec.json.encode((drawn, pair.source, pair.target)) + b"\n")
-            facts = {"pairs": pairs, "sha256": {file.name: sha256(file) for file in files}}
-            (new / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+        files = [folder / f"{number}.jsonl" for number in range(len(self.cleaned))]
+        for file, corpus, side in zip(files, self.cleaned, self.grouped_by, strict=True):
+            draw = self.rule.split.draws(side)
+            with file.open("wb") as lines:
+                for number, pair in enumerate(counted(corpus)):
+                    if number % PAIRS_AT_ONCE == 0:
+                        share = self.rule.held_out(pairs)
+                    drawn = draw(pair)
+                    if drawn < share:
+                        lines.write(msgspec.json.encode((drawn, pair.source, pair.target)) + b"\n")
+        facts = {"pairs": pairs, "sha256": {file.name: sha256(file) for file in files}}
+        (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
 
 
 @dataclass(frozen=True)

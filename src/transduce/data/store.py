@@ -3,9 +3,6 @@
 import hashlib
 import itertools
 import json
-import os
-import shutil
-import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, nothing_left
 from transduce.data.all_cores import for_each
 from transduce.errors import DataError
-from transduce.files import unique_folder, write_text
+from transduce.files import found_or_made
 from transduce.reprs import shown_by
 from transduce.text.tokenizer import Tokenizers
 
@@ -33,7 +30,6 @@ REMEDY = (
     "this text to those of the model to start from (training.new_words)"
 )
 SHOWN = 3
-ABANDONED = 3600.0  # seconds without a write after which an unfinished store counts as abandoned
 
 
 @dataclass(frozen=True)
@@ -123,17 +119,13 @@ def open_store(
     Pairs with a blank side or, if max_tokens is given, with more tokens on a side are left out whole. Raises DataError
     for a corpus that has nothing else, unless it may be empty, or whose tokens are mostly unknown.
     """
-    folder = _folder_of(corpus, tokenizers, max_tokens, cache, rewrite)
-    store = _read(folder)
-    if store is None:
-        shutil.rmtree(folder, ignore_errors=True)
-        _build(corpus, tokenizers, max_tokens, folder, watch, rewrite)
-        store = _read(folder)
-    if store is not None and not len(store) and not may_be_empty:
-        shutil.rmtree(folder, ignore_errors=True)
+
+    def build(new: Path) -> None:
+        _build(corpus, tokenizers, max_tokens, new, watch, rewrite)
+
+    store = found_or_made(_folder_of(corpus, tokenizers, max_tokens, cache, rewrite), _read, build)
+    if not len(store) and not may_be_empty:
         raise nothing_left(corpus.name, {reason: dropped.count for reason, dropped in store.dropped.items()})
-    if store is None:
-        raise DataError(f"{folder}: reading back what was just written failed; check the disk")
     return store
 
 
@@ -206,44 +198,21 @@ def _build(
     watch: Watch | None,
     rewrite: Rewrite | None,
 ) -> None:
-    """Builds a store beside the folder, then renames it, so that a half-built store is never opened."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    _remove_abandoned(folder.parent)
-    building = unique_folder(folder.parent, "building-")
-    try:
-        largest = max(len(tokenizers.source), len(tokenizers.target))
-        dtype: np.dtype[np.unsignedinteger] = np.dtype(np.uint16 if largest <= 2**16 else np.uint32)
-        writer = _Writer(building, dtype, (tokenizers.source.unknown, tokenizers.target.unknown))
-        with writer:
-            sifted = corpus.sift(writer.drop) if watch is None else watch(corpus, corpus.sift(writer.drop))
-            sifted = sifted if rewrite is None else rewrite(sifted)
-            while pairs := list(itertools.islice(sifted, PAIRS_AT_ONCE)):
-                _write_chunk(pairs, tokenizers, max_tokens, writer)
-        _check_unknown(corpus.name, writer.unknown, writer.tokens)
-        facts = {
-            "dtype": writer.dtype.name,
-            "checksums": {name: _checksum(building / name) for name in FILES},
-            "dropped": {r: {"count": d.count, "examples": d.examples} for r, d in writer.dropped.items()},
-        }
-        write_text(building / "store.json", json.dumps(facts))
-        try:
-            building.rename(folder)
-        except OSError:
-            if not (folder / "store.json").exists():  # else another process built the same meanwhile
-                raise
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
-
-
-def _remove_abandoned(stores: Path) -> None:
-    """Removes what killed builds left behind; builds of other processes, which write all the time, stay."""
-    for building in stores.glob("building-*"):
-        try:
-            newest = max(path.stat().st_mtime for path in (building, *building.iterdir()))
-        except OSError:  # its process has just finished
-            continue
-        if time.time() - newest > ABANDONED:
-            shutil.rmtree(building, ignore_errors=True)
+    """Writes the files of a store into an empty folder."""
+    largest = max(len(tokenizers.source), len(tokenizers.target))
+    dtype: np.dtype[np.unsignedinteger] = np.dtype(np.uint16 if largest <= 2**16 else np.uint32)
+    with _Writer(folder, dtype, (tokenizers.source.unknown, tokenizers.target.unknown)) as writer:
+        sifted = corpus.sift(writer.drop) if watch is None else watch(corpus, corpus.sift(writer.drop))
+        sifted = sifted if rewrite is None else rewrite(sifted)
+        while pairs := list(itertools.islice(sifted, PAIRS_AT_ONCE)):
+            _write_chunk(pairs, tokenizers, max_tokens, writer)
+    _check_unknown(corpus.name, writer.unknown, writer.tokens)
+    facts = {
+        "dtype": writer.dtype.name,
+        "checksums": {name: _checksum(folder / name) for name in FILES},
+        "dropped": {r: {"count": d.count, "examples": d.examples} for r, d in writer.dropped.items()},
+    }
+    (folder / "store.json").write_text(json.dumps(facts), encoding="utf-8")
 
 
 def _write_chunk(pairs: list[SentencePair], tokenizers: Tokenizers, max_tokens: int | None, writer: "_Writer") -> None:
@@ -279,8 +248,6 @@ class _Writer:
 
     def __exit__(self, *_: object) -> None:
         for file in self._files.values():
-            file.flush()
-            os.fsync(file.fileno())
             file.close()
 
     def add(self, ids: Sequence[Sequence[Sequence[int]]], lengths: NDArray[np.int32]) -> None:

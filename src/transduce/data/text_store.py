@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from transduce.corpora.corpus import TextCorpus
 from transduce.data.store import MAX_UNKNOWN, REMEDY
 from transduce.errors import DataError
-from transduce.files import new_folder, sha256
+from transduce.files import found_or_made, sha256
 from transduce.text.running_text import encode_lines
 from transduce.text.tokenizer import Tokenizer
 
@@ -42,7 +42,7 @@ def open_text_store(corpus: TextCorpus, tokenizer: Tokenizer, cache: Path) -> Te
     """
     made_from = ["text", FORMAT, corpus.content(), tokenizer.content]
     folder = cache / "stores" / hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]
-    return _read(folder) or _build(corpus, tokenizer, folder)
+    return found_or_made(folder, _read, lambda new: _build(corpus, tokenizer, new))
 
 
 class FirstToken(NamedTuple):
@@ -75,7 +75,8 @@ def _read(folder: Path) -> TextStore | None:
         return None
 
 
-def _build(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path) -> TextStore:
+def _build(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path) -> None:
+    """Writes the files of a store into an empty folder."""
     dtype = np.dtype(np.uint16 if len(tokenizer) <= 2**16 else np.uint32)
     tokens = unknown = words = characters = 0
 
@@ -86,23 +87,16 @@ def _build(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path) -> TextStore:
             characters += len(line) + 1
             yield line
 
-    with new_folder(folder) as new:
-        with (new / "text.ids").open("wb") as file:
-            for ids in encode_lines(tokenizer, counted(corpus)):
-                file.write(np.array(ids, dtype).tobytes())
-                tokens += len(ids)
-                unknown += ids.count(tokenizer.unknown) if tokenizer.unknown != tokenizer.eos else 0
-        if tokens < 2:
-            raise DataError(f"{corpus.name}: there is no text")
-        if unknown > MAX_UNKNOWN * tokens:
-            raise DataError(
-                f"{corpus.name}: {unknown / tokens:.0%} of the tokens are unknown to the tokenizer; {REMEDY}"
-            )
-        first = first_token(tokenizer, next(iter(corpus)))
-        words, characters = words - first.words, characters - first.characters
-        facts = {"dtype": dtype.name, "words": words, "characters": characters, "sha256": sha256(new / "text.ids")}
-        (new / "store.json").write_text(json.dumps(facts), encoding="utf-8")
-    store = _read(folder)
-    if store is None:
-        raise DataError(f"{folder}: damaged as soon as it was written; is the disk sound?")
-    return store
+    with (folder / "text.ids").open("wb") as file:
+        for ids in encode_lines(tokenizer, counted(corpus)):
+            file.write(np.array(ids, dtype).tobytes())
+            tokens += len(ids)
+            unknown += ids.count(tokenizer.unknown) if tokenizer.unknown != tokenizer.eos else 0
+    if tokens < 2:
+        raise DataError(f"{corpus.name}: there is no text")
+    if unknown > MAX_UNKNOWN * tokens:
+        raise DataError(f"{corpus.name}: {unknown / tokens:.0%} of the tokens are unknown to the tokenizer; {REMEDY}")
+    first = first_token(tokenizer, next(iter(corpus)))
+    words, characters = words - first.words, characters - first.characters
+    facts = {"dtype": dtype.name, "words": words, "characters": characters, "sha256": sha256(folder / "text.ids")}
+    (folder / "store.json").write_text(json.dumps(facts), encoding="utf-8")

@@ -110,7 +110,7 @@ BROKEN: list[tuple[str, str, str | bytes, tuple[str, ...]]] = [
     ("another root", ".xml", "<html/>", ("begins with <html>",)),
     ("a bomb of entities", ".xml", BOMB + "<resources/>", ("declares the entity 'a'",)),
     ("a list", ".arb", "[]", ("must be one object",)),
-    ("no known column", ".csv", "a,b\n1,2\n", ("its first row is 'a', 'b'", "source_column")),
+    ("no known column", ".csv", "a,b\n1,2\n", ("its first row is 'a', 'b'", "--source-column")),
     ("a quotation mark alone", ".csv", 'source\n"a"b\n', ("line 2", "cannot be distinguished")),
     ("no archive", ".pptx", "The dog sleeps.", ("no PowerPoint presentation, or damaged",)),
     ("another archive", ".pptx", archive(a=b"b"), ("which of its files the text is in",)),
