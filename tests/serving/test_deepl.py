@@ -20,12 +20,13 @@ import requests
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
-from running_server import Running
+from running_server import Running, wait_until
 
 from transduce.inference.translator import Translator
 from transduce.projects.project import Projects
 from transduce.serving.deepl import documents
 from transduce.serving.keys import Keys
+from transduce.text.glossary import Entry, Glossary
 
 
 @pytest.fixture(scope="module")
@@ -368,9 +369,56 @@ def test_a_project_has_the_api_with_its_memory_and_terms(
             assert [one["text"] for one in answer["translations"]] == [known, expected[1]]
         answer = running.post("/v2/translate", asked).json()
         assert [one["text"] for one in answer["translations"]] == expected[:2]
+        shop.store.confirm(sentences[0], "", "Aus & Speicher")
+        tagged = asked | {"text": [sentences[0].replace(" ", " <b/>", 1)], "tag_handling": "xml"}
+        (answered,) = running.post("/projects/shop/v2/translate", tagged).json()["translations"]
+        assert answered["text"].count("<b/>") == 1 and answered["text"].replace("<b/>", "") == "Aus &amp; Speicher"
         assert requests.get(f"{running.url}/projects/shop/v2/languages", timeout=60).json()[0]["language"] == "EN"
-        missing = running.post("/projects/other/v2/translate", asked)
-        assert missing.status_code == 404 and "message" in missing.json()
+        for path in ("/projects/other/v2/translate", "/projects/other/v2/document/1"):
+            missing = running.post(path, asked | {"document_key": "1"})
+            assert missing.status_code == 404 and "message" in missing.json()
+    finally:
+        running.end()
+
+
+def test_a_projects_documents_know_its_memory_and_terms(
+    tiny_run: Path, tmp_path: Path, sentences: list[str], expected: list[str]
+) -> None:
+    projects = Projects(tmp_path / "projects")
+    shop = projects.create("shop", "en", "de")
+    shop.store.confirm(sentences[0], "", "Aus & Speicher")
+    shop.store.confirm("Press %s now.", "", "Jetzt %s drücken.")
+    paragraphs = [sentences[0], f"<i>{sentences[0]}</i>", sentences[1], "Press %s now."]
+    page = "".join(f"<p>{text}</p>" for text in paragraphs)
+    known = ["Aus &amp; Speicher", "<i>Aus &amp; Speicher</i>", expected[1], "Jetzt %s drücken."]
+    running = Running(tiny_run, projects=projects)
+    form: dict[str, Any] = {"files": {"file": ("a.html", page)}, "timeout": 60}
+
+    def by_deepl(prefix: str) -> str:
+        asked = requests.post(f"{running.url}{prefix}/v2/document", data={"target_lang": "DE"}, **form).json()
+        address, key = (
+            f"{running.url}{prefix}/v2/document/{asked['document_id']}",
+            {"document_key": asked["document_key"]},
+        )
+        wait_until(lambda: requests.post(address, json=key, timeout=60).json()["status"] in ("done", "error"))
+        return requests.post(f"{address}/result", json=key, timeout=60).text
+
+    try:
+        assert by_deepl("/projects/shop") == "".join(f"<p>{text}</p>" for text in known)
+        assert by_deepl("").count("Speicher") == 0
+        asked = {"source": "en", "target": "de", "project": "shop"}
+        answer = requests.post(f"{running.url}/translate_file", data=asked, **form).json()
+        assert requests.get(answer["translatedFileUrl"], timeout=60).text == by_deepl("/projects/shop")
+        for wrong, status in (("other", 404), ("back", 400)):
+            projects.create("back", "de", "en")
+            for path in ("/translate_file", "/v1/translate_file"):
+                refused = requests.post(f"{running.url}{path}", data=asked | {"project": wrong}, **form)
+                assert refused.status_code == status and wrong in refused.json()["error"]
+        form["files"] = {"file": ("a.txt", sentences[2])}
+        assert by_deepl("/projects/shop") == expected[2]
+        term = next(word for word in expected[1].split() if word not in expected[2])
+        shop.replace_glossary(Glossary([Entry(sentences[2].split()[1], term)]))
+        assert term in by_deepl("/projects/shop") and by_deepl("") == expected[2]
     finally:
         running.end()
 

@@ -143,6 +143,11 @@ def test_memory_and_glossary_come_in_and_go_out(served: Served) -> None:
     assert one["terms"] == [
         {"source": "dog", "target": "Hund", "met": "Hund" in one["translation"], "why": one["terms"][0]["why"]}
     ]
+    unknown = "dog\t\U0001f436\n".encode()
+    assert served.ask("PUT", f"{name}/glossary", data=unknown, Content_Type=kinds[0]).json() == {"terms": 1}
+    (one,) = served.ask("POST", f"{name}/translate", {"text": "The dog."}).json()["segments"]
+    assert one["terms"][0]["why"] == "the model's vocabulary cannot write '\U0001f436'"
+    served.ask("PUT", f"{name}/glossary", data=table, Content_Type=kinds[0])
     body = {"text": "The dog.", **LANGUAGES, "project": "files"}
     (sentence,) = served.post("/v1/translate", body).json()["sentences"]
     assert sentence["satisfied"] + sentence["unsatisfied"] == ["Hund"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from html import unescape
 from pathlib import Path
+from typing import Protocol
 
 from transduce.documents.document import Languages, TextFile, bytes_of
 from transduce.documents.formats import format_of, read_document
@@ -28,6 +29,13 @@ class Match:
     """0 to 1, where 1 is the same text."""
     marked_source: Segment | None = None
     """The memory's segment of the same text, whose marks may be about other words; None for another text."""
+
+
+class Remembers(Protocol):
+    """Finds translations of segments."""
+
+    def find(self, segment: Segment) -> Match | None:
+        """Returns the same segment (`similarity` 1), or else the most similar; None if none is similar enough."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ class Memory:
         return memory
 
     def find(self, segment: Segment) -> Match | None:
-        """Returns the same segment (`similarity` 1), or else the most similar; None if none is similar enough."""
+        """See Remembers."""
         return next(iter(self.matches(segment, 1)), None)
 
     def matches(self, segment: Segment, most: int) -> list[Match]:

@@ -50,6 +50,11 @@ class ProjectMemory:
             for match in memory.matches(Segment((source,)), most)
         ]
 
+    def translation(self, source: str) -> str | None:
+        """Returns the translation of the same source; None without one."""
+        exact = [match for match in self.find(source, 0) if match.similarity == 1]
+        return exact[0].target if exact else None
+
     def replace(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Replaces the memory that was given; confirmed segments stay."""
         self._store.replace_imported(pairs)

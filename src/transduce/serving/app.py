@@ -27,7 +27,7 @@ from transduce.projects.watching import Watcher
 from transduce.serving.admission import size_of
 from transduce.serving.bodies import FORM, JSON, URLENCODED, content_type, has_body, is_json, unsupported
 from transduce.serving.clients import is_loopback
-from transduce.serving.deepl.api import deepl, is_deepl
+from transduce.serving.deepl.api import deepl, is_deepl, without_project
 from transduce.serving.deepl.documents import Jobs, document_routes
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
@@ -82,7 +82,8 @@ def build_app(server: Server) -> FastAPI:
     app.include_router(v1(server, detector))
     if server.projects is not None:
         app.include_router(projects(server))
-        app.include_router(deepl(server, detector), prefix="/projects/{project}", include_in_schema=False)
+        for routes in (deepl(server, detector), document_routes(server, detector, jobs)):
+            app.include_router(routes, prefix="/projects/{project}", include_in_schema=False)
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics(http: HTTPRequest) -> Response:
@@ -247,7 +248,7 @@ class Watch:
     def _most(self, path: str) -> int:
         """Returns the most bytes that a request may have."""
         settings = self._server.settings
-        if POSTED.get(path) == (FORM,) or takes_file(path):
+        if POSTED.get(without_project(path)) == (FORM,) or takes_file(path):
             return settings.max_upload_bytes
         is_glossary = is_deepl(path) and "/glossaries" in path
         return min(settings.max_upload_bytes, MOST_GLOSSARY_BYTES if is_glossary else settings.max_body_bytes)
@@ -258,7 +259,7 @@ class Watch:
         if (host is None and http.scope["http_version"] != "1.0") or not self._hosts.takes(host):
             raise RefusedError(421, "The server does not go by this name")
         path = http.scope["path"]
-        kinds = POSTED.get(path) if http.method == "POST" else None
+        kinds = POSTED.get(without_project(path)) if http.method == "POST" else None
         if kinds is None and is_deepl(path):  # whose keys may be in any request, even in the body of one to get
             kinds = (JSON, FORM, URLENCODED)
         if is_of_projects(path):

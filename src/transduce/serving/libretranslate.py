@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse
 
 from transduce.corpora.language_names import name_of
 from transduce.documents.formats import FORMATS, format_of, refusal_of
+from transduce.projects.project import Project
 from transduce.search.beam import Beam
 from transduce.serving.bodies import FORM, JSON, URLENCODED, Values, content_type, read_form, read_values, unsupported
 from transduce.serving.detection import Detector, without_tags
@@ -58,6 +59,8 @@ class FileBody(BaseModel):
     source: str = "auto"
     target: str
     retranslate: bool = False
+    project: str = ""
+    """The name of a project, whose memory, terms and learned adapter are used."""
     api_key: str | None = None
 
 
@@ -70,6 +73,8 @@ class Upload:
     target: str
     retranslate: bool = False
     """True if translations that the document has are replaced."""
+    project: Project | None = None
+    """The project whose memory, terms and learned adapter are used."""
 
 
 async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> Upload:
@@ -87,6 +92,10 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
     file = File(upload.data, *safe_name(upload.name))
     await server.admission.admit(http, _text(fields, "api_key"))
     source, target = _text(fields, "source") or "auto", _text(fields, "target")
+    project, name = None, _text(fields, "project")
+    if name:
+        project = await run_in_threadpool(server.project, name, None if source == "auto" else source, target)
+        source = project.source
     if source == "auto":
         sources = [model.source for model in server.models.all if model.target == target]
         source = ""
@@ -95,7 +104,7 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
             detected = await run_in_threadpool(detector.detect, sample, sources)
             source = detected[0]["language"]
     retranslate = _text(fields, "retranslate").lower() in ("true", "1", "yes", "on")
-    return Upload(file, source, target, retranslate)
+    return Upload(file, source, target, retranslate, project)
 
 
 def keep(http: HTTPRequest, server: Server, upload: Upload, translated: bytes) -> str:
@@ -224,7 +233,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         async with server.begin(upload.source, upload.target) as model:
 
             async def work() -> bytes:
-                async with server.open_document(http, model, upload.file) as document:
+                async with server.open_document(http, model, upload.file, project=upload.project) as document:
                     return (await document.translate(upload.retranslate))[0]
 
             translated = await server.finish(http, work(), 10 * server.settings.timeout)

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from fastapi import APIRouter, Query, Response
@@ -20,7 +20,7 @@ from transduce.errors import InputError
 from transduce.inference.translation import Translation
 from transduce.projects.exchange import GLOSSARIES, glossary_ending, read_glossary, write_glossary
 from transduce.projects.memory import MOST_MATCHES, Match
-from transduce.projects.parts import EditEstimate
+from transduce.projects.parts import EditEstimate, TermUse
 from transduce.projects.project import Project
 from transduce.projects.store import UnknownSegmentError
 from transduce.search.beam import Beam
@@ -306,10 +306,17 @@ def _facts(
         "translation": translation,
         "origin": "memory" if sentences is None else "model",
         "matches": [asdict(match) for match in matches],
-        "terms": [asdict(use) for use in server.terms(project, source, translation)],
+        "terms": [asdict(_explained(use, sentences)) for use in server.terms(project, source, translation)],
         "alternatives": others,
         "quality": None if estimate is None else asdict(estimate),
     }
+
+
+def _explained(use: TermUse, sentences: Sequence[Sentence] | None) -> TermUse:
+    """Returns a term with the model's reason for it being missing, such as a vocabulary that cannot write it."""
+    outcomes = [outcome for sentence in sentences or () for outcome in sentence.translation.terms]
+    reasons = [outcome.why for outcome in outcomes if outcome.target == use.target and not outcome.met]
+    return replace(use, why=reasons[0]) if use.why == "missing" and reasons else use
 
 
 def _facts_of(server: Server, project: Project) -> dict[str, Any]:

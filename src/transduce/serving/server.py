@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 
 from transduce.inference.documents.sentence_model import SentenceModel
@@ -23,6 +24,7 @@ from transduce.search.choices import Search
 from transduce.serving.admission import Admission
 from transduce.serving.batching import Batcher, SharedTranslator
 from transduce.serving.clients import CLIENT
+from transduce.serving.documents.process import Remember
 from transduce.serving.documents.worker import (
     Counted,
     File,
@@ -104,11 +106,22 @@ class Server:
         self.metrics.request("none", status, 0.0)
         self.admission.count_refused(client)
 
-    def project(self, name: str) -> Project:
-        """Returns a project by its name; RefusedError (404) if there is none, or the server has no projects."""
+    def project(self, name: str, source: str | None = None, target: str | None = None) -> Project:
+        """Returns a project by its name; RefusedError (404) if there is none, or the server has no projects, and (400)
+        if it is of other languages than asked for."""
         if self.projects is None:
             raise RefusedError(404, "This server has no projects")
-        return self.projects.find(name)
+        project = self.projects.find(name)
+        if (source or project.source, target or project.target) != (project.source, project.target):
+            raise RefusedError(
+                400, f"Invalid request: the project {project.name} is from {project.source} to {project.target}"
+            )
+        return project
+
+    def project_in_path(self, http: HTTPRequest) -> Project | None:
+        """Returns the project that a request's path names, if it names one; raises as `project` does."""
+        name = http.path_params.get("project")
+        return None if name is None else self.project(name)
 
     def translator_of(self, project: Project) -> SharedTranslator | None:
         """Returns the model of a project's languages, without what was learned from the project, for work in threads;
@@ -241,14 +254,22 @@ class Server:
 
     @asynccontextmanager
     async def open_document(
-        self, http: HTTPRequest, model: ServedModel, file: File, glossary: Glossary | None = None
+        self,
+        http: HTTPRequest,
+        model: ServedModel,
+        file: File,
+        glossary: Glossary | None = None,
+        project: Project | None = None,
     ) -> AsyncIterator["OpenDocument"]:
         """Opens a document in a process that ends with the block, and counts its characters.
+
+        With a project, segments that are in its memory come from there, the model is as it has taught it, and its terms
+        are those of a request without a glossary.
 
         Raises InputError for one that cannot be read; RefusedError for too much text, memory or processor time (413),
         for text that comes too soon (429), or if too many documents wait (503).
         """
-        async with self._at_work(http, model, is_upload=True, glossary=glossary) as document:
+        async with self._at_work(http, model, True, glossary, project) as document:
             counted = await document.read([file], self.settings.max_characters)
             most = self.settings.max_document_characters
             if counted.characters > most:
@@ -287,26 +308,35 @@ class Server:
         files: Sequence[File | None],
         glossary: Glossary | None = None,
         splits_sentences: bool = True,
+        project: Project | None = None,
     ) -> list[bytes | None]:
-        """Translates texts with tags that are part of a request; None stays None."""
+        """Translates texts with tags that are part of a request; None stays None. See `open_document`."""
         wanted = [file for file in files if file is not None]
         if not wanted:
             return list(files)  # type: ignore[arg-type]
-        async with self._at_work(http, model, False, glossary) as document:
+        async with self._at_work(http, model, False, glossary, project) as document:
             translated = iter(await document.translate_at_once(wanted, splits_sentences))
         return [None if file is None else next(translated) for file in files]
 
     @asynccontextmanager
     async def _at_work(
-        self, http: HTTPRequest, model: ServedModel, is_upload: bool, glossary: Glossary | None = None
+        self,
+        http: HTTPRequest,
+        model: ServedModel,
+        is_upload: bool,
+        glossary: Glossary | None,
+        project: Project | None,
     ) -> AsyncIterator["OpenDocument"]:
+        if project is not None:
+            model = self.with_project(model, project)
+            glossary = glossary or await run_in_threadpool(self.terms.glossary, project)
         shared = SharedTranslator(model.batcher, model.translator)
         sentences: SentenceTranslator = SentenceModel(shared, Beam(size=self.settings.beam_size))
         if glossary is not None:
             sentences = self._with_terms(http, model, sentences, glossary)
         async with self.documents.work(http.state.client, is_upload) as work:
             try:
-                yield OpenDocument(work, sentences)
+                yield OpenDocument(work, sentences, None if project is None else project.memory.translation)
             except CancelledError:
                 raise RefusedError(503, "The translation was cancelled", 1.0) from None
             finally:
@@ -333,6 +363,7 @@ class OpenDocument:
 
     work: Work
     sentences: SentenceTranslator
+    remember: Remember | None = None
 
     async def read(self, files: Sequence[File], longest: int) -> Counted:
         """Reads files and counts their text, before `translate`; paragraphs have at most `longest` characters."""
@@ -344,12 +375,12 @@ class OpenDocument:
         `tell` is called in another thread, now and then, with the share that is done.
         """
         order = Translate(tell is not None, retranslate)
-        return (await self.work.ask(order, Written, self.sentences, tell)).files
+        return (await self.work.ask(order, Written, self.sentences, tell, self.remember)).files
 
     async def translate_at_once(self, files: Sequence[File], splits_sentences: bool = True) -> list[bytes]:
         """Reads files of any length and translates them."""
         order = self._order(files, None, splits_sentences)
-        return (await self.work.ask(order, Written, self.sentences)).files
+        return (await self.work.ask(order, Written, self.sentences, None, self.remember)).files
 
     def _order(self, files: Sequence[File], longest: int | None, splits_sentences: bool = True) -> Read:
         sentences, languages = self.sentences, self.sentences.languages
@@ -361,6 +392,7 @@ class OpenDocument:
             sentences.can_align,
             longest,
             splits_sentences,
+            self.remember is not None,
         )
 
 

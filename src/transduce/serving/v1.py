@@ -100,12 +100,8 @@ def v1(server: Server, detector: Detector) -> APIRouter:
         search = _search(asked, server.settings.beam_size)
         if not all(form for entry in entries for form in (entry.target, *entry.source_forms, *entry.target_forms)):
             raise RefusedError(400, "Invalid request: glossary: a target is blank")
-        project = server.project(asked.project) if asked.project else None
+        project = server.project(asked.project, asked.source, asked.target) if asked.project else None
         if project is not None:
-            if (project.source, project.target) != (asked.source, asked.target):
-                raise RefusedError(
-                    400, f"Invalid request: the project {project.name} is from {project.source} to {project.target}"
-                )
             of_project = await run_in_threadpool(server.terms.glossary, project)
             entries += of_project.entries if of_project else ()
         glossary = Glossary(entries) if entries else None
@@ -176,7 +172,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
 
             async with (
                 server.begin(upload.source, upload.target) as model,
-                server.open_document(http, model, upload.file) as document,
+                server.open_document(http, model, upload.file, project=upload.project) as document,
             ):
                 put({"done": 0.0})
                 (translated,) = await document.translate(upload.retranslate, tell)

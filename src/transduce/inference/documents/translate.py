@@ -12,7 +12,7 @@ import msgspec
 from transduce.documents.document import Document, Languages, bytes_of
 from transduce.documents.formats import read_document
 from transduce.documents.languages import is_same, primary
-from transduce.documents.memory import Match, Memory
+from transduce.documents.memory import Match, Remembers
 from transduce.documents.messages.tables import Columns
 from transduce.documents.segment import Mark, Segment, joined, problems
 from transduce.errors import InputError
@@ -97,7 +97,7 @@ class DocumentTranslator:
     translator: SentenceTranslator | LineTranslator
     search: "DecisionRule | None" = None
     glossary: "Glossary | None" = None
-    memory: Memory | None = None
+    memory: Remembers | None = None
     languages: Languages = field(default_factory=Languages)
     """Languages to translate between; the model's where they are left open."""
     splits_sentences: bool = True

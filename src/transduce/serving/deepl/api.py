@@ -8,7 +8,6 @@ from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 
-from transduce.documents.xml import escape
 from transduce.inference.documents.translate import html_data, html_text
 from transduce.projects.project import Project
 from transduce.serving.bodies import read_values
@@ -24,23 +23,24 @@ from transduce.serving.deepl.languages import (
 )
 from transduce.serving.detection import Detector, without_tags
 from transduce.serving.documents.worker import File
-from transduce.serving.failures import RefusedError
 from transduce.serving.models import ServedModel
 from transduce.serving.server import Server
 from transduce.serving.texts import joined
-from transduce.text.glossary import Glossary
 
 FEATURES = ("tag_handling", "auto_detection")
 UNLIMITED = 1_000_000_000_000
 """The limit of characters that DeepL's API reports where there is none."""
+_PROJECT = re.compile(r"\A/projects/[^/]++(?=/v[23]/)")
 
 
-_PATH = re.compile(r"(?:/projects/[^/]++)?/v[23]/")
+def without_project(path: str) -> str:
+    """Returns a path of the whole server's API for one of a project's."""
+    return _PROJECT.sub("", path)
 
 
 def is_deepl(path: str) -> bool:
     """Returns True for a path of DeepL's API, which each project has, too."""
-    return _PATH.match(path) is not None
+    return without_project(path).startswith(("/v2/", "/v3/"))
 
 
 def deepl(server: Server, detector: Detector) -> APIRouter:
@@ -55,12 +55,8 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
         texts = asked.texts
         await server.admission.admit(http, asked.auth_key, texts)
         asked.check()
-        models = choose_models(server.models.all, asked.source_lang, asked.target_lang)
-        project = project_of(http)
-        if project is not None:
-            models = [model for model in models if (model.source, model.target) == (project.source, project.target)]
-            if not models:
-                raise RefusedError(400, f"The project is from {project.source} to {project.target}")
+        project = server.project_in_path(http)
+        models = choose_models(server.models.all, asked.source_lang, asked.target_lang, project)
         sources = [models[0].source] * len(texts)
         if asked.source_lang is None and project is None:
             read = [without_tags(text) for text in texts] if asked.tag_handling else texts
@@ -73,7 +69,7 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
                 numbers = [number for number, language in enumerate(sources) if language == source]
                 target = next(model.target for model in models if model.source == source)
                 async with server.begin(source, target) as model:
-                    translated = await translated_by(http, asked, model, [texts[number] for number in numbers])
+                    translated = await translated_by(http, asked, model, [texts[number] for number in numbers], project)
                 for number, output in zip(numbers, translated, strict=True):
                     outputs[number] = output
 
@@ -86,41 +82,31 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
         return {"translations": translations}
 
     async def translated_by(
-        http: HTTPRequest, asked: TranslateBody, model: ServedModel, texts: Sequence[str]
+        http: HTTPRequest, asked: TranslateBody, model: ServedModel, texts: Sequence[str], project: Project | None
     ) -> list[str]:
         """Returns the translations of texts of one language, by a project's memory where it has them."""
         glossary = await find_glossary(http, server, asked.glossaries, model)
-        project = project_of(http)
-        if project is None:
-            return await translated_anew(http, asked, model, texts, glossary)
-        known = await run_in_threadpool(_remembered, project, texts, asked.tag_handling is not None)
-        unknown = [number for number in range(len(texts)) if number not in known]
-        adapted, terms = server.with_project(model, project), glossary or project.glossary
-        translated = await translated_anew(http, asked, adapted, [texts[number] for number in unknown], terms)
-        known |= dict(zip(unknown, translated, strict=True))
-        return [known[number] for number in range(len(texts))]
+        if asked.tag_handling is not None:
+            kind, tags = asked.tag_handling, asked.tags
+            encode = str.encode if kind == "xml" else html_data
+            decode = bytes.decode if kind == "xml" else html_text
+            files = [File(encode(text), "the text", kind, tags) if text.strip() else None for text in texts]
+            written = await server.translate_marked_up(http, model, files, glossary, asked.split != "whole", project)
+            return [text if data is None else decode(data) for text, data in zip(texts, written, strict=True)]
+        known: list[str | None] = [None] * len(texts)
+        if project is not None:
+            known = await run_in_threadpool(lambda: [project.memory.translation(text) for text in texts])
+            glossary = glossary or await run_in_threadpool(server.terms.glossary, project)
+            model = server.with_project(model, project)
 
-    def project_of(http: HTTPRequest) -> Project | None:
-        name = http.path_params.get("project")
-        return None if name is None else server.project(name)
+        def charge(characters: int) -> None:
+            server.admission.charge(http, characters)
 
-    async def translated_anew(
-        http: HTTPRequest, asked: TranslateBody, model: ServedModel, texts: Sequence[str], glossary: Glossary | None
-    ) -> list[str]:
-        if asked.tag_handling is None:
-
-            def charge(characters: int) -> None:
-                server.admission.charge(http, characters)
-
-            of_texts = await server.translate(model, texts, glossary=glossary, charge=charge, split=asked.split)
-            both = zip(texts, of_texts, strict=True)
-            return [joined(text, sentences, language=model.target) for text, sentences in both]
-        kind, tags = asked.tag_handling, asked.tags
-        encode = str.encode if kind == "xml" else html_data
-        decode = bytes.decode if kind == "xml" else html_text
-        files = [File(encode(text), "the text", kind, tags) if text.strip() else None for text in texts]
-        translated = await server.translate_marked_up(http, model, files, glossary, asked.split != "whole")
-        return [text if data is None else decode(data) for text, data in zip(texts, translated, strict=True)]
+        unknown = [text for text, translation in zip(texts, known, strict=True) if translation is None]
+        of_texts = await server.translate(model, unknown, glossary=glossary, charge=charge, split=asked.split)
+        both = zip(unknown, of_texts, strict=True)
+        anew = iter([joined(text, sentences, language=model.target) for text, sentences in both])
+        return [next(anew) if translation is None else translation for translation in known]
 
     @router.post("/v2/languages", include_in_schema=False)
     @router.get("/v2/languages", tags=["DeepL"], responses=ERRORS)
@@ -150,14 +136,3 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
 
     router.include_router(glossary_routes(server))
     return router
-
-
-def _remembered(project: Project, texts: Sequence[str], are_marked_up: bool) -> dict[int, str]:
-    """Returns translations of the texts that a project's memory has, by their numbers; none of texts with tags."""
-    known: dict[int, str] = {}
-    for number, text in enumerate(texts):
-        if not (are_marked_up and ("<" in text or "&" in text)):
-            exact = next((match for match in project.memory.find(text, 0) if match.similarity == 1), None)
-            if exact is not None:
-                known[number] = escape(exact.target) if are_marked_up else exact.target
-    return known

@@ -156,7 +156,8 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
         ending = PurePath(name).suffix.removeprefix(".")
         if asked.output_format is not None and asked.output_format.lower() != ending.lower():
             raise RefusedError(400, "Value for 'output_format' not supported: a document keeps its format")
-        models = choose_models(server.models.all, asked.source_lang, asked.target_lang)
+        project = server.project_in_path(http)
+        models = choose_models(server.models.all, asked.source_lang, asked.target_lang, project)
         glossary = await find_glossary(http, server, asked.glossaries, models[0])
         file, client = File(files["file"].data, name, kind), str(http.state.client)
 
@@ -166,13 +167,13 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
 
             async with asyncio.timeout(10 * server.settings.timeout):
                 source = models[0].source
-                if asked.source_lang is None:
+                if asked.source_lang is None and project is None:
                     sample = await server.sample_document(http, file, models[0].target)
                     sources = [model.source for model in models]
                     source = (await run_in_threadpool(detector.detect, sample, sources))[0]["language"]
                 async with (
                     server.begin(source, models[0].target) as model,
-                    server.open_document(http, model, file, glossary) as document,
+                    server.open_document(http, model, file, glossary, project) as document,
                 ):
                     job.status, job.began, job.characters = "translating", time.monotonic(), http.state.characters
                     (translated,) = await document.translate(tell=tell)

@@ -5,6 +5,7 @@ from typing import Any
 
 from transduce.corpora.language_names import name_of
 from transduce.documents.languages import primary
+from transduce.projects.project import Project
 from transduce.serving.detection import canonical
 from transduce.serving.failures import RefusedError
 from transduce.serving.models import ServedModel
@@ -55,8 +56,11 @@ def base(code: str) -> str:
     return primary(code).upper()
 
 
-def choose_models(models: Iterable[ServedModel], source: str | None, target: str) -> list[ServedModel]:
-    """Returns the models for a direction, from any source if that is None, those of the same regions first.
+def choose_models(
+    models: Iterable[ServedModel], source: str | None, target: str, project: Project | None = None
+) -> list[ServedModel]:
+    """Returns the models for a direction, from any source if that is None, those of the same regions first; with a
+    project, the one of its languages.
 
     Raises RefusedError (400) if there are none.
     """
@@ -66,6 +70,10 @@ def choose_models(models: Iterable[ServedModel], source: str | None, target: str
     chosen = [model for model in into if source is None or canonical(model.source) == canonical(source)]
     if not chosen:
         raise _unsupported("source_lang", source or "")
+    if project is not None:
+        chosen = [model for model in chosen if (model.source, model.target) == (project.source, project.target)]
+        if not chosen:
+            raise RefusedError(400, f"The project is from {project.source} to {project.target}")
     return sorted(chosen, key=lambda model: (_differs(model.target, target), _differs(model.source, source or "")))
 
 

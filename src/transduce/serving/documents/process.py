@@ -6,6 +6,7 @@ import multiprocessing.connection
 import os
 import signal
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from transduce.serving.documents.worker import (
     Order,
     OutOfMemory,
     Question,
+    Recall,
     Refused,
     Report,
     Result,
@@ -31,6 +33,8 @@ from transduce.serving.failures import RefusedError
 
 R = TypeVar("R", bound=Result)
 PRELOADED = "transduce.serving.documents.preloaded"
+Remember = Callable[[str], str | None]
+"""Returns the translation of a text that a memory has, or None."""
 LARGEST_MESSAGE = 256 * 2**20
 """The largest message from a process, in bytes."""
 PATIENCE = 1.0
@@ -79,7 +83,12 @@ class DocumentProcess:
             return self._process.is_alive()
 
     def ask(
-        self, order: Order, kind: type[R], sentences: SentenceTranslator | None = None, tell: Tell | None = None
+        self,
+        order: Order,
+        kind: type[R],
+        sentences: SentenceTranslator | None = None,
+        tell: Tell | None = None,
+        remember: Remember | None = None,
     ) -> R:
         """Gives an order, answers its questions, and returns its result; this blocks, and ends soon when it is killed.
 
@@ -97,7 +106,7 @@ class DocumentProcess:
                         return report
                     if sentences is None or not isinstance(report, Question):
                         raise msgspec.ValidationError(f"{type(report).__name__} in place of {kind.__name__}")
-                    self._connection.send_bytes(encode(_answer(report, sentences, tell)))
+                    self._connection.send_bytes(encode(_answer(report, sentences, tell, remember)))
             except (EOFError, OSError):
                 raise self._ended() from None
             except msgspec.MsgspecError as error:
@@ -165,8 +174,10 @@ def _context() -> Any:
     return context
 
 
-def _answer(question: Question, sentences: SentenceTranslator, tell: Tell | None) -> object:
+def _answer(question: Question, sentences: SentenceTranslator, tell: Tell | None, remember: Remember | None) -> object:
     match question:
+        case Recall(text):
+            return None if remember is None else remember(text)
         case Examine(of_document, texts):
             return sentences.examine(of_document, texts)
         case Sentences(requests, before, size):

@@ -23,9 +23,10 @@ import msgspec
 
 from transduce.documents.document import Document, Edit, Languages, Unit
 from transduce.documents.formats import read_document, read_marked_up
-from transduce.documents.memory import pairs_of_tmx
+from transduce.documents.memory import Match, pairs_of_tmx
 from transduce.documents.segment import Segment
 from transduce.documents.tagged_text import Tags
+from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import TransduceError
 from transduce.inference.documents.sentence_translator import Links, Progress, TranslatedSentence
 from transduce.inference.documents.translate import DocumentTranslator
@@ -78,6 +79,8 @@ class Read(msgspec.Struct, frozen=True, tag=True):
     """The most characters of a paragraph; with it the process reports what it has read, and waits to go on."""
     splits_sentences: bool = True
     """See DocumentTranslator."""
+    has_memory: bool = False
+    """True if the other end has a memory, which is asked for each segment."""
 
 
 class ReadMemory(msgspec.Struct, frozen=True, tag=True):
@@ -164,8 +167,14 @@ class Align(msgspec.Struct, frozen=True, tag=True):
     pairs: list[tuple[str, str]]
 
 
+class Recall(msgspec.Struct, frozen=True, tag=True):
+    """From the process: a question for the translation of a segment that the other end's memory has, or None."""
+
+    text: str
+
+
 Order = Sample | Read | ReadMemory | Translate
-Question = Examine | Sentences | Align
+Question = Examine | Sentences | Align | Recall
 Result = Sampled | Counted | MemoryRead | Written
 Report = Question | Result | Refused | OutOfMemory | Failed
 
@@ -253,7 +262,7 @@ class _Line:
 
 
 class _Asking:
-    """A SentenceTranslator that asks the other end of a connection."""
+    """A SentenceTranslator, and a memory, that ask the other end of a connection."""
 
     def __init__(self, line: _Line, order: Read) -> None:
         self.languages = Languages(order.source, order.target)
@@ -274,9 +283,22 @@ class _Asking:
         """See SentenceTranslator."""
         return self._ask(Align(list(pairs)), list[Links | None])
 
+    def find(self, segment: Segment) -> Match | None:
+        """See Remembers: the same text alone, since no one reads what is similar."""
+        text = segment.one_line
+        target = self._ask(Recall(text), str | None)  # type: ignore[arg-type]
+        if target is None:
+            return None
+        segment_of = plain_segment if segment.marks else _unmarked
+        return Match(text, segment_of(target), 1.0, segment_of(text))
+
     def _ask(self, question: Question, kind: type[T]) -> T:
         self._line.send(encode(question))
         return self._line.receive(kind)
+
+
+def _unmarked(text: str) -> Segment:
+    return Segment((text,))
 
 
 def _done_with_care(line: _Line, limits: Limits) -> bytes:
@@ -306,7 +328,9 @@ def _done(line: _Line, limits: Limits) -> Sampled | MemoryRead | Written:
     if isinstance(order, Sample):
         units = _read(order.file, Languages("", order.target)).units
         return Sampled(" ".join(unit.source.text for unit in units[:SAMPLE_UNITS])[:SAMPLE_CHARACTERS])
-    translator = DocumentTranslator(_Asking(line, order), splits_sentences=order.splits_sentences)
+    asking = _Asking(line, order)
+    memory = asking if order.has_memory else None
+    translator = DocumentTranslator(asking, memory=memory, splits_sentences=order.splits_sentences)
     documents = [_read(file, translator.languages) for file in order.files]
     go_on = Translate(with_progress=False)
     if order.longest is not None:

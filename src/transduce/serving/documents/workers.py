@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from transduce.inference.documents.sentence_translator import SentenceTranslator, Tell
-from transduce.serving.documents.process import DocumentProcess
+from transduce.serving.documents.process import DocumentProcess, Remember
 from transduce.serving.documents.worker import Limits, Order, Result
 from transduce.serving.failures import RefusedError
 
@@ -37,12 +37,17 @@ class Work:
     """True if its process is no longer needed, even one that is being started."""
 
     async def ask(
-        self, order: Order, kind: type[R], sentences: SentenceTranslator | None = None, tell: Tell | None = None
+        self,
+        order: Order,
+        kind: type[R],
+        sentences: SentenceTranslator | None = None,
+        tell: Tell | None = None,
+        remember: Remember | None = None,
     ) -> R:
         """See DocumentProcess."""
 
         def ask() -> R:
-            return (self.process or self.take(self)).ask(order, kind, sentences, tell)
+            return (self.process or self.take(self)).ask(order, kind, sentences, tell, remember)
 
         return await in_thread(ask)
 

@@ -235,10 +235,12 @@ function drawTerms() {
   by("terms").replaceChildren(
     ...terms.map((term) => {
       const isBanned = term.why === "banned" || term.why === "avoided";
-      const isMet = text === segment.facts.translation ? term.met : typed.includes(term.target.toLocaleLowerCase()) !== isBanned;
+      const isMachine = text === segment.facts.translation;
+      const isMet = isMachine ? term.met : typed.includes(term.target.toLocaleLowerCase()) !== isBanned;
+      const unmet = isMachine && term.why !== "missing" ? `not met: ${term.why}` : "not met";
       const item = element("li", `${isMet ? "✓" : "✗"} ${term.source ? `${term.source} → ` : ""}`);
       item.append(element("bdi", term.target, { className: isMet ? "" : "missing" }), " ");
-      item.append(element("small", isBanned ? (isMet ? "avoided" : "to be avoided") : isMet ? "met" : "not met"));
+      item.append(element("small", isBanned ? (isMet ? "avoided" : "to be avoided") : isMet ? "met" : unmet));
       return item;
     }),
   );
