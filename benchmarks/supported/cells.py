@@ -33,21 +33,22 @@ class Outcome:
 
 CELLS = {
     "train": Cell("train", "train"),
-    "train bf16": Cell("train, bfloat16", "train", ("training.precision=bfloat16",)),
+    "train bf16": Cell("train in bfloat16", "train", ("training.precision=bfloat16",)),
     "resume": Cell("resume", "resume"),
     "parts": Cell("in parts", "parts", ("training.accumulate=3",)),
     "processes": Cell("two processes", "processes"),
     "evaluate": Cell("evaluate", "other", ("evaluate", "MODEL")),
-    "evaluate int8": Cell("evaluate, int8", "other", ("evaluate", "MODEL", "--precision", "int8")),
+    "evaluate int8": Cell("evaluate in int8", "other", ("evaluate", "MODEL", "--precision", "int8")),
     "use": Cell("use", "use"),
-    "use bf16": Cell("use, bfloat16", "use", ("--precision", "bfloat16")),
-    "use int8": Cell("use, int8", "use", ("--precision", "int8")),
+    "use bf16": Cell("use in bfloat16", "use", ("--precision", "bfloat16")),
+    "use int8": Cell("use in int8", "use", ("--precision", "int8")),
     "score": Cell("score", "other", ("score", "MODEL")),
     "look": Cell("look", "other", ("look", "MODEL")),
     "average": Cell("average", "other", ("average", "RUN", "-o", "mean")),
     "ctranslate2": Cell("CTranslate2", "export"),
     "argos": Cell("Argos", "export"),
     "huggingface": Cell("Hugging Face", "export"),
+    "firefox": Cell("Firefox", "export"),
 }
 """All trials of a row, in the order of the page's columns, by short names."""
 

@@ -1,20 +1,22 @@
 """What was found, as a page of the documentation, and what such a page says of each cell."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from supported.cells import CELLS, Outcome
 from supported.rows import Row
 
 Found = Mapping[Row, Mapping[str, Outcome]]
-YES, REASON = "yes", re.compile(r"no \((\d+)\)")
+YES, REASON, NAME = "yes", re.compile(r"(.*) \((\d+)\)"), re.compile(r"`([^`]+)`")
+ALL, NONE, REFUSED, SAME = "All can: ", "None can: ", "Refused: ", "The same as "
 
 INTRODUCTION = """# What works with what
 
 Every family of models in every task, and every choice of its settings, was tried with every verb and precision on a
-tiny model: "yes" is done, "no" is refused in the line of that number below the tables. The page is made by
-`python benchmarks/support.py --out docs/support.md` (`make bench-support`), which ends with an error if anything is
-neither; a sample of it is tried again in the tests. Families and choices are taken from the types of the settings.
+tiny model. What is refused has the number of the line below in which it is. The page is made by
+`python benchmarks/support.py --out docs/support.md` (`make bench-support`), which ends with an error if anything
+neither works nor is refused in one line; a sample of it is tried again in the tests. Families and choices are taken
+from the types of the settings.
 
 - **resume**: interrupted halfway and resumed, the model is the uninterrupted one's, bit for bit.
 - **in parts**, **two processes**: with `training.accumulate = 3`, and with `--processes 2`, all weights are within 1e-6
@@ -23,6 +25,10 @@ neither; a sample of it is tried again in the tests. Families and choices are ta
   XLNets, which draw an order for each segment, were given the same one for all.
 - **use** is `translate`, `generate`, `fill`, `tag`, `answer` or `classify`.
 - **look** is asked for numbers (`-o look.json`), which pages and figures are drawn from.
+- **CTranslate2**, **Argos**, **Hugging Face** and **Firefox** are forms of `export`. Forms that want several settings
+  at once have a row that names them.
+- **The same as** a family are settings with which the same works and the same is refused, for a reason of their own
+  perhaps, which the command tells.
 """
 
 
@@ -31,25 +37,43 @@ def page(found: Found) -> str:
     reasons: dict[str, int] = {}
     lines = [INTRODUCTION]
     for task in dict.fromkeys(row.task for row in found):
-        lines += [f"## {task}\n", *_table({row: one for row, one in found.items() if row.task == task}, reasons), ""]
+        lines += [f"## {task}\n", *_of_task({row: one for row, one in found.items() if row.task == task}, reasons), ""]
     lines += ["## Reasons\n", *(f"{number}. {line}" for line, number in reasons.items())]
     return "\n".join(lines) + "\n"
 
 
 def cells_of(text: str) -> dict[tuple[str, str], dict[str, str]]:
-    """What a page says: by task and row, why each column is refused, empty where it is not."""
+    """What a page says: by task and row, why each column is refused, empty where it is not.
+
+    Rows that are the same as a family's are left out.
+    """
     reasons = dict(re.findall(r"^(\d+)\. (.*)$", text, re.MULTILINE))
+    titles = {cell.title: name for name, cell in CELLS.items()}
     told: dict[tuple[str, str], dict[str, str]] = {}
+
+    def of(cell: str) -> tuple[str, str]:
+        """The cell without its number, and the reason of that number."""
+        match = REASON.fullmatch(cell)
+        return (match[1], reasons[match[2]]) if match else (cell, "")
+
     for section in text.split("\n## ")[1:]:
         task, _, body = section.partition("\n")
+        common: dict[str, str] = {}
+        columns: Sequence[str] = ()
         for line in body.splitlines():
-            if line.startswith("| `"):
+            if line.startswith((ALL, NONE)):
+                every = line.removesuffix(".").partition(": ")[2].split(", ")
+                common |= {titles[title]: reason for title, reason in map(of, every)}
+            elif line.startswith("| | "):
+                columns = [titles[cell.strip()] for cell in line.strip("| ").split("|")]
+            elif line.startswith("| `"):
                 name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
-                found = {
-                    column: "" if cell == YES else reasons[match[1]] if (match := REASON.fullmatch(cell)) else cell
-                    for column, cell in zip(CELLS, cells, strict=True)
-                }
-                told[task, name.replace("`", "").replace("&#124;", "|")] = found
+                found = {column: of(cell)[1] for column, cell in zip(columns, cells, strict=True)}
+                told[task, NAME.findall(name)[0].replace("&#124;", "|")] = common | found
+            elif line.startswith(REFUSED):
+                for named in re.findall(r"`[^`]+` \(\d+\)", line):
+                    name, reason = of(named)
+                    told[task, name.strip("`")] = dict.fromkeys(CELLS, reason)
     return told
 
 
@@ -58,25 +82,52 @@ def name_of(row: Row) -> str:
     return ", ".join(filter(None, (row.family, row.choice)))
 
 
-def _table(found: Found, reasons: dict[str, int]) -> Iterator[str]:
-    """A row for each family, and for each choice with which something is different."""
-    yield f"| | {' | '.join(cell.title for cell in CELLS.values())} |"
-    yield f"| --- |{' --- |' * len(CELLS)}"
-    same: dict[str, list[str]] = {}
-    usual: Mapping[str, Outcome] = {}
-    for row, outcomes in found.items():
-        if not row.choice:
-            usual = outcomes
-        elif outcomes == usual:
-            same.setdefault(row.family, []).append(f"`{row.choice}`")
-            continue
-        cells = [_cell(outcomes.get(name, outcomes["train"]), reasons) for name in CELLS]
+def _of_task(found: Found, reasons: dict[str, int]) -> Iterator[str]:
+    """What all models can, a table of the rest with a row for each family, and for each choice with which something is
+    different, and what is refused whole."""
+    shown, same, refused = _sorted(found)
+    common: dict[str, str] = {}
+    for name, cell in CELLS.items():
+        of_all = {outcomes[name].line for outcomes in shown.values()}
+        if len(of_all) == 1:
+            common[name] = f"{cell.title}{_number(of_all.pop(), reasons)}"
+    can = [title for title in common.values() if not REASON.fullmatch(title)]
+    cannot = [title for title in common.values() if REASON.fullmatch(title)]
+    yield f"{ALL}{', '.join(can)}."
+    if cannot:
+        yield f"\n{NONE}{', '.join(cannot)}."
+    rest = [name for name in CELLS if name not in common]
+    if rest or len(shown) > 1:
+        yield f"\n| | {' | '.join(CELLS[name].title for name in rest)} |"
+        yield f"| --- |{' --- |' * len(rest)}"
+    for row, outcomes in shown.items():
+        cells = [YES if outcomes[name].is_supported else f"no{_number(outcomes[name].line, reasons)}" for name in rest]
         yield f"| `{name_of(row)}` | {' | '.join(cells)} |"
     for family, choices in same.items():
-        yield f"\nThe same as `{family}`: {', '.join(choices)}."
+        yield f"\n{SAME}`{family}`: {', '.join(choices)}."
+    if refused:
+        every = [f"`{name_of(row)}`{_number(line, reasons)}" for row, line in refused.items()]
+        yield f"\n{REFUSED}{', '.join(every)}."
 
 
-def _cell(outcome: Outcome, reasons: dict[str, int]) -> str:
-    if outcome.is_supported:
-        return YES
-    return f"no ({reasons.setdefault(outcome.line, len(reasons) + 1)})"
+def _sorted(found: Found) -> tuple[dict[Row, Mapping[str, Outcome]], dict[str, list[str]], dict[Row, str]]:
+    """Rows of a table; choices with which the same works as with their family's defaults; and what is refused whole."""
+    shown: dict[Row, Mapping[str, Outcome]] = {}
+    same: dict[str, list[str]] = {}
+    refused: dict[Row, str] = {}
+    usual: list[bool] = []
+    for row, outcomes in found.items():
+        works = [outcome.is_supported for outcome in outcomes.values()]
+        if not outcomes["train"].is_supported:
+            refused[row] = outcomes["train"].line
+        elif row.choice and works == usual:
+            same.setdefault(row.family, []).append(f"`{row.choice}`")
+        else:
+            shown[row] = outcomes
+            usual = usual if row.choice else works
+    return shown, same, refused
+
+
+def _number(line: str, reasons: dict[str, int]) -> str:
+    """The number of a reason, in brackets; nothing without one."""
+    return f" ({reasons.setdefault(line, len(reasons) + 1)})" if line else ""

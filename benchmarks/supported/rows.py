@@ -93,12 +93,24 @@ DIRECTIONS: dict[str, Any] = {
     "data.validation": [{"files": ["dev.en", "dev.de"]}],
     "data.test": [{"files": ["test.en", "test.de"]}],
 }
-OTHER_DATA: dict[str, list[dict[str, Any]]] = {
-    "translation": [DIRECTIONS, {**DIRECTIONS, "data.language_token": "decoder"}],
-    "language": [],
+PIECES: dict[str, Any] = {"tokenizer.kind": "sentencepiece", "tokenizer.normalize": "NFKC", "tokenizer.shared": True}
+MARIAN: dict[str, Any] = {"model.norm": "post", "model.tie": "all", "model.output_bias": True}
+MARIAN_MT = {**MARIAN, "model.positions": "concatenated", **PIECES}
+STUDENT = {
+    **MARIAN,
+    "model.dim": 64,
+    "model.feed_forward_dim": 64,
+    "model.positions": "marian",
+    "model.decoder_start": "zeros",
+    "model.decoder_recurrence": "ssru",
+    **PIECES,
+}
+TOGETHER: dict[str, list[dict[str, Any]]] = {
+    "translation": [DIRECTIONS, {**DIRECTIONS, "data.language_token": "decoder"}, MARIAN_MT, STUDENT],
+    "language": [{"model.positions": "learned"}],
     "classification": [{"data.second": 2, "data.label": 3}],
 }
-"""Data of other kinds, with each task's first family."""
+"""Settings that go together, with each task's first family: data of other kinds, and the forms of other programs."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +189,7 @@ def _choices_of_learning(task: str, is_first: bool) -> Iterator[dict[str, Any]]:
         elif not _tables(field.type) and field.name not in ("task", "seed"):
             yield from ({field.name: value} for value in _values(field.type, field.default, field.name))
     if is_first:
-        yield from OTHER_DATA.get(task, ())
+        yield from TOGETHER.get(task, ())
 
 
 def _json(changes: Mapping[str, Any]) -> str:

@@ -293,7 +293,7 @@ def _list(work: Path) -> dict[str, str]:
         base = name.rpartition(os.sep)[2]
         if name.startswith(f"cache{os.sep}") and not any(word in base for word in UNTIDY):
             continue
-        is_plain = base != ".lock" and not stat.S_ISDIR(facts.st_mode)
+        is_plain = not base.endswith(".lock") and not stat.S_ISDIR(facts.st_mode)
         found[name] = f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ino}" if is_plain else "there"
     return found
 
