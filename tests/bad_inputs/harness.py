@@ -8,6 +8,7 @@ import gc
 import importlib
 import os
 import pkgutil
+import re
 import resource
 import shutil
 import signal
@@ -37,7 +38,7 @@ MEMORY = Path("/dev/shm")
 ROOM = 2**30  # bytes that rows may need there
 CHEAP_FORKS = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 """Memory in large pages, of which a fork copies a fifth of the tables in a fifth of the time."""
-UNTIDY = ("building-", ".new", ".part", ".partial")  # what may not stay in the cache
+UNTIDY = re.compile(r"\.(new|part|partial|old)$|^\..*-[0-9a-f]{8}$")  # what may not stay in the cache
 
 
 class Harness:
@@ -291,7 +292,7 @@ def _list(work: Path) -> dict[str, str]:
     found = {}
     for name, facts in states(work):
         base = name.rpartition(os.sep)[2]
-        if name.startswith(f"cache{os.sep}") and not any(word in base for word in UNTIDY):
+        if name.startswith(f"cache{os.sep}") and not UNTIDY.search(base):
             continue
         is_plain = not base.endswith(".lock") and not stat.S_ISDIR(facts.st_mode)
         found[name] = f"{facts.st_size} {facts.st_mtime_ns} {facts.st_ino}" if is_plain else "there"

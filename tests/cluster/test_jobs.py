@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -178,6 +179,20 @@ def test_a_process_that_cleans_imports_no_pytorch():
     """It would take each of them longer than many shards."""
     code = "import sys, transduce.cluster.shard_tasks; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_worker_of_a_pool_runs_the_tasks_itself():
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        (processes,) = pool.map(_run_in_worker, [LocalWorkers(2)])
+    assert len(set(processes)) == 1
+
+
+def _run_in_worker(workers):
+    return [os.getpid(), *workers.map(_process, range(2))]
+
+
+def _process(_):
+    return os.getpid()
 
 
 @pytest.mark.slow

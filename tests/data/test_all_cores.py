@@ -1,5 +1,6 @@
 """Work on files is shared out among processes, whose errors come back."""
 
+import multiprocessing
 import os
 import signal
 import time
@@ -34,6 +35,17 @@ def test_a_single_item_or_core_needs_no_other_process(monkeypatch):
     monkeypatch.setattr(all_cores, "cores", lambda: 1)
     for_each(done.append, [2, 3])
     assert done == [1, 2, 3]
+
+
+def test_a_worker_of_a_pool_does_the_work_itself(tmp_path):
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        (worker,) = pool.map(_work_in_worker, [tmp_path])
+    assert {path.read_text() for path in tmp_path.iterdir()} == {str(worker)}
+
+
+def _work_in_worker(folder):
+    for_each(lambda name: (folder / name).write_text(str(os.getpid())), ["a", "b"])
+    return os.getpid()
 
 
 def test_an_error_ends_the_others():

@@ -28,14 +28,14 @@ class Workers(Protocol):
 
 @dataclass(frozen=True)
 class LocalWorkers:
-    """Processes of this machine; only one runs the tasks in this process."""
+    """Processes of this machine; only one runs the tasks in this process, and a daemonic one, which may have none."""
 
     count: int
 
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
         """See Workers."""
         count = min(self.count, len(tasks))
-        if count <= 1:
+        if count <= 1 or multiprocessing.current_process().daemon:
             yield from map(function, tasks)
             return
         context = multiprocessing.get_context("spawn")  # a fork would copy threads' locks

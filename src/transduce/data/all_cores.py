@@ -16,10 +16,11 @@ def for_each(work: Callable[[T], object], items: Sequence[T]) -> None:
     """Calls a function on each item, in forks of this process, whose results are files; raises the first error.
 
     Forks need nothing to be sent to them, and no script to be importable, but may use no other threads: `work` may not
-    compute with PyTorch. Where the system cannot fork safely, or has one core, this process does the work.
+    compute with PyTorch. Where the system cannot fork safely, or has one core, this process does the work; so does a
+    daemonic one, such as a worker of a pool, which may have no children.
     """
     count = min(cores(), len(items))
-    if count < 2:
+    if count < 2 or multiprocessing.current_process().daemon:
         for item in items:
             work(item)
         return
