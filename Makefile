@@ -6,12 +6,13 @@ BIN := .venv/bin
 	bench-first-hour bench-train bench-rnn bench-translate bench-decoding bench-memory bench-attack \
 	bench-busy bench-support bench-languages bench-corpora bench-gpu
 
+# Bytecode is written when a module is first imported: to compile all of them takes a minute, and most are never used.
 setup: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Installing into .venv: some hundred megabytes, PyTorch first, which takes minutes on a slow line."
-	$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt --editable '.[train,export,firefox,evaluation,hub,documents,serve,parquet,dev,docs]'
+	$(BIN)/pip install --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[train,export,firefox,evaluation,hub,documents,serve,parquet,dev,docs]'
 	touch $@
 
 demo: setup

@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 import transduce
-from growth import Attack, Growth, Run, growths
+from growth import RULE, Attack, Growth, Rule, Run, growths
 from pattern_attacks import attacks_on
 from patterns import Found, Pattern, find_patterns
 
 pytestmark = pytest.mark.slow
 
+QUICK = Rule(lengths=(1_563, 6_250, 25_000))
 NOT_LINEAR = {
     r"(a+)+b": "search",
     r"<v(?:\.[^ \t>]+)*[ \t]": "search",
@@ -97,8 +98,10 @@ def test_patterns_are_found_wherever_they_are_made(tmp_path: Path, monkeypatch: 
     assert [pattern.source for pattern in searched.patterns if pattern.is_anchored] == ["a+", "Lating+", r"b\.cg+"]
 
 
-def _measured(patterns: Iterable[Pattern], limit: float = 20) -> Iterable[tuple[Pattern, Growth]]:
-    return growths(_make, list(patterns), limit)
+def _measured(
+    patterns: Iterable[Pattern], limit: float = 20, rule: Rule = QUICK
+) -> Iterable[tuple[Pattern, Growth]]:
+    return growths(_make, list(patterns), limit, rule)
 
 
 def _make(pattern: Pattern) -> tuple[Run, list[Attack]]:
@@ -113,7 +116,7 @@ def _show(places: list[str]) -> None:
     """The table, the slowest first."""
     patterns = find_patterns(Path(transduce.__file__).parent).patterns
     chosen = [one for one in patterns if not places or any(re.search(place, one.where) for place in places)]
-    rows = sorted(_measured(chosen, limit=5), key=lambda row: -row[1].longest)
+    rows = sorted(_measured(chosen, limit=5, rule=RULE), key=lambda row: -row[1].longest)
     wrong = [row for row in rows if not row[1].is_linear]
     print("\n".join(_line(*row) for row in rows))
     print(f"{len(rows)} patterns, {len(wrong)} of them not linear")
