@@ -140,7 +140,7 @@ bench-memory: setup
 bench-attack: setup
 	$(BIN)/python benchmarks/serving_attack.py --model $(or $(MODEL),runs/quickstart)
 
-# Every family with every verb and precision; writes docs/support.md; about an hour.
+# Every family with every verb and precision; writes docs/support.md; twenty minutes.
 bench-support: setup
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/support.py --out docs/support.md
 

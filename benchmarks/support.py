@@ -1,6 +1,6 @@
 """Tries each family of models, with each of its settings, in each precision, with each verb, on a tiny model.
 
-    python benchmarks/support.py --out docs/support.md      # everything, which takes about an hour of one core
+    python benchmarks/support.py --out docs/support.md      # everything, in twenty minutes of one core
     python benchmarks/support.py --only transformer         # the rows whose names hold the word, and what they say
 
 Families and their choices come from the types of the settings, so that a new one is tried without a change here. A

@@ -98,9 +98,7 @@ def test_patterns_are_found_wherever_they_are_made(tmp_path: Path, monkeypatch: 
     assert [pattern.source for pattern in searched.patterns if pattern.is_anchored] == ["a+", "Lating+", r"b\.cg+"]
 
 
-def _measured(
-    patterns: Iterable[Pattern], limit: float = 20, rule: Rule = QUICK
-) -> Iterable[tuple[Pattern, Growth]]:
+def _measured(patterns: Iterable[Pattern], limit: float = 20, rule: Rule = QUICK) -> Iterable[tuple[Pattern, Growth]]:
     return growths(_make, list(patterns), limit, rule)
 
 

@@ -33,7 +33,7 @@ from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.serving.documents import preloaded, worker
-from transduce.serving.documents.process import DocumentProcess, ProcessFailedError
+from transduce.serving.documents.process import Answers, DocumentProcess, ProcessFailedError
 from transduce.serving.documents.worker import Counted, File, Limits, Read, Sample, Sampled, Translate, Written
 from transduce.serving.documents.workers import DocumentWorkers
 from transduce.serving.failures import RefusedError
@@ -262,7 +262,7 @@ def test_files_are_those_of_documents_translated_in_one_process(tiny_run: Path, 
     process, shares = DocumentProcess(LIMITS), list[float]()
     order = Read([File(data, name), File(data, name)], "en", "de", model.can_require, model.can_align, 1000)
     counted = process.ask(order, Counted)
-    written = process.ask(Translate(True), Written, model, shares.append)
+    written = process.ask(Translate(True), Written, Answers(model, shares.append))
     process.release()
     assert written.files == [here.data, here.data]
     assert counted.characters == 2 * sum(len(one.source) for one in here.segments)

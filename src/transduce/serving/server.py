@@ -24,7 +24,7 @@ from transduce.search.choices import Search
 from transduce.serving.admission import Admission
 from transduce.serving.batching import Batcher, SharedTranslator
 from transduce.serving.clients import CLIENT
-from transduce.serving.documents.process import Remember
+from transduce.serving.documents.process import Answers
 from transduce.serving.documents.worker import (
     Counted,
     File,
@@ -336,7 +336,7 @@ class Server:
             sentences = self._with_terms(http, model, sentences, glossary)
         async with self.documents.work(http.state.client, is_upload) as work:
             try:
-                yield OpenDocument(work, sentences, None if project is None else project.memory.translation)
+                yield OpenDocument(work, Answers(sentences, remember=project.memory.translation if project else None))
             except CancelledError:
                 raise RefusedError(503, "The translation was cancelled", 1.0) from None
             finally:
@@ -359,11 +359,10 @@ class Server:
 
 @dataclass(frozen=True)
 class OpenDocument:
-    """Documents in a process of their own, and a translator of their sentences."""
+    """Documents in a process of their own, and what answers its questions."""
 
     work: Work
-    sentences: SentenceTranslator
-    remember: Remember | None = None
+    answers: Answers
 
     async def read(self, files: Sequence[File], longest: int) -> Counted:
         """Reads files and counts their text, before `translate`; paragraphs have at most `longest` characters."""
@@ -375,15 +374,15 @@ class OpenDocument:
         `tell` is called in another thread, now and then, with the share that is done.
         """
         order = Translate(tell is not None, retranslate)
-        return (await self.work.ask(order, Written, self.sentences, tell, self.remember)).files
+        return (await self.work.ask(order, Written, replace(self.answers, tell=tell))).files
 
     async def translate_at_once(self, files: Sequence[File], splits_sentences: bool = True) -> list[bytes]:
         """Reads files of any length and translates them."""
         order = self._order(files, None, splits_sentences)
-        return (await self.work.ask(order, Written, self.sentences, None, self.remember)).files
+        return (await self.work.ask(order, Written, self.answers)).files
 
     def _order(self, files: Sequence[File], longest: int | None, splits_sentences: bool = True) -> Read:
-        sentences, languages = self.sentences, self.sentences.languages
+        sentences, languages = self.answers.sentences, self.answers.sentences.languages
         return Read(
             list(files),
             languages.source,
@@ -392,7 +391,7 @@ class OpenDocument:
             sentences.can_align,
             longest,
             splits_sentences,
-            self.remember is not None,
+            self.answers.remember is not None,
         )
 
 

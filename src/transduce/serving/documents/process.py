@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -33,8 +34,6 @@ from transduce.serving.failures import RefusedError
 
 R = TypeVar("R", bound=Result)
 PRELOADED = "transduce.serving.documents.preloaded"
-Remember = Callable[[str], str | None]
-"""Returns the translation of a text that a memory has, or None."""
 LARGEST_MESSAGE = 256 * 2**20
 """The largest message from a process, in bytes."""
 PATIENCE = 1.0
@@ -48,6 +47,29 @@ _lock = threading.Lock()  # multiprocessing keeps a list of processes that sever
 
 class ProcessFailedError(Exception):
     """An error of the program in a document's process; with the lines of code that led to it."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What answers the questions of a process that translates."""
+
+    sentences: SentenceTranslator
+    tell: Tell | None = None
+    """Called now and then with the share that is done."""
+    remember: Callable[[str], str | None] | None = None
+    """Returns the translation of a text that a memory has, or None."""
+
+    def to(self, question: Question) -> object:
+        """Returns the answer to a question."""
+        match question:
+            case Recall(text):
+                return None if self.remember is None else self.remember(text)
+            case Examine(of_document, texts):
+                return self.sentences.examine(of_document, texts)
+            case Sentences(requests, before, size):
+                progress = None if self.tell is None else Progress(self.tell, before, size)
+                return self.sentences.translate(requests, progress)
+        return self.sentences.align(question.pairs)
 
 
 class DocumentProcess:
@@ -82,14 +104,7 @@ class DocumentProcess:
         with _lock:
             return self._process.is_alive()
 
-    def ask(
-        self,
-        order: Order,
-        kind: type[R],
-        sentences: SentenceTranslator | None = None,
-        tell: Tell | None = None,
-        remember: Remember | None = None,
-    ) -> R:
+    def ask(self, order: Order, kind: type[R], answers: Answers | None = None) -> R:
         """Gives an order, answers its questions, and returns its result; this blocks, and ends soon when it is killed.
 
         Raises InputError for documents that cannot be read or translated, RefusedError for those that need too much,
@@ -104,9 +119,9 @@ class DocumentProcess:
                     if isinstance(report, kind):
                         self.is_usable = self._orders < MOST_ORDERS and not self._is_polite
                         return report
-                    if sentences is None or not isinstance(report, Question):
+                    if answers is None or not isinstance(report, Question):
                         raise msgspec.ValidationError(f"{type(report).__name__} in place of {kind.__name__}")
-                    self._connection.send_bytes(encode(_answer(report, sentences, tell, remember)))
+                    self._connection.send_bytes(encode(answers.to(report)))
             except (EOFError, OSError):
                 raise self._ended() from None
             except msgspec.MsgspecError as error:
@@ -172,15 +187,3 @@ def _context() -> Any:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([PRELOADED])
     return context
-
-
-def _answer(question: Question, sentences: SentenceTranslator, tell: Tell | None, remember: Remember | None) -> object:
-    match question:
-        case Recall(text):
-            return None if remember is None else remember(text)
-        case Examine(of_document, texts):
-            return sentences.examine(of_document, texts)
-        case Sentences(requests, before, size):
-            progress = None if tell is None else Progress(tell, before, size)
-            return sentences.translate(requests, progress)
-    return sentences.align(question.pairs)

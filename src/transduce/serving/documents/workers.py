@@ -12,8 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from transduce.inference.documents.sentence_translator import SentenceTranslator, Tell
-from transduce.serving.documents.process import DocumentProcess, Remember
+from transduce.serving.documents.process import Answers, DocumentProcess
 from transduce.serving.documents.worker import Limits, Order, Result
 from transduce.serving.failures import RefusedError
 
@@ -36,18 +35,11 @@ class Work:
     is_over: bool = False
     """True if its process is no longer needed, even one that is being started."""
 
-    async def ask(
-        self,
-        order: Order,
-        kind: type[R],
-        sentences: SentenceTranslator | None = None,
-        tell: Tell | None = None,
-        remember: Remember | None = None,
-    ) -> R:
+    async def ask(self, order: Order, kind: type[R], answers: Answers | None = None) -> R:
         """See DocumentProcess."""
 
         def ask() -> R:
-            return (self.process or self.take(self)).ask(order, kind, sentences, tell, remember)
+            return (self.process or self.take(self)).ask(order, kind, answers)
 
         return await in_thread(ask)
 
