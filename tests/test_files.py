@@ -4,13 +4,14 @@ import errno
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import torch
 from safetensors import SafetensorError
 
 from transduce.errors import DataError, InputError
-from transduce.files import check_absent, found_or_made, locked, made_parents, new_folder, write_text
+from transduce.files import ABANDONED, check_absent, found_or_made, locked, made_parents, new_folder, write_text
 from transduce.tensor_files import save_tensors
 
 
@@ -100,12 +101,45 @@ def test_what_many_want_at_once_is_made_by_one(tmp_path, before):
     assert len(made) == (before != "whole.")
 
 
-def test_what_a_killed_process_left_is_removed_by_who_makes_it(tmp_path):
-    (tmp_path / ".made-12345678").mkdir()
-    (tmp_path / ".made-12345678" / "text").write_text("whole.")
-    (tmp_path / ".other-12345678").mkdir()
-    assert found_or_made(tmp_path / "made", whole_text, lambda new: (new / "text").write_text("x.")) == "x."
-    assert names(tmp_path) == [".made.lock", ".other-12345678", "made"]
+def make_text(new):
+    (new / "text").write_text("made.")
+
+
+def test_what_killed_processes_left_is_removed_by_who_makes_the_same_or_when_it_is_old(tmp_path):
+    for name, age in ((".made-12345678", 0), (".old-12345678", 2 * ABANDONED), (".now-12345678", ABANDONED / 2)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "text").write_text("whole.")
+        for path in (tmp_path / name / "text", tmp_path / name):
+            os.utime(path, (time.time() - age, time.time() - age))
+    assert found_or_made(tmp_path / "made", whole_text, make_text) == "made."
+    assert names(tmp_path) == [".made.lock", ".now-12345678", "made"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOTSUP])
+def test_a_file_system_without_locks_keeps_what_is_made(tmp_path, monkeypatch, number):
+    def refuse(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    (tmp_path / ".made-12345678").mkdir()  # perhaps of another process, which is not known here
+    monkeypatch.setattr("transduce.files.lock", refuse)
+    assert found_or_made(tmp_path / "made", whole_text, make_text) == "made."
+    assert names(tmp_path) == [".made-12345678", ".made.lock", "made"]
+    number = errno.EIO
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        found_or_made(tmp_path / "other", whole_text, make_text)
+
+
+def test_the_lock_of_another_user_is_waited_for(tmp_path, monkeypatch):
+    (tmp_path / ".made.lock").touch()
+    opened = Path.open
+
+    def refuse_to_write(path, mode="r", *others, **named):
+        if path.name == ".made.lock" and "w" in mode:  # whoever runs the tests may be root, who may write everywhere
+            raise PermissionError
+        return opened(path, mode, *others, **named)
+
+    monkeypatch.setattr(Path, "open", refuse_to_write)
+    assert found_or_made(tmp_path / "made", whole_text, make_text) == "made."
 
 
 def test_a_disk_that_does_not_keep_what_is_made_is_told(tmp_path):

@@ -28,6 +28,10 @@ LOCK_SECONDS = 0.05
 """Seconds between two tries to lock a file on Windows."""
 
 
+ABANDONED = 3600.0
+"""Seconds without a write after which an unfinished folder counts as left by a process that was killed."""
+
+
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """Makes a folder to fill, which is synced and becomes `path` when the block succeeds, replacing an older one; if it
@@ -52,25 +56,54 @@ def new_folder(path: Path) -> Iterator[Path]:
 def found_or_made(folder: Path, read: Callable[[Path], T | None], make: Callable[[Path], None]) -> T:
     """Returns what a folder of a cache holds, which is made by one process, while others that want it wait.
 
-    `read` returns None for a folder that is missing or damaged; then `make` fills a new one.
+    `read` returns None for a folder that is missing or damaged; then `make` fills a new one. Where the file system has
+    no locks, several may make the same.
 
     Raises DataError if nothing is found in what was just made.
     """
     if (found := read(folder)) is not None:
         return found
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_name(f".{folder.name}.lock").open("wb") as file:
-        lock(file, wait=True)
+    with _lock_file(folder.with_name(f".{folder.name}.lock")) as file:
+        is_locked = _lock_if_possible(file)
         if (found := read(folder)) is not None:  # another process has made it meanwhile
             return found
-        for unfinished in folder.parent.glob(f".{folder.name}-*"):  # by a process that was killed
-            remove(unfinished)
+        for unfinished in folder.parent.glob(".*-????????"):  # by a process that was killed
+            is_of_this = is_locked and unfinished.name.startswith(f".{folder.name}-")
+            if is_of_this or _seconds_since_a_write(unfinished) > ABANDONED:
+                remove(unfinished)
         with new_folder(folder) as new:
             make(new)
         found = read(folder)
     if found is None:
         raise DataError(f"{folder}: reading back what was just written failed; check the disk")
     return found
+
+
+def _lock_file(path: Path) -> IO[bytes]:
+    """Opens a file to lock, also that of another user."""
+    try:
+        return path.open("wb")
+    except PermissionError:
+        return path.open("rb")
+
+
+def _lock_if_possible(file: IO[bytes]) -> bool:
+    """Waits for a lock; returns False where the file system has none."""
+    try:
+        lock(file, wait=True)
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
+            raise
+        return False
+    return True
+
+
+def _seconds_since_a_write(folder: Path) -> float:
+    try:
+        return time.time() - max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
+    except OSError:  # its process has just finished
+        return 0.0
 
 
 @contextmanager

@@ -374,9 +374,15 @@ def test_a_project_has_the_api_with_its_memory_and_terms(
         (answered,) = running.post("/projects/shop/v2/translate", tagged).json()["translations"]
         assert answered["text"].count("<b/>") == 1 and answered["text"].replace("<b/>", "") == "Aus &amp; Speicher"
         assert requests.get(f"{running.url}/projects/shop/v2/languages", timeout=60).json()[0]["language"] == "EN"
-        for path in ("/projects/other/v2/translate", "/projects/other/v2/document/1"):
-            missing = running.post(path, asked | {"document_key": "1"})
-            assert missing.status_code == 404 and "message" in missing.json()
+        named = {"name": "n", "source_lang": "en", "target_lang": "de", "entries": "a\tb"}
+        for path in ("translate", "document/1", "usage", "languages", "glossaries"):
+            missing = running.post(f"/projects/other/v2/{path}", asked | named | {"document_key": "1"})
+            assert missing.status_code in (404, 405) and "message" in missing.json()
+            missing = requests.get(f"{running.url}/projects/other/v2/{path}", params=asked, timeout=60)
+            assert missing.status_code in (400, 404) and "message" in missing.json()
+        assert running.post("/projects/shop/v2/document", {}).status_code == 415
+        counted = requests.get(f"{running.url}/metrics", timeout=60).text
+        assert '"/projects/{project}/v2/document"' in counted and "shop" not in counted
     finally:
         running.end()
 
@@ -387,10 +393,17 @@ def test_a_projects_documents_know_its_memory_and_terms(
     projects = Projects(tmp_path / "projects")
     shop = projects.create("shop", "en", "de")
     shop.store.confirm(sentences[0], "", "Aus & Speicher")
-    shop.store.confirm("Press %s now.", "", "Jetzt %s drücken.")
-    paragraphs = [sentences[0], f"<i>{sentences[0]}</i>", sentences[1], "Press %s now."]
+    others = {
+        "Press %s now.": "Jetzt %s drücken.",
+        "Click <b>there</b> now.": "Jetzt <b>dort</b> klicken.",
+        "<b>Stop</b>": "<b>Halt</b>",
+        "Hello {name}!": "Hallo {name}!",
+    }
+    for pair in others.items():
+        shop.store.confirm(pair[0], "", pair[1])
+    paragraphs = [sentences[0], f"<i>{sentences[0]}</i>", sentences[1], *others]
     page = "".join(f"<p>{text}</p>" for text in paragraphs)
-    known = ["Aus &amp; Speicher", "<i>Aus &amp; Speicher</i>", expected[1], "Jetzt %s drücken."]
+    known = ["Aus &amp; Speicher", "<i>Aus &amp; Speicher</i>", expected[1], *others.values()]
     running = Running(tiny_run, projects=projects)
     form: dict[str, Any] = {"files": {"file": ("a.html", page)}, "timeout": 60}
 
@@ -414,6 +427,11 @@ def test_a_projects_documents_know_its_memory_and_terms(
             for path in ("/translate_file", "/v1/translate_file"):
                 refused = requests.post(f"{running.url}{path}", data=asked | {"project": wrong}, **form)
                 assert refused.status_code == status and wrong in refused.json()["error"]
+        form["files"] = {"file": ("a.json", json.dumps(dict(enumerate(others))))}
+        assert list(json.loads(by_deepl("/projects/shop")).values()) == list(others.values())
+        shop.store.take_back(2)
+        assert list(json.loads(by_deepl("/projects/shop")).values())[1:] == list(others.values())[1:]
+        assert "Jetzt %s drücken." not in by_deepl("/projects/shop")
         form["files"] = {"file": ("a.txt", sentences[2])}
         assert by_deepl("/projects/shop") == expected[2]
         term = next(word for word in expected[1].split() if word not in expected[2])

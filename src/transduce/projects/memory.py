@@ -1,11 +1,12 @@
 """A project's translation memory: what people confirmed, and a memory that was given."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from transduce.documents.memory import Memory
 from transduce.documents.segment import Segment
+from transduce.documents.text.placeholders import plain_segment
 from transduce.projects.store import Store
 
 MOST_MATCHES = 3
@@ -37,6 +38,8 @@ class ProjectMemory:
         self._last = 0
         self._segments: dict[str, int] = {}
         self._memory = Memory({})
+        self._shown: dict[str, str] = {}
+        self._of_documents: tuple[Memory, dict[str, tuple[str, str]]] = (self._memory, {})
 
     def __len__(self) -> int:
         """Counts the sources."""
@@ -54,6 +57,19 @@ class ProjectMemory:
         """Returns the translation of the same source; None without one."""
         exact = [match for match in self.find(source, 0) if match.similarity == 1]
         return exact[0].target if exact else None
+
+    def for_documents(self) -> Mapping[str, tuple[str, str]]:
+        """Returns all sources with their translations as they are now, by what a segment of a document shows of the
+        source: tags are no text, and blanks are single."""
+        memory, _ = self._current()
+        with self._lock:
+            if self._of_documents[0] is not memory:
+                pairs = [(source.text, target.text) for source, target in memory.pairs.values()]
+                for source, _ in pairs:
+                    if source not in self._shown:
+                        self._shown[source] = plain_segment(source).one_line
+                self._of_documents = memory, {self._shown[source]: (source, target) for source, target in pairs}
+            return self._of_documents[1]
 
     def replace(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Replaces the memory that was given; confirmed segments stay."""

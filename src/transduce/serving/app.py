@@ -228,7 +228,7 @@ class Watch:
         finally:
             self._server.admission.leave(http, status)
             seconds = time.monotonic() - began
-            path = scope["path"] if scope["path"] in POSTED else str(getattr(scope.get("route"), "path", "other"))
+            path = _counted_as(scope)
             self._server.metrics.request(path, status, seconds)
             state = scope["state"]
             log.info(
@@ -274,6 +274,14 @@ class Watch:
             return
         if has_body(http) and not (kind in kinds or (JSON in kinds and is_json(kind))):
             raise unsupported()
+
+
+def _counted_as(scope: Scope) -> str:
+    """Returns the path by which a request is counted, which names no project, also of one that was refused early."""
+    path = without_project(scope["path"])
+    if path in POSTED:
+        return path if path == scope["path"] else f"/projects/{{project}}{path}"
+    return str(getattr(scope.get("route"), "path", "other"))
 
 
 POSTED = {

@@ -118,8 +118,12 @@ class Server:
             )
         return project
 
-    def project_in_path(self, http: HTTPRequest) -> Project | None:
-        """Returns the project that a request's path names, if it names one; raises as `project` does."""
+    async def admit(self, http: HTTPRequest, key: str | None, texts: Sequence[str] = ()) -> Project | None:
+        """Counts a request, and returns the project that its path names; None if it names none.
+
+        Raises as `Admission.admit` does, and then as `project` does.
+        """
+        await self.admission.admit(http, key, texts)
         name = http.path_params.get("project")
         return None if name is None else self.project(name)
 
@@ -330,13 +334,14 @@ class Server:
         if project is not None:
             model = self.with_project(model, project)
             glossary = glossary or await run_in_threadpool(self.terms.glossary, project)
+        memory = None if project is None else await run_in_threadpool(project.memory.for_documents)
         shared = SharedTranslator(model.batcher, model.translator)
         sentences: SentenceTranslator = SentenceModel(shared, Beam(size=self.settings.beam_size))
         if glossary is not None:
             sentences = self._with_terms(http, model, sentences, glossary)
         async with self.documents.work(http.state.client, is_upload) as work:
             try:
-                yield OpenDocument(work, Answers(sentences, remember=project.memory.translation if project else None))
+                yield OpenDocument(work, Answers(sentences, memory=memory))
             except CancelledError:
                 raise RefusedError(503, "The translation was cancelled", 1.0) from None
             finally:
@@ -391,7 +396,7 @@ class OpenDocument:
             sentences.can_align,
             longest,
             splits_sentences,
-            self.answers.remember is not None,
+            self.answers.memory is not None,
         )
 
 

@@ -53,9 +53,8 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
         """Translate texts, which may have tags of XML or HTML."""
         asked = TranslateBody.model_validate(await read_values(http, server.settings.max_sentences))
         texts = asked.texts
-        await server.admission.admit(http, asked.auth_key, texts)
+        project = await server.admit(http, asked.auth_key, texts)
         asked.check()
-        project = server.project_in_path(http)
         models = choose_models(server.models.all, asked.source_lang, asked.target_lang, project)
         sources = [models[0].source] * len(texts)
         if asked.source_lang is None and project is None:
@@ -113,7 +112,7 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
     async def languages(http: HTTPRequest) -> list[dict[str, Any]]:
         """List the source languages, or with `type=target` the target languages."""
         values = await read_values(http, 1)
-        await server.admission.admit(http, Authenticated.model_validate(values).auth_key)
+        await server.admit(http, Authenticated.model_validate(values).auth_key)
         models = server.models.all
         return target_languages(models) if values.get("type") == "target" else source_languages(models)
 
@@ -121,7 +120,7 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
     async def all_languages(http: HTTPRequest) -> list[dict[str, Any]]:
         """List the languages of texts or documents, or with `product=glossary` those of glossaries."""
         values = await read_values(http, 1)
-        await server.admission.admit(http, Authenticated.model_validate(values).auth_key)
+        await server.admit(http, Authenticated.model_validate(values).auth_key)
         product = values.get("product") or values.get("resource")
         keeps = server.glossaries is not None
         if product in ("translate_text", "translate_document"):
@@ -131,7 +130,7 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
     @router.get("/v2/usage", tags=["DeepL"], responses=ERRORS)
     async def usage(http: HTTPRequest) -> dict[str, int]:
         """Report the client's characters since the server began; there is no limit of them."""
-        await server.admission.admit(http, Authenticated.model_validate(await read_values(http, 1)).auth_key)
+        await server.admit(http, Authenticated.model_validate(await read_values(http, 1)).auth_key)
         return {"character_count": server.admission.used[http.state.client], "character_limit": UNLIMITED}
 
     router.include_router(glossary_routes(server))

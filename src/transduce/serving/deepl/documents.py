@@ -148,7 +148,7 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
 
         fields, files = await read_form(http, 0, may_read)
         asked = DocumentBody.model_validate(fields)
-        await server.admission.admit(http, asked.auth_key)
+        project = await server.admit(http, asked.auth_key)
         if "file" not in files:
             raise RefusedError(400, "Invalid request: missing file")
         asked.check()
@@ -156,7 +156,6 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
         ending = PurePath(name).suffix.removeprefix(".")
         if asked.output_format is not None and asked.output_format.lower() != ending.lower():
             raise RefusedError(400, "Value for 'output_format' not supported: a document keeps its format")
-        project = server.project_in_path(http)
         models = choose_models(server.models.all, asked.source_lang, asked.target_lang, project)
         glossary = await find_glossary(http, server, asked.glossaries, models[0])
         file, client = File(files["file"].data, name, kind), str(http.state.client)
@@ -184,7 +183,7 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
 
     async def asked_for(http: HTTPRequest, id: str) -> Job:
         asked = DocumentKeyBody.model_validate(await read_values(http, 1))
-        await server.admission.admit(http, asked.auth_key)
+        await server.admit(http, asked.auth_key)
         return jobs.find(id, asked.document_key)
 
     @router.get("/{id}", include_in_schema=False)

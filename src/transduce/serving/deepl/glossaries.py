@@ -72,7 +72,7 @@ def glossary_routes(server: Server) -> APIRouter:
 
     async def admitted(http: HTTPRequest, body: type[Body]) -> Body:
         asked = body.model_validate(await read_values(http, 1))
-        await server.admission.admit(http, asked.auth_key)
+        await server.admit(http, asked.auth_key)
         return asked
 
     async def done(work: Callable[[Glossaries], T]) -> T:

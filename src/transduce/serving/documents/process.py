@@ -6,7 +6,7 @@ import multiprocessing.connection
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -56,14 +56,14 @@ class Answers:
     sentences: SentenceTranslator
     tell: Tell | None = None
     """Called now and then with the share that is done."""
-    remember: Callable[[str], str | None] | None = None
-    """Returns the translation of a text that a memory has, or None."""
+    memory: Mapping[str, tuple[str, str]] | None = None
+    """Sources with their translations, by what a segment shows of the source."""
 
     def to(self, question: Question) -> object:
         """Returns the answer to a question."""
         match question:
             case Recall(text):
-                return None if self.remember is None else self.remember(text)
+                return None if self.memory is None else self.memory.get(text)
             case Examine(of_document, texts):
                 return self.sentences.examine(of_document, texts)
             case Sentences(requests, before, size):

@@ -168,9 +168,10 @@ class Align(msgspec.Struct, frozen=True, tag=True):
 
 
 class Recall(msgspec.Struct, frozen=True, tag=True):
-    """From the process: a question for the translation of a segment that the other end's memory has, or None."""
+    """From the process: a question for a source and its translation in the other end's memory, or None."""
 
     text: str
+    """What a segment shows, with single blanks."""
 
 
 Order = Sample | Read | ReadMemory | Translate
@@ -285,20 +286,17 @@ class _Asking:
 
     def find(self, segment: Segment) -> Match | None:
         """See Remembers: the same text alone, since no one reads what is similar."""
-        text = segment.one_line
-        target = self._ask(Recall(text), str | None)  # type: ignore[arg-type]
-        if target is None:
+        known = self._ask(Recall(segment.one_line), tuple[str, str] | None)  # type: ignore[arg-type]
+        if known is None:
             return None
-        segment_of = plain_segment if segment.marks else _unmarked
-        return Match(text, segment_of(target), 1.0, segment_of(text))
+        source, target = plain_segment(known[0]), plain_segment(known[1])
+        if not segment.marks and not source.marks:  # what looks like a mark in the translation is text
+            target = Segment((known[1],))
+        return Match(segment.one_line, target, 1.0, source)
 
     def _ask(self, question: Question, kind: type[T]) -> T:
         self._line.send(encode(question))
         return self._line.receive(kind)
-
-
-def _unmarked(text: str) -> Segment:
-    return Segment((text,))
 
 
 def _done_with_care(line: _Line, limits: Limits) -> bytes:
