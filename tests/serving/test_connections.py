@@ -220,8 +220,9 @@ def test_without_file_descriptors_clients_are_refused_in_one_line(tiny_run: Path
                 connection = many.enter_context(socket.create_connection(("127.0.0.1", port), 10))
                 connection.sendall(HEAD + b"Content-Length: 900\r\n\r\n{")
                 held.append(connection)
-            statuses = {status_of(read_all(one)) for one in held[-20:]}
-            assert statuses <= {429, 503} and (503 in statuses or program == COUNTED)
+            answers = [read_all(one) for one in held[-20:]]
+            statuses = {status_of(answer) for answer in answers if answer}  # what is sent to a closed end resets it
+            assert statuses and statuses <= {429, 503} and (503 in statuses or program == COUNTED)
         deadline = time.monotonic() + 60  # until it has seen that they are gone
         while requests.get(f"http://127.0.0.1:{port}/health", timeout=60).status_code != 200:
             assert time.monotonic() < deadline
