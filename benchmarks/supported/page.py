@@ -43,7 +43,7 @@ def page(found: Found) -> str:
 
 
 def cells_of(text: str) -> dict[tuple[str, str], dict[str, str]]:
-    """What a page says: by task and row, why each column is refused, empty where it is not.
+    """Reads a page: by task and row, the reason for which each column is refused, empty where it is not.
 
     Rows that are the same as a family's are left out.
     """
@@ -83,8 +83,8 @@ def name_of(row: Row) -> str:
 
 
 def _of_task(found: Found, reasons: dict[str, int]) -> Iterator[str]:
-    """What all models can, a table of the rest with a row for each family, and for each choice with which something is
-    different, and what is refused whole."""
+    """Yields lines with the columns that all rows have in common, a table of the others, and the rows that are refused
+    whole; the table has a row for each family, and for each choice with which something is different."""
     shown, same, refused = _sorted(found)
     common: dict[str, str] = {}
     for name, cell in CELLS.items():

@@ -37,7 +37,7 @@ def folder() -> Path:
 
 
 def told_of(row: Row) -> dict[str, str]:
-    """What the page says of a row, or of the family's defaults where it says that the same works."""
+    """Returns the page's cells of a row, or of the family's defaults where the same works."""
     told = cells_of(PAGE.read_text(encoding="utf-8"))
     return dict(told.get((row.task, name_of(row)), told[row.task, row.family]))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from transduce.documents.formats import read_document
-from transduce.serving.documents import worker
+from transduce.serving.documents import messages, worker
 
 
 def work(connection: Connection, limits: worker.Limits) -> None:
@@ -32,7 +32,7 @@ def work(connection: Connection, limits: worker.Limits) -> None:
         elif text == "makes a mistake":
             raise IndexError(f"in the middle of {text}")
         elif text == "says what it must not":
-            connection.send_bytes(worker.encode(worker.Written([b"made up"])))
+            connection.send_bytes(messages.encode(messages.Written([b"made up"])))
         return read_document(data, *others)
 
     worker.read_document = read
@@ -58,5 +58,5 @@ def report(connection: Connection, limits: worker.Limits) -> None:
     }
     had["nowhere"] = [number for number, path in opened if path == os.devnull]
     had["elsewhere"] = len(opened) - len(had["nowhere"])
-    connection.send_bytes(worker.encode(worker.Sampled(repr(had))))
+    connection.send_bytes(messages.encode(messages.Sampled(repr(had))))
     os._exit(0)

@@ -33,8 +33,9 @@ from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.serving.documents import preloaded, worker
+from transduce.serving.documents.messages import Counted, File, Read, Sample, Sampled, Translate, Written
 from transduce.serving.documents.process import Answers, DocumentProcess, ProcessFailedError
-from transduce.serving.documents.worker import Counted, File, Limits, Read, Sample, Sampled, Translate, Written
+from transduce.serving.documents.worker import Limits
 from transduce.serving.documents.workers import DocumentWorkers
 from transduce.serving.failures import RefusedError
 

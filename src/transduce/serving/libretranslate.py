@@ -18,7 +18,7 @@ from transduce.projects.project import Project
 from transduce.search.beam import Beam
 from transduce.serving.bodies import FORM, JSON, URLENCODED, Values, content_type, read_form, read_values, unsupported
 from transduce.serving.detection import Detector, without_tags
-from transduce.serving.documents.worker import File
+from transduce.serving.documents.messages import File
 from transduce.serving.failures import RefusedError
 from transduce.serving.kept_files import download
 from transduce.serving.server import Server

@@ -25,7 +25,7 @@ from transduce.projects.project import Project
 from transduce.projects.store import UnknownSegmentError
 from transduce.search.beam import Beam
 from transduce.serving.bodies import content_type
-from transduce.serving.documents.worker import File
+from transduce.serving.documents.messages import File
 from transduce.serving.failures import RefusedError
 from transduce.serving.libretranslate import ERRORS
 from transduce.serving.models import ServedModel
@@ -259,7 +259,7 @@ def _segments_of(project: Project, text: str | list[str]) -> list[tuple[int, str
     A text whose whole is in the memory is one segment; others are divided into sentences.
     """
     segments = [(0, segment) for segment in text] if isinstance(text, list) else [(0, text)]
-    if isinstance(text, str) and not _is_exact(project.memory.find(text, 0)):
+    if isinstance(text, str) and project.memory.translation(text) is None:
         segments = [(start, text[start:end]) for start, end in sentence_bounds(text)]
     return [
         (start, segment, project.memory.find(segment, MOST_MATCHES if number < MOST_COMPARED else 0))

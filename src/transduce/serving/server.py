@@ -24,11 +24,9 @@ from transduce.search.choices import Search
 from transduce.serving.admission import Admission
 from transduce.serving.batching import Batcher, SharedTranslator
 from transduce.serving.clients import CLIENT
-from transduce.serving.documents.process import Answers
-from transduce.serving.documents.worker import (
+from transduce.serving.documents.messages import (
     Counted,
     File,
-    Limits,
     MemoryRead,
     Read,
     ReadMemory,
@@ -37,6 +35,8 @@ from transduce.serving.documents.worker import (
     Translate,
     Written,
 )
+from transduce.serving.documents.process import Answers
+from transduce.serving.documents.worker import Limits
 from transduce.serving.documents.workers import DocumentWorkers, Work, in_thread
 from transduce.serving.failures import RefusedError
 from transduce.serving.glossaries import Glossaries

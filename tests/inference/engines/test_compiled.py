@@ -99,7 +99,7 @@ def run_compiling(cache: Path, *command: str, **environment: str) -> subprocess.
 def test_sentences_alone_come_out_the_same_and_compile_nothing_more(
     model: str, precision: str, tolerance: float, recipe_file: Path, tmp_path: Path, compiled: Path
 ) -> None:
-    """What is compiled, and how often, is decided before a backend writes code, which takes PyTorch's two minutes."""
+    """By tracing alone: graphs and their number are decided before a backend writes code, which would take minutes."""
     train(load_recipe(str(recipe_file), [f"model = {model}", "training.updates = 20"]), tmp_path / "run")
     done = run_compiling(compiled, "-c", BY_BACKEND + COMPARE, "eager", str(tmp_path / "run"), precision)
     assert not done.returncode, done.stderr

@@ -22,7 +22,7 @@ from transduce.serving.deepl.languages import (
     target_languages,
 )
 from transduce.serving.detection import Detector, without_tags
-from transduce.serving.documents.worker import File
+from transduce.serving.documents.messages import File
 from transduce.serving.models import ServedModel
 from transduce.serving.server import Server
 from transduce.serving.texts import joined

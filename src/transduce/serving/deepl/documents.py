@@ -20,7 +20,7 @@ from transduce.serving.deepl.described import ERRORS, any_body, form_body
 from transduce.serving.deepl.glossaries import find_glossary
 from transduce.serving.deepl.languages import choose_models
 from transduce.serving.detection import Detector
-from transduce.serving.documents.worker import File
+from transduce.serving.documents.messages import File
 from transduce.serving.failures import RefusedError
 from transduce.serving.kept_files import KEPT_SECONDS, download
 from transduce.serving.libretranslate import safe_name

@@ -16,7 +16,7 @@ import msgspec
 from transduce.errors import InputError
 from transduce.inference.documents.sentence_translator import Progress, SentenceTranslator, Tell
 from transduce.serving.documents import worker
-from transduce.serving.documents.worker import (
+from transduce.serving.documents.messages import (
     Examine,
     Failed,
     Order,
@@ -51,7 +51,7 @@ class ProcessFailedError(Exception):
 
 @dataclass(frozen=True)
 class Answers:
-    """What answers the questions of a process that translates."""
+    """Answers to the questions of a process that translates a document."""
 
     sentences: SentenceTranslator
     tell: Tell | None = None

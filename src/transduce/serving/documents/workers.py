@@ -12,8 +12,9 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from transduce.serving.documents.messages import Order, Result
 from transduce.serving.documents.process import Answers, DocumentProcess
-from transduce.serving.documents.worker import Limits, Order, Result
+from transduce.serving.documents.worker import Limits
 from transduce.serving.failures import RefusedError
 
 T = TypeVar("T")

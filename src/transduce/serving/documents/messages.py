@@ -1,0 +1,153 @@
+"""Messages between a server and the process of a document: msgpack of a few types, never pickles."""
+
+from typing import TypeVar
+
+import msgspec
+
+from transduce.documents.tagged_text import Tags
+from transduce.inference.request import Request
+
+T = TypeVar("T")
+
+
+class File(msgspec.Struct, frozen=True):
+    """A document's bytes."""
+
+    data: bytes
+    name: str
+    """The file's name, for its format and for messages."""
+    kind: str | None = None
+    """The format; None for that of the name's ending. `xml` with `tags`, which is no format of files."""
+    tags: Tags | None = None
+    """Settings for the elements of XML or HTML that is part of a request."""
+
+
+class Sample(msgspec.Struct, frozen=True, tag=True):
+    """To the process: read a document and return the beginning of its text, to detect its language."""
+
+    file: File
+    target: str
+
+
+class Read(msgspec.Struct, frozen=True, tag=True):
+    """To the process: read documents, translate and write them."""
+
+    files: list[File]
+    source: str
+    target: str
+    can_require: bool
+    """The answer of SentenceTranslator.can_require; the next field, of can_align."""
+    can_align: bool
+    longest: int | None = None
+    """The most characters of a paragraph; with it the process reports what it has read, and waits to go on."""
+    splits_sentences: bool = True
+    """See DocumentTranslator."""
+    has_memory: bool = False
+    """True if the other end has a memory, which is asked for each segment."""
+
+
+class ReadMemory(msgspec.Struct, frozen=True, tag=True):
+    """To the process: read a translation memory (TMX)."""
+
+    file: File
+    source: str
+    target: str
+
+
+class Translate(msgspec.Struct, frozen=True, tag=True):
+    """To the process: continue, translate and write the documents that were read."""
+
+    with_progress: bool
+    retranslate: bool = False
+    """True if translations that the documents have are replaced."""
+
+
+class Sampled(msgspec.Struct, frozen=True, tag=True):
+    """From the process: the beginning of a document's text."""
+
+    text: str
+
+
+class Counted(msgspec.Struct, frozen=True, tag=True):
+    """From the process: how much text it has read."""
+
+    characters: int
+    too_large: str = ""
+    """The position of the first paragraph with more characters or marks than allowed; "" for none."""
+
+
+class MemoryRead(msgspec.Struct, frozen=True, tag=True):
+    """From the process: sources and translations of a memory."""
+
+    pairs: list[tuple[str, str]]
+
+
+class Written(msgspec.Struct, frozen=True, tag=True):
+    """From the process: the translated documents."""
+
+    files: list[bytes]
+
+
+class Refused(msgspec.Struct, frozen=True, tag=True):
+    """From the process: the documents cannot be translated, for a reason that their owner should read."""
+
+    reason: str
+
+
+class OutOfMemory(msgspec.Struct, frozen=True, tag=True):
+    """From the process: the documents need more memory than it may have."""
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """From the process: an error of the program."""
+
+    error: str
+    """The error's type."""
+    lines: list[str]
+    """The lines of code that led to it; its message is left out, for it may hold the document's text."""
+
+
+class Examine(msgspec.Struct, frozen=True, tag=True):
+    """From the process: a question, see SentenceTranslator.examine."""
+
+    sentences: list[str]
+    texts: list[str]
+
+
+class Sentences(msgspec.Struct, frozen=True, tag=True):
+    """From the process: a question, see SentenceTranslator.translate."""
+
+    requests: list[Request]
+    before: float = 0.0
+    """The share of the work that was done before these sentences."""
+    size: float = 0.0
+    """The share of the work that these sentences are."""
+
+
+class Align(msgspec.Struct, frozen=True, tag=True):
+    """From the process: a question, see SentenceTranslator.align."""
+
+    pairs: list[tuple[str, str]]
+
+
+class Recall(msgspec.Struct, frozen=True, tag=True):
+    """From the process: a question for a source and its translation in the other end's memory, or None."""
+
+    text: str
+    """The segment's text without its tags, with single blanks."""
+
+
+Order = Sample | Read | ReadMemory | Translate
+Question = Examine | Sentences | Align | Recall
+Result = Sampled | Counted | MemoryRead | Written
+Report = Question | Result | Refused | OutOfMemory | Failed
+
+
+def encode(message: object) -> bytes:
+    """Encodes a message, or the answer to a question, as bytes."""
+    return msgspec.msgpack.encode(message)
+
+
+def decode(data: bytes, kind: type[T]) -> T:
+    """Decodes bytes to a type; msgspec.DecodeError for bytes of another."""
+    return msgspec.msgpack.decode(data, type=kind)
