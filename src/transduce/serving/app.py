@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from transduce.analysis.design import palettes
+from transduce.budget import BUDGET, Budget, BudgetError
 from transduce.errors import TransduceError
 from transduce.projects.project import UnknownProjectError
 from transduce.projects.store import StoreError, UnknownSegmentError
@@ -146,6 +147,8 @@ def _answer(error: Exception, path: str) -> JSONResponse:
             log.error("a request is refused: %s", str(error.strerror).lower())
             message = "The server is short of memory or file descriptors; try again soon"
             return _answer(RefusedError(503, message, 10.0), path)
+        case BudgetError():
+            return _answer(RefusedError(413, f"The request is given up: {error}"), path)
         case UnknownProjectError() | UnknownSegmentError():
             return _answer(RefusedError(404, str(error)[:1000]), path)
         case StoreError():
@@ -193,7 +196,11 @@ class Watch:
             return
         began, status, read, is_begun = time.monotonic(), 500, 0, False
         scope.setdefault("state", {})
+        # nothing here reads cookies, but the framework would, and Python before 3.12.6 in quadratic time
+        scope["headers"] = [header for header in scope["headers"] if header[0] != b"cookie"]
         http, most = HTTPRequest(scope), self._most(scope["path"])
+        budget = Budget(self._server.settings.timeout)
+        BUDGET.set(budget)
 
         async def limited() -> Message:
             nonlocal read
@@ -226,6 +233,7 @@ class Watch:
             if not is_begun:
                 await _answer(RefusedError(503, "The server ends"), scope["path"])(scope, receive, headed)
         finally:
+            budget.is_over = True
             self._server.admission.leave(http, status)
             seconds = time.monotonic() - began
             path = _counted_as(scope)

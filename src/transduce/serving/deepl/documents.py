@@ -13,6 +13,7 @@ from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 
+from transduce.budget import BUDGET, Budget
 from transduce.errors import TransduceError
 from transduce.serving.bodies import FORM, Values, content_type, read_form, read_values, unsupported
 from transduce.serving.deepl.bodies import DocumentBody, DocumentKeyBody
@@ -164,6 +165,7 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
             def tell(share: float) -> None:
                 job.share = share
 
+            BUDGET.set(Budget(server.settings.timeout))  # its own: that of the upload ends with the upload's answer
             async with asyncio.timeout(10 * server.settings.timeout):
                 source = models[0].source
                 if asked.source_lang is None and project is None:

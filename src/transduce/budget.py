@@ -1,0 +1,69 @@
+"""A budget of processor time for what one client asks for, which ends with the client.
+
+A server gives each request a budget. Work in threads runs within it (`budgeted`), and calls `check` between its steps.
+Work that has no steps, as reading a document in a library, belongs into a process, which can be killed.
+"""
+
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
+
+from transduce.errors import TransduceError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class BudgetError(TransduceError):
+    """Work was given up: its budget is spent, or nobody waits for it any more."""
+
+
+@dataclass(eq=False)
+class Budget:
+    """Processor time that all threads together may use for one request."""
+
+    seconds: float
+    spent: float = 0.0
+    is_over: bool = False
+    """True once nobody waits for the work."""
+
+    def check(self, more: float = 0.0) -> None:
+        """Raises BudgetError if the budget is over, or spent with `more` seconds that are not counted yet."""
+        if self.is_over:
+            raise BudgetError("nobody waits for this work any more")
+        if self.spent + more > self.seconds:
+            raise BudgetError(f"this needs more than {self.seconds:g} seconds of processor time; send less at once")
+
+
+BUDGET: ContextVar[Budget | None] = ContextVar("budget", default=None)
+"""The budget of the request that is being answered; None without a limit."""
+_running: ContextVar[tuple[Budget, float] | None] = ContextVar("running", default=None)
+"""The budget of the work that this thread does, and the thread's processor time when the work began."""
+
+
+def budgeted(work: Callable[P, T]) -> Callable[P, T]:
+    """Returns work for another thread, whose processor time counts for the request that is being answered now."""
+    budget = BUDGET.get()
+    if budget is None:
+        return work
+
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        budget.check()
+        began = time.thread_time()
+        token = _running.set((budget, began))
+        try:
+            return work(*args, **kwargs)
+        finally:
+            _running.reset(token)
+            budget.spent += time.thread_time() - began
+
+    return run
+
+
+def check() -> None:
+    """Raises BudgetError if the work of this thread is to end; call it between steps of some milliseconds."""
+    if (running := _running.get()) is not None:
+        budget, began = running
+        budget.check(time.thread_time() - began)
