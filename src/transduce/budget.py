@@ -52,11 +52,12 @@ def budgeted(work: Callable[P, T]) -> Callable[P, T]:
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
         budget.check()
         began = time.thread_time()
-        token = _running.set((budget, began))
+        tokens = BUDGET.set(budget), _running.set((budget, began))
         try:
             return work(*args, **kwargs)
         finally:
-            _running.reset(token)
+            BUDGET.reset(tokens[0])
+            _running.reset(tokens[1])
             budget.spent += time.thread_time() - began
 
     return run

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from itertools import accumulate
 from typing import Any
 
 from fastapi import APIRouter, Query, Response
@@ -37,6 +38,8 @@ PATH = re.compile(r"/v1/projects(?:/.*)?", re.DOTALL)
 FILE_PATH = re.compile(r"/v1/projects/[^/]+/(?:memory|glossary)")
 MOST_SEGMENTS = 1000
 """The most segments of one answer."""
+MOST_LISTED = 200_000
+"""The most characters of one answer of several segments."""
 LAST_EVENTS = 20
 MOST_ALTERNATIVES = 15
 MOST_COMPARED = 50
@@ -121,10 +124,13 @@ def projects(server: Server) -> APIRouter:
 
     @router.get("/{name}/segments")
     async def segments(http: HTTPRequest, name: str, after: int = Query(0, ge=0)) -> dict[str, Any]:
-        """List confirmed segments of later ids in order, at most 1,000; ask again after the last one."""
+        """List confirmed segments of later ids in order, at most 1,000, fewer of long ones; ask again after the last
+        one."""
         project = await find(http, name)
         listed = await run_in_threadpool(project.store.segments, after, MOST_SEGMENTS)
-        return {"segments": [asdict(segment) for segment in listed]}
+        sizes = accumulate(len(one.source) + len(one.machine) + len(one.target) for one in listed)
+        count = sum(size <= MOST_LISTED for size in sizes)
+        return {"segments": [asdict(segment) for segment in listed[: max(count, 1)]]}
 
     @router.delete("/{name}/segments/{id}")
     async def take_back(http: HTTPRequest, name: str, id: int) -> dict[str, int]:

@@ -195,7 +195,7 @@ async def _stream(
 ) -> StreamingResponse:
     """Returns a response with a line for each fact; it begins with the first fact, so that an earlier refusal has its
     own status."""
-    made = _at_own_pace(work, timeout)
+    made = _at_own_pace(server, work, timeout)
     first = await server.finish(http, anext(made, None), timeout)
 
     async def lines() -> AsyncIterator[bytes]:
@@ -205,13 +205,14 @@ async def _stream(
             async for fact in made:
                 yield msgspec.json.encode(fact) + b"\n"
         except (RefusedError, TransduceError) as error:  # the status has been sent already
-            message = error.message if isinstance(error, RefusedError) else str(error)
-            yield msgspec.json.encode({"error": message}) + b"\n"
+            yield msgspec.json.encode({"error": server.told(error)}) + b"\n"
 
     return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
-async def _at_own_pace(work: Callable[[Put], Awaitable[None]], timeout: float) -> AsyncIterator[dict[str, Any]]:
+async def _at_own_pace(
+    server: Server, work: Callable[[Put], Awaitable[None]], timeout: float
+) -> AsyncIterator[dict[str, Any]]:
     """Yields the facts that work puts, from its own task: a slow reader delays neither the model nor other clients.
 
     The task is cancelled when the client stops reading; RefusedError (503) if it takes too long.
@@ -224,7 +225,7 @@ async def _at_own_pace(work: Callable[[Put], Awaitable[None]], timeout: float) -
             yield fact
         task.result()
     except TimeoutError:
-        raise RefusedError(503, "This took too long; send less at once", timeout / 2) from None
+        raise server.took_too_long(timeout) from None
     finally:
         task.cancel()
 
