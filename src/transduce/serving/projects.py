@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 
@@ -25,7 +25,7 @@ from transduce.projects.parts import EditEstimate, TermUse
 from transduce.projects.project import Project
 from transduce.projects.store import UnknownSegmentError
 from transduce.search.beam import Beam
-from transduce.serving.bodies import content_type
+from transduce.serving.bodies import StrictBody, Texts, content_type
 from transduce.serving.documents.messages import File
 from transduce.serving.failures import RefusedError
 from transduce.serving.libretranslate import ERRORS
@@ -47,14 +47,14 @@ MOST_COMPARED = 50
 MAX_GLOSSARY_BYTES = 4 * 2**20
 
 
-class NewProject(BaseModel):
+class NewProject(StrictBody):
     """The languages of a project."""
 
     source: str = Field(min_length=1, max_length=40)
     target: str = Field(min_length=1, max_length=40)
 
 
-class NewSegment(BaseModel):
+class NewSegment(StrictBody):
     """A translation that a person confirmed."""
 
     source: str
@@ -63,10 +63,10 @@ class NewSegment(BaseModel):
     target: str
 
 
-class ToTranslate(BaseModel):
+class ToTranslate(StrictBody):
     """Text to translate with what a project knows."""
 
-    text: str | list[str]
+    text: Texts
     """A text, which is divided into sentences, or a list of segments, which stay whole."""
     alternatives: int = Field(3, ge=0, le=MOST_ALTERNATIVES)
     repair: bool = False
@@ -249,6 +249,8 @@ def projects(server: Server) -> APIRouter:
             raise UnknownSegmentError(f"there is no segment {id}; it may have been taken back")
         async with server.begin(project.source, project.target) as model:
             chosen = server.with_project(model, project) if adapted else model
+            if WantedTokens(chosen.translator).of(listed[0].source) > MOST_LOOKED_AT:
+                raise RefusedError(413, f"The segment has more than {MOST_LOOKED_AT} tokens, each of which is hidden once")
             looking = chosen.batcher.run(lambda: chosen.translator.look(listed[0].source).html())
             return _page(await server.finish(http, asyncio.wrap_future(looking)))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import StreamingResponse
@@ -21,6 +21,7 @@ from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
+from transduce.serving.bodies import StrictBody, Texts
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
 from transduce.serving.keystrokes import Keystrokes
@@ -37,7 +38,7 @@ Put = Callable[[dict[str, Any]], None]
 """Takes the next fact of an answer."""
 
 
-class Term(BaseModel):
+class Term(StrictBody):
     """An entry of a glossary."""
 
     source: str = Field("", max_length=200)
@@ -58,10 +59,10 @@ class Term(BaseModel):
         return Entry(source, target, self.ban, *forms)
 
 
-class Asked(BaseModel):
+class Asked(StrictBody):
     """A request to translate, with its settings."""
 
-    text: str | list[str]
+    text: Texts
     source: str
     target: str
     n_best: int = Field(1, ge=1, le=MOST)
@@ -122,7 +123,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
                     texts[0], prefix, chosen, most_words=asked.most_words, glossary=glossary, tell=grow
                 )
 
-            with keystrokes.newest(texts[0]) as keystroke:
+            with keystrokes.newest(texts[0], http.state.address) as keystroke:
                 async with server.begin(asked.source, asked.target) as model:
                     if project is not None:
                         model = server.with_project(model, project)

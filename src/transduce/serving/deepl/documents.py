@@ -169,8 +169,9 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
                 source = models[0].source
                 if asked.source_lang is None and project is None:
                     sample = await server.sample_document(http, file, models[0].target)
-                    sources = [model.source for model in models]
-                    source = (await run_in_threadpool(detector.detect, sample, sources))[0]["language"]
+                    sources, into = [model.source for model in models], models[0].target
+                    found = await run_in_threadpool(detector.find_source, sample, sources, into, "document")
+                    source = found["language"]
                 async with (
                     server.begin(source, models[0].target) as model,
                     server.open_document(http, model, file, glossary, project) as document,
