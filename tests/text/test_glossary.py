@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from work_done import lines_run
 
 from transduce.errors import DataError, InputError
 from transduce.text.glossary import Entry, Glossary, _comparable
 from transduce.text.phrases import holds
 from transduce.text.terms import Term
+from work_done import lines_run
 
 
 def glossary(folder: Path, text: str) -> Glossary:

@@ -312,7 +312,6 @@ class Watch:
         if has_body(http) and not (kind in kinds or (JSON in kinds and is_json(kind))):
             raise unsupported()
 
-
     def _is_of_own_page(self, http: HTTPRequest) -> bool:
         """Returns False for a request that a browser sends for a page of a site that the server does not know.
 

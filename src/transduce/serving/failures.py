@@ -30,7 +30,9 @@ class Paths:
         tops = {path.name for path in Path(Path.cwd().anchor).iterdir()}
         folders = "|".join(map(re.escape, sorted(spelled - {"/", "."}, key=len, reverse=True)))
         names = "|".join(map(re.escape, sorted(tops, key=len, reverse=True)))
-        self._path = re.compile(rf"(?<![\w/.-])(?:{folders}|(?:[A-Za-z]:)?[/\\](?:{names}))(?:[/\\][^\s'\"():;,]*)?(?!\w)")
+        self._path = re.compile(
+            rf"(?<![\w/.-])(?:{folders}|(?:[A-Za-z]:)?[/\\](?:{names}))(?:[/\\][^\s'\"():;,]*)?(?!\w)"
+        )
 
     def hide(self, message: str) -> str:
         """Returns a message with the name of each file in place of its path."""

@@ -16,7 +16,17 @@ from transduce.corpora.language_names import name_of
 from transduce.documents.formats import FORMATS, format_of, refusal_of
 from transduce.projects.project import Project
 from transduce.search.beam import Beam
-from transduce.serving.bodies import FORM, JSON, URLENCODED, Texts, Values, content_type, read_form, read_values, unsupported
+from transduce.serving.bodies import (
+    FORM,
+    JSON,
+    URLENCODED,
+    Texts,
+    Values,
+    content_type,
+    read_form,
+    read_values,
+    unsupported,
+)
 from transduce.serving.detection import Detector, without_tags
 from transduce.serving.documents.messages import File
 from transduce.serving.failures import RefusedError
@@ -103,7 +113,9 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
             sample = await server.finish(http, server.sample_document(http, file, target))
             source = (await run_in_threadpool(detector.find_source, sample, sources, target, "document"))["language"]
             if source not in sources:
-                raise RefusedError(400, f"The document seems to be in {name_of(source)} already; name its source if not")
+                raise RefusedError(
+                    400, f"The document seems to be in {name_of(source)} already; name its source if not"
+                )
     retranslate = _text(fields, "retranslate").lower() in ("true", "1", "yes", "on")
     return Upload(file, source, target, retranslate, project)
 

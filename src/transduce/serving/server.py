@@ -109,7 +109,7 @@ class Server:
 
     def took_too_long(self, seconds: float) -> RefusedError:
         """Returns an error for a request that has waited or worked for this long, which says what held it."""
-        again = max(1.0, *(batcher.seconds for batcher in self.batchers))
+        again = max([1.0, *(batcher.seconds for batcher in self.batchers)])
         if self.admission.has_others(CLIENT.get()):
             return RefusedError(
                 503, f"The server is busy with requests of other clients; try again in {again:,.0f} s", again
