@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -134,9 +135,9 @@ def test_no_answer_to_an_error_names_a_path(tmp_path: Path, server: Server) -> N
 
 
 def test_a_full_disk_is_told_and_is_no_mistake_of_the_server(server: Server) -> None:
-    for number in (errno.ENOSPC, errno.EDQUOT):
-        told = _answer(server, OSError(number, "no space"), "/")
-        assert told.status_code == 503 and b"disk is full" in bytes(told.body)
+    for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        told = _answer(server, OSError(number, os.strerror(number), "/srv/projects/x"), "/")
+        assert told.status_code == 503 and os.strerror(number).lower() in bytes(told.body).decode()
 
 
 def test_answers_that_are_not_read_take_little_memory(tmp_path: Path) -> None:

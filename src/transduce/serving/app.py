@@ -1,7 +1,6 @@
 """The web application: all APIs, the page, and the rules for all answers."""
 
 import asyncio
-import errno
 import json
 import logging
 import time
@@ -28,14 +27,13 @@ from transduce.projects.store import StoreError, UnknownSegmentError
 from transduce.projects.watching import Watcher
 from transduce.serving.admission import size_of
 from transduce.serving.bodies import FORM, JSON, URLENCODED, content_type, has_body, is_json, unsupported
-from transduce.serving.clients import is_loopback
+from transduce.serving.clients import client_of, is_loopback
 from transduce.serving.connections import PIECE, BodyBytes
 from transduce.serving.deepl.api import deepl, is_deepl, without_project
 from transduce.serving.deepl.documents import Jobs, document_routes
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
 from transduce.serving.libretranslate import libretranslate
-from transduce.serving.listening import SHORTAGE
 from transduce.serving.projects import is_of_projects, projects, takes_file
 from transduce.serving.server import Server
 from transduce.serving.settings import LOOPBACK, ServerSettings
@@ -52,10 +50,6 @@ EDITOR = ("editor.html", "editor.css", "editor.js")
 """The page that needs projects."""
 MOST_GLOSSARY_BYTES = 4 * 2**20
 """The most bytes of a request to make or change a glossary."""
-SHORT_OF = dict.fromkeys(SHORTAGE, "The server is short of memory or file descriptors; try again soon") | dict.fromkeys(
-    (errno.ENOSPC, errno.EDQUOT), "The server's disk is full; nothing was kept"
-)
-"""Messages for errors of the system that time may mend."""
 HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -158,10 +152,8 @@ def _answer(server: Server, error: Exception, path: str) -> JSONResponse:
             message = "The client has gone away"
         case OSError() | StoreError():
             log.error("a request is refused: %s", error)
-            message = "The server cannot use a file of its own now; its log says why"
-            if isinstance(error, OSError):
-                message = SHORT_OF.get(error.errno or 0, message)
-            return _answer(server, RefusedError(503, message, 10.0), path)
+            why = str(getattr(error, "strerror", None) or "a file of a project").lower()
+            return _answer(server, RefusedError(503, f"The server cannot do this now ({why}); see its log", 10.0), path)
         case BudgetError():
             return _answer(server, RefusedError(413, f"The request is given up: {error}"), path)
         case UnknownProjectError() | UnknownSegmentError():
@@ -212,6 +204,7 @@ class Watch:
         # nothing here reads cookies, but the framework would, and Python before 3.12.6 in quadratic time
         scope["headers"] = [header for header in scope["headers"] if header[0] != b"cookie"]
         http, most = HTTPRequest(scope), self._most(scope["path"])
+        address = client_of(http.client.host if http.client else "")
         budget = Budget(self._server.settings.timeout)
         BUDGET.set(budget)
 
@@ -230,22 +223,21 @@ class Watch:
                 return
             if is_refused:
                 return
-            client, body, more = getattr(http.state, "client", ""), message.get("body", b""), message.get("more_body")
-            if not self._unread.take(client, len(body)):
-                error = RefusedError(429, "Slow down: read your other answers first", 1.0)
-                refusal = _answer(self._server, error, scope["path"])
-                start = {"type": "http.response.start", "status": error.status, "headers": refusal.raw_headers}
-                status, is_refused, body, more = error.status, True, bytes(refusal.body), False
+            client, body = getattr(http.state, "client", address), message.get("body", b"")
+            taken = len(body) if body and self._unread.take(client, len(body)) else 0
+            if taken < len(body) and not is_begun:
+                refusal = _failure(scope["path"], "Slow down: read your other answers first", 429, {"Retry-After": "1"})
+                start, body, is_refused = {**start, "status": 429, "headers": refusal.raw_headers}, refusal.body, True
+                message, status = {"type": message["type"]}, 429
             try:
                 if not is_begun:
                     is_begun = True
                     await send({**start, "headers": [*start.get("headers", []), *HEADERS]})
                 for at in range(0, len(body) or 1, PIECE):  # each once the one before is nearly sent
-                    is_last = at + PIECE >= len(body)
-                    await send({**message, "body": body[at : at + PIECE], "more_body": bool(more) or not is_last})
+                    is_last = at + PIECE >= len(body) and not message.get("more_body")
+                    await send({**message, "body": body[at : at + PIECE], "more_body": not is_last})
             finally:
-                if not is_refused:
-                    self._unread.give_back(client, len(body))
+                self._unread.give_back(client, taken)
 
         try:
             try:
@@ -256,8 +248,7 @@ class Watch:
                 await self._app(scope, limited, headed)
         except asyncio.CancelledError:  # the grace is over
             if not is_begun:
-                error = RefusedError(503, "The server ends")
-                await _answer(self._server, error, scope["path"])(scope, receive, headed)
+                await _failure(scope["path"], "The server ends", 503)(scope, receive, headed)
         finally:
             budget.is_over = True
             self._server.admission.leave(http, status)
