@@ -29,18 +29,11 @@ class Budget:
     is_over: bool = False
     """True once nobody waits for the work."""
 
-    def check(self, more: float = 0.0) -> None:
-        """Raises BudgetError if the budget is over, or spent with `more` seconds that are not counted yet."""
-        if self.is_over:
-            raise BudgetError("nobody waits for this work any more")
-        if self.spent + more > self.seconds:
-            raise BudgetError(f"this needs more than {self.seconds:g} seconds of processor time; send less at once")
-
 
 BUDGET: ContextVar[Budget | None] = ContextVar("budget", default=None)
 """The budget of the request that is being answered; None without a limit."""
-_running: ContextVar[tuple[Budget, float] | None] = ContextVar("running", default=None)
-"""The budget of the work that this thread does, and the thread's processor time when the work began."""
+_began: ContextVar[float | None] = ContextVar("began", default=None)
+"""The processor time of this thread when its work for the request began."""
 
 
 def budgeted(work: Callable[P, T]) -> Callable[P, T]:
@@ -50,14 +43,14 @@ def budgeted(work: Callable[P, T]) -> Callable[P, T]:
         return work
 
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
-        budget.check()
         began = time.thread_time()
-        tokens = BUDGET.set(budget), _running.set((budget, began))
+        tokens = BUDGET.set(budget), _began.set(began)
         try:
+            check()
             return work(*args, **kwargs)
         finally:
             BUDGET.reset(tokens[0])
-            _running.reset(tokens[1])
+            _began.reset(tokens[1])
             budget.spent += time.thread_time() - began
 
     return run
@@ -65,6 +58,10 @@ def budgeted(work: Callable[P, T]) -> Callable[P, T]:
 
 def check() -> None:
     """Raises BudgetError if the work of this thread is to end; call it between steps of some milliseconds."""
-    if (running := _running.get()) is not None:
-        budget, began = running
-        budget.check(time.thread_time() - began)
+    budget, began = BUDGET.get(), _began.get()
+    if budget is None or began is None:
+        return
+    if budget.is_over:
+        raise BudgetError("nobody waits for this work any more")
+    if budget.spent + time.thread_time() - began > budget.seconds:
+        raise BudgetError(f"this needs more than {budget.seconds:g} seconds of processor time; send less at once")

@@ -31,8 +31,6 @@ from transduce.serving.server import Server
 from transduce.serving.settings import ServerSettings
 from transduce.text.glossary import Entry, Glossary
 
-pytestmark = pytest.mark.slow
-
 FLOOR = 0.02  # seconds: a shorter time counts as this one
 HEADERS = ("cookie", "accept", "accept-language", "authorization", "if-none-match", "host", "origin", "range")
 UNITS = ("\\", '"', ";", 'a="', "%41")
@@ -183,15 +181,20 @@ def growing(app: FastAPI, attack: Attack, method: str, path: str, sizes: tuple[i
     return f"{method} {path}: {1000 * short:.0f} ms, {1000 * long:.0f} ms"
 
 
-@pytest.fixture(scope="module")
-def app(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
-    folder, metrics = tmp_path_factory.mktemp("growth"), Metrics()
-    projects = Projects(folder / "projects")
+def make_app(folder: Path, *runs: Path) -> FastAPI:
+    metrics, projects = Metrics(), Projects(folder / "projects")
     shop = projects.create("shop", "en", "de")
     shop.replace_glossary(Glossary([Entry("a " * size + "a", "Hund") for size in range(99)]))
     limits = {"max_characters": 100_000, "document_workers": 1, "beam_size": 1}
     settings = ServerSettings(glossaries=str(folder / "glossaries.sqlite"), **limits)
-    return build_app(Server(Models([str(tiny_run)], Translator.load, metrics), settings, metrics, projects))
+    models = Models([str(run) for run in runs], Translator.load, metrics)
+    return build_app(Server(models, settings, metrics, projects))
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    """An application without a model, which reads and admits all that others would."""
+    return make_app(tmp_path_factory.mktemp("growth"))
 
 
 def paths(app: FastAPI) -> list[tuple[str, str]]:
@@ -228,3 +231,12 @@ def test_the_time_of_a_long_path_grows_no_faster_than_it(app: FastAPI, unit: str
             longer = lambda method, path, size, part=part: Asked(method, path.replace(part, unit * (size // len(unit))))  # noqa: E731
             if part in path:
                 assert growing(app, longer, method, path, (7_500, 30_000)) is None
+
+
+@pytest.mark.slow
+def test_the_time_of_a_translation_grows_no_faster_than_its_text(tiny_run: Path, tmp_path: Path) -> None:
+    translating = make_app(tmp_path, tiny_run)
+    for path in ("/translate", "/v1/translate", "/v2/translate", "/projects/shop/v2/translate"):
+        for told, attack in attacks():
+            if told.startswith(("text of '", "q of '")):
+                assert growing(translating, attack, "POST", path, (7_500, 30_000)) is None, told

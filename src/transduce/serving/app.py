@@ -205,7 +205,8 @@ class Watch:
         scope["headers"] = [header for header in scope["headers"] if header[0] != b"cookie"]
         http, most = HTTPRequest(scope), self._most(scope["path"])
         address = client_of(http.client.host if http.client else "")
-        budget = Budget(self._server.settings.timeout)
+        is_upload = POSTED.get(without_project(scope["path"])) == (FORM,)
+        budget = Budget(self._server.settings.timeout * (10 if is_upload else 1))
         BUDGET.set(budget)
 
         async def limited() -> Message:

@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 
 from transduce.analysis.page import POLICY
+from transduce.budget import budgeted
 from transduce.documents.document import Languages
 from transduce.documents.messages.tmx import write_tmx
 from transduce.errors import InputError
@@ -196,7 +197,7 @@ def projects(server: Server) -> APIRouter:
             n_best = asked.alternatives + 1
             search = Beam(size=max(server.settings.beam_size, n_best), n_best=n_best)
             async with server.begin(project.source, project.target) as model:
-                found.extend(await run_in_threadpool(_segments_of, project, asked.text))
+                found.extend(await run_in_threadpool(budgeted(_segments_of), project, asked.text))
                 translated.update(
                     {number: [] for number, (_, _, matches) in enumerate(found) if not _is_exact(matches)}
                 )
@@ -209,7 +210,7 @@ def projects(server: Server) -> APIRouter:
                 ):
                     translated[unknown[index]].append(sentence)
                 if asked.repair:
-                    begun = await run_in_threadpool(server.repairs, project, _similar(found))
+                    begun = await run_in_threadpool(budgeted(server.repairs), project, _similar(found))
                     charge(sum(len(found[number][1]) for number in begun))
                     await asyncio.gather(*(repair(adapted, glossary, *each) for each in begun.items()))
 
@@ -230,7 +231,7 @@ def projects(server: Server) -> APIRouter:
                 for number, (start, source, matches) in enumerate(found)
             ]
 
-        return {"segments": await run_in_threadpool(facts)}
+        return {"segments": await run_in_threadpool(budgeted(facts))}
 
     @router.get("/{name}/report", response_class=HTMLResponse)
     async def report(http: HTTPRequest, name: str) -> HTMLResponse:

@@ -164,7 +164,9 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
             def tell(share: float) -> None:
                 job.share = share
 
-            BUDGET.set(Budget(server.settings.timeout))  # its own: that of the upload ends with the upload's answer
+            BUDGET.set(
+                Budget(10 * server.settings.timeout)
+            )  # its own: that of the upload ends with the upload's answer
             async with asyncio.timeout(10 * server.settings.timeout):
                 source = models[0].source
                 if asked.source_lang is None and project is None:
