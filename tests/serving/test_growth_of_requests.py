@@ -35,6 +35,8 @@ FLOOR = 0.02  # seconds: a shorter time counts as this one
 HEADERS = ("cookie", "accept", "accept-language", "authorization", "if-none-match", "host", "origin", "range")
 UNITS = ("\\", '"', ";", 'a="', "%41")
 WRITTEN = ("a", "a ", "\u0301", "<b>")
+WITH_A_MODEL = ("/frontend/settings",)
+"""Paths that take nothing from a client, and need a model to answer."""
 TEXTS = ("text", "q", "target", "entries", "name")
 """Fields that take any text."""
 
@@ -199,7 +201,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
 
 def paths(app: FastAPI) -> list[tuple[str, str]]:
     filled = {"name": "shop", "project": "shop", "id": "1", "key": "a.txt"}
-    return [(method, path.format(**filled)) for path, methods in routes_of(app.routes) for method in sorted(methods)]
+    routes = [(path, methods) for path, methods in routes_of(app.routes) if path not in WITH_A_MODEL]
+    return [(method, path.format(**filled)) for path, methods in routes for method in sorted(methods)]
 
 
 def routes_of(routes: Iterable[Any], prefix: str = "") -> Iterator[tuple[str, set[str]]]:

@@ -25,6 +25,12 @@ from transduce.serving.server import Server
 from transduce.serving.settings import ServerSettings
 
 
+@pytest.fixture(scope="module")
+def friendly(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """An application that the pages of one other site may use."""
+    return build_app(make_server(tmp_path_factory.mktemp("friendly"), cors=("https://friend.example",)))
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     yield make_server(tmp_path)
@@ -81,9 +87,8 @@ REFUSED = "Pages of other sites"
     ],
 )
 def test_a_page_of_another_site_changes_and_costs_nothing(
-    tmp_path: Path, headers: dict[str, str], is_refused: bool
+    friendly: Any, headers: dict[str, str], is_refused: bool
 ) -> None:
-    app = build_app(make_server(tmp_path, cors=("https://friend.example",)))
     for method, path in (
         ("POST", "/translate"),
         ("POST", "/v2/glossaries"),
@@ -92,9 +97,9 @@ def test_a_page_of_another_site_changes_and_costs_nothing(
         ("DELETE", "/v1/projects/shop/segments/1"),
         ("POST", "/v1/admin/reload"),
     ):
-        _, text = ask(app, method, path, FORM, content_type=KIND, **headers)
+        _, text = ask(friendly, method, path, FORM, content_type=KIND, **headers)
         assert (REFUSED in text) == is_refused, (method, path, text)
-    assert ask(app, "GET", "/languages", **headers)[0] == 200  # which costs nothing
+    assert ask(friendly, "GET", "/languages", **headers)[0] == 200  # which costs nothing
 
 
 def test_a_path_of_the_server_is_told_as_a_name(tmp_path: Path) -> None:
