@@ -295,6 +295,8 @@ def test_a_text_that_no_model_reads_is_not_taken_for_another_language() -> None:
             RefusedError, match=rf"The {what} seems to be in French \(fr\), which no model here .* \(de\)"
         ):
             detector.find_source(FRENCH, ["de"], "en", what)
+    for text in (FRENCH, ENGLISH, "Hund"):
+        assert detector.find_source(text, ["xx"], "en")["language"] == "xx"  # a language that the library does not know
     assert detector.find_source("Hund", ["de"], "en")["language"] == "de"  # two letters more, and it is of no language
 
 

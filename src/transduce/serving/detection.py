@@ -50,9 +50,13 @@ class Detector:
             return _fact(0.0, sources[0])
         served = [*sources, target]
         ranked = self._shares(text, served)
+        known = {canonical(code) for _, code in ranked}
+        unknown = [code for code in sources if canonical(code) not in known]
         if ranked[0][0] < SURE and len(text) < SHORT:
-            ranked = [one for one in ranked if one[1] in served]
+            ranked = [one for one in ranked if one[1] in served] or ranked
         share, code = ranked[0]
+        if unknown and code not in sources:  # py3langid cannot know that it is not in this one
+            return _fact(0.0, unknown[0])
         if code not in served:
             raise RefusedError(
                 400,
