@@ -31,6 +31,8 @@ from transduce.serving.server import Server
 from transduce.serving.settings import ServerSettings
 from transduce.text.glossary import Entry, Glossary
 
+LOOP = asyncio.new_event_loop()
+"""One for all requests, as a server has, since the application hands work from one request to the next."""
 FLOOR = 0.02  # seconds: a shorter time counts as this one
 HEADERS = ("cookie", "accept", "accept-language", "authorization", "if-none-match", "host", "origin", "range")
 UNITS = ("\\", '"', ";", 'a="', "%41")
@@ -159,7 +161,7 @@ def answer(app: FastAPI, asked: Asked) -> int:
 
         await app(scope, receive, send)
 
-    asyncio.run(ask())
+    LOOP.run_until_complete(ask())
     return statuses[0]
 
 

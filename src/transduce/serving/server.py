@@ -72,8 +72,9 @@ class Server:
         self.repairs = Repairs(self.translator_of)
         self.documents = DocumentWorkers(self.settings.document_workers, limits, self.settings.max_waiting)
         self.admission = Admission(self.settings, self.metrics)
-        kept = [self.settings.glossaries, self.settings.keys, self.projects and self.projects.folder]
-        self.paths = Paths([*self.models.folders, *filter(None, kept)])
+        folder = None if self.projects is None else self.projects.folder
+        kept = (self.settings.glossaries, self.settings.keys, folder)
+        self.paths = Paths([*self.models.folders, *(path for path in kept if path)])
         self.files = Files(self.settings.max_kept_bytes)
         self.glossaries = None if self.settings.glossaries is None else Glossaries(self.settings.glossaries)
         self._preparing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
