@@ -34,8 +34,8 @@ from transduce.text.glossary import Entry, Glossary
 LOOP = asyncio.new_event_loop()
 """One for all requests, as a server has, since the application hands work from one request to the next."""
 FLOOR = 0.02  # seconds: a shorter time counts as this one
-HEADERS = ("cookie", "accept", "accept-language", "authorization", "if-none-match", "host", "origin", "range")
-UNITS = ("\\", '"', ";", 'a="', "%41")
+HEADERS = ("cookie", "accept", "authorization", "range")
+UNITS = ("\\", ";", "%41")
 WRITTEN = ("a", "a ", "\u0301", "<b>")
 WITH_A_MODEL = ("/frontend/settings",)
 """Paths that take nothing from a client, and need a model to answer."""
@@ -216,6 +216,7 @@ def routes_of(routes: Iterable[Any], prefix: str = "") -> Iterator[tuple[str, se
             yield from routes_of(inner.routes, prefix + route.include_context.prefix)
 
 
+@pytest.mark.slow
 def test_the_time_of_a_request_grows_no_faster_than_its_size(app: FastAPI) -> None:
     tried = paths(app)
     assert len(tried) > 40
