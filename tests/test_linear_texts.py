@@ -161,7 +161,7 @@ FUNCTIONS: dict[str, Callable[[], Callable[[str], object]]] = {
     "glossary": _glossary,
     "words": lambda: lambda text: (detokenize(text.split()), detokenize(list(text))),
     "letters": lambda: letters_of,
-    "detection": lambda: partial(Detector().detect, languages=["de", "en"]),
+    "detection": lambda: partial(Detector().detect, served=["de", "en"]),
     "chrF of outputs": lambda: lambda text: pairwise_chrf([text, text[::2], "a dog"]),
     "BLEU": lambda: lambda text: count_bleu([text], [text[::2]]),
     "chrF": lambda: lambda text: count_chrf([text], [text[::2]]),

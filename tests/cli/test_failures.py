@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from transduce.cli.failures import run
+from transduce.cli.failures import describe, run
 from transduce.cli.main import app
 from transduce.cli.stopping import Terminated
 from transduce.errors import InputError
+from transduce.training.signals import Interrupted
 
 pytestmark = pytest.mark.slow
 
@@ -131,6 +132,10 @@ def test_text_on_the_command_line_that_is_not_utf8_is_a_mistake_in_one_line(
     assert status == 2
     assert "not UTF-8" in errors
     assert errors.count("\n") == 1
+
+
+def test_an_interrupted_training_of_any_verb_is_no_unexpected_error() -> None:
+    assert describe(Interrupted()) == ("interrupted; everything is saved", 130)
 
 
 def test_ctrl_c_anywhere_is_one_line_and_130(

@@ -1,15 +1,17 @@
 """A memory gives what was translated before: the same segment, or one like it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from transduce.budget import BUDGET, Budget, BudgetError, budgeted
 from transduce.documents.document import Languages
-from transduce.documents.memory import Memory
+from transduce.documents.memory import AT_ONCE, LONGEST, Memory
 from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
 
-pytest.importorskip("rapidfuzz")
+fuzz = pytest.importorskip("rapidfuzz.fuzz")
 EN_DE = Languages("en", "de")
 
 
@@ -38,6 +40,35 @@ def test_a_text_that_is_like_it_is_less_than_the_same(tmp_path: Path) -> None:
 def test_every_format_with_translations_is_a_memory(folder: Path) -> None:
     for name, size in (("a.tmx", 1), ("a.xlf", 1), ("two.xliff", 1), ("a.po", 1)):
         assert len(Memory.read(folder / name, EN_DE).pairs) == size
+
+
+def test_similar_texts_are_sought_in_steps_that_can_end_and_not_for_long_texts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from rapidfuzz import process
+
+    compared: list[int] = []
+    real = process.extract
+
+    def extract(wanted: str, texts: list[str], **settings: Any) -> Any:
+        compared.append(len(wanted) * len(texts))
+        return real(wanted, texts, **settings)
+
+    monkeypatch.setattr(process, "extract", extract)
+    texts = [f"{'long ' * 150}{number}" for number in range(700)]
+    memory = Memory.of((plain_segment(text), plain_segment(text)) for text in texts)
+    wanted = f"{'long ' * 150}699 too"
+    found = memory.matches(plain_segment(wanted), 2)
+    expected = real(wanted, texts, scorer=fuzz.ratio, limit=2)
+    assert [(one.source, one.similarity) for one in found] == [(text, score / 100) for text, score, _ in expected]
+    assert max(compared) <= AT_ONCE * len(wanted) and len(compared) == -(-700 // AT_ONCE)
+    assert memory.matches(plain_segment("long " * LONGEST), 2) == [] and len(compared) == -(-700 // AT_ONCE)
+    token = BUDGET.set(Budget(0))
+    try:
+        with pytest.raises(BudgetError):
+            budgeted(memory.matches)(plain_segment(wanted), 2)
+    finally:
+        BUDGET.reset(token)
 
 
 @pytest.mark.parametrize(

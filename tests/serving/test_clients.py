@@ -22,6 +22,7 @@ from running_server import Running
 
 from transduce.inference.translator import Translator
 from transduce.serving.detection import Detector
+from transduce.serving.failures import RefusedError
 from transduce.serving.keys import Keys
 
 NODE = shutil.which("node"), shutil.which("npm")
@@ -276,8 +277,47 @@ def test_a_detected_language_has_the_code_by_which_it_is_served() -> None:
     for code in ("de", "de_AT", "de-CH", "DE"):
         assert detector.detect(german, ["en", code])[0]["language"] == code
         assert detector.detect(english, ["en", code])[0]["language"] == "en"
-        assert detector.detect_any(german, ["en", code])[0]["language"] == code
+        assert detector.find_source(german, ["en", code], "fr")["language"] == code
     assert detector.detect("To barn leker i den dype snøen.", ["en", "nb"])[0]["language"] == "nb"
+
+
+ENGLISH, GERMAN = "The dog is sleeping in the garden.", "Der Hund schläft im Garten."
+FRENCH = "Le chien dort dans le jardin."
+
+
+def test_a_text_that_no_model_reads_is_not_taken_for_another_language() -> None:
+    pytest.importorskip("py3langid")
+    detector = Detector()
+    assert detector.find_source(GERMAN, ["de"], "en")["language"] == "de"
+    assert detector.find_source(ENGLISH, ["de"], "en")["language"] == "en"
+    for what in ("text", "document"):
+        with pytest.raises(
+            RefusedError, match=rf"The {what} seems to be in French \(fr\), which no model here .* \(de\)"
+        ):
+            detector.find_source(FRENCH, ["de"], "en", what)
+    for text in (FRENCH, ENGLISH, "Hund"):
+        assert detector.find_source(text, ["xx"], "en")["language"] == "xx"  # a language that the library does not know
+    assert detector.find_source("Hund", ["de"], "en")["language"] == "de"  # two letters more, and it is of no language
+
+
+def test_what_is_in_the_target_language_stays_and_what_no_model_reads_is_refused(open_server: Running) -> None:
+    pytest.importorskip("py3langid")
+    body = {"q": [GERMAN, "<b>Der Hund</b> schläft heute im Garten."], "target": "de"}  # the model is from English
+    for form in ("text", "html"):
+        told = open_server.post("/translate", body | {"source": "auto", "format": form}).json()
+        assert told["translatedText"] == body["q"]
+        assert [one["language"] for one in told["detectedLanguage"]] == ["de", "de"]
+    deepl = open_server.post("/v2/translate", {"text": [GERMAN], "target_lang": "DE"}).json()["translations"]
+    assert [(one["detected_source_language"], one["text"]) for one in deepl] == [("DE", GERMAN)]
+    for path, asked in (
+        ("/translate", {"q": FRENCH, "target": "de"}),
+        ("/v2/translate", {"text": FRENCH, "target_lang": "DE"}),
+    ):
+        refused = open_server.post(path, asked)
+        assert refused.status_code == 400 and "seems to be in French (fr)" in str(refused.json())
+    file = {"file": ("a.txt", f"{GERMAN} {GERMAN}".encode())}
+    document = requests.post(f"{open_server.url}/translate_file", files=file, data={"target": "de"}, timeout=60)
+    assert document.status_code == 400 and "German already" in document.text
 
 
 def test_languages_that_are_no_source_are_detected_too(open_server: Running) -> None:

@@ -282,11 +282,11 @@ def test_the_language_of_a_document_is_detected_by_its_text(
     document.save(data)
     told: list[str] = []
 
-    def detect(self: Detector, text: str, languages: Sequence[str]) -> list[dict[str, Any]]:
+    def find_source(self: Detector, text: str, sources: Sequence[str], *_: str) -> dict[str, Any]:
         told.append(text)
-        return [{"language": languages[0]}]
+        return {"language": sources[0]}
 
-    monkeypatch.setattr(Detector, "detect", detect)
+    monkeypatch.setattr(Detector, "find_source", find_source)
     files = {"file": ("a.docx", data.getvalue())}
     assert requests.post(f"{served.url}/translate_file", files=files, data={"target": "de"}, timeout=60).ok
     assert told == [sentences[0]]

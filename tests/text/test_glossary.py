@@ -11,6 +11,7 @@ from transduce.errors import DataError, InputError
 from transduce.text.glossary import Entry, Glossary, _comparable
 from transduce.text.phrases import holds
 from transduce.text.terms import Term
+from work_done import lines_run
 
 
 def glossary(folder: Path, text: str) -> Glossary:
@@ -159,22 +160,53 @@ def test_a_term_base_that_does_not_fit_is_an_error(
         Glossary.read(path, *languages)
 
 
+def applying_one_by_one(entries: list[Entry], text: str) -> list[tuple[Entry, str]]:
+    """The slow and obvious way to find the entries that apply to a text, and the form that each has there."""
+    found = []
+    for entry in entries:
+        forms = (entry.source, *entry.source_forms)
+        held = [form for form in forms if holds(_comparable(text), _comparable(form))] if entry.source else [""]
+        found += [(entry, held[0])] if held else []
+    return found
+
+
+TERMS = st.one_of(st.text("aAéßÄ -x\u0301\u00ad개들에나リ狗เก", max_size=5), st.text("a ", max_size=9))
+
+
 @given(
-    st.lists(st.tuples(st.text("aAéßÄ -x", max_size=5), st.sampled_from("uvw"), st.booleans()), max_size=9),
-    st.text("aAéßÄ -x", max_size=12),
+    st.lists(st.builds(Entry, TERMS, st.sampled_from("uvw"), st.booleans(), st.lists(TERMS, max_size=2).map(tuple))),
+    st.text("aAéßÄ -x\u0301\u00ad개들에나リ狗เก", max_size=25),
 )
-def test_entries_that_are_looked_up_are_those_that_are_tried_one_by_one(
-    lines: list[tuple[str, str, bool]], text: str
+def test_entries_that_are_sought_all_at_once_are_those_that_are_tried_one_by_one(
+    entries: list[Entry], text: str
 ) -> None:
-    entries = [Entry(*line) for line in lines]
-    for is_banned, found in ((False, Glossary(entries).required(text)), (True, Glossary(entries).banned(text))):
-        apply = [
-            entry.target
-            for entry in entries
-            if entry.is_banned == is_banned
-            and (not entry.source or holds(_comparable(text), _comparable(entry.source)))
-        ]
-        assert found == tuple(dict.fromkeys(apply))
+    glossary, expected = Glossary(entries), applying_one_by_one(entries, text)
+    required, banned = ([one for one in expected if one[0].is_banned == is_banned] for is_banned in (False, True))
+    assert glossary.required(text) == tuple(dict.fromkeys(entry.target for entry, _ in required))
+    assert glossary.banned(text) == tuple(dict.fromkeys(entry.target for entry, _ in banned))
+    assert glossary.terms(text) == tuple(Term(one.source, one.target, (), form) for one, form in required)
+
+
+ALIKE = {
+    "one letter": lambda n: (["a" * size for size in range(1, n + 1)], "a" * n),
+    "one word": lambda n: (["a " * size + "a" for size in range(n)], "a " * n),
+    "one beginning": lambda n: ([f"the same beginning {size}" for size in range(n)], "the same beginning 7. " * n),
+    "no spaces": lambda n: (["狗" * size for size in range(1, n + 1)], "狗" * n),
+    "never whole": lambda n: (["b" + "a" * size for size in range(1, n + 1)], "baaaaaa " * n),
+}
+
+
+@pytest.mark.parametrize("kind", ALIKE)
+def test_the_work_on_a_text_does_not_grow_with_the_number_of_terms_that_are_alike(kind: str) -> None:
+    def lines(n: int) -> int:
+        terms, text = ALIKE[kind](n)
+        glossary = Glossary([Entry(term, "x") for term in terms])
+        glossary.required("")  # makes its index
+        return lines_run(lambda: (glossary.required(text), glossary.banned(text), glossary.terms(text)))
+
+    few, many = lines(100), lines(400)
+    assert few > 100
+    assert many < 5 * few
 
 
 def test_an_entry_applies_to_forms_of_its_term_and_is_met_by_forms_of_its_phrase(tmp_path: Path) -> None:

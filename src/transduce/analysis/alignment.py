@@ -4,7 +4,8 @@ One head of one layer aligns: the one that agrees best with occlusion on a sampl
 the source of a token at the step that writes it, others at the next, which reads it (Chen et al. 2020); both are tried.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +25,11 @@ from transduce.verification import COPY_AGAIN
 
 FILE = "alignment.json"
 SAMPLE = 50  # sentences that a head is chosen on
+LONGEST = 40
+"""The tokens of each side of a sentence that a head is chosen on; of a longer one its beginning counts."""
+
+InTurn = Callable[[Callable[[], Tensor]], Tensor]
+"""Runs work with a model when it is free."""
 
 Links = set[tuple[int, int]]
 """Pairs of source and target tokens that belong together, counted from 0."""
@@ -60,22 +66,21 @@ class AlignmentHead(msgspec.Struct, frozen=True):
             raise CheckpointError(f"{folder / FILE} is damaged; {COPY_AGAIN}, or delete it") from None
 
 
-def choose_head(bundle: ModelBundle, pairs: Iterable[tuple[list[int], list[int]]]) -> AlignmentHead:
-    """Returns the head that agrees best with occlusion on pairs of token ids; InputError without cross-attention."""
+def choose_head(
+    bundle: ModelBundle, pairs: Iterable[tuple[list[int], list[int]]], in_turn: InTurn = lambda work: work()
+) -> AlignmentHead:
+    """Returns the head that agrees best with occlusion on pairs of token ids; InputError without cross-attention.
+
+    A pair takes as many passes as it has source tokens, at most LONGEST. `in_turn` runs the work on each pair.
+    """
     model = bundle.writer
     hits: Tensor | float = 0.0
     tokens = 0
-    for source, target in pairs:
+    for source, target in ((source[:LONGEST], target[:LONGEST]) for source, target in pairs):
         if not source or not target or not _fits(model, source, target):
             continue
-        batch = make_batch([source], [target], bundle.special).to(bundle.device)
-        maps = record_pass(model, batch).cross()
-        if not maps:
-            raise InputError("an alignment needs a model with attention to its source, and this one has none")
-        hidden = occlusion(model, batch)[:-1, :-1].argmax(1)  # [target tokens]; ends align with nothing
-        aligned = torch.stack([_aligned(maps, shift) for shift in (0, 1)])  # [shifts, layers, heads, target tokens]
-        hits = hits + (aligned == hidden).sum(-1)  # [shifts, layers, heads]
-        tokens += len(hidden)
+        hits = hits + in_turn(partial(_hits, bundle, source, target))
+        tokens += len(target)
     if not tokens:
         raise InputError(
             "there are no pairs to choose an alignment head on: with text on both sides, and short enough for the model"
@@ -84,6 +89,17 @@ def choose_head(bundle: ModelBundle, pairs: Iterable[tuple[list[int], list[int]]
     best = int(hits.argmax())
     shift, layer, head = (int(index) for index in torch.unravel_index(torch.tensor(best), hits.shape))
     return AlignmentHead(layer, head, 1 if shift else 0, int(hits.flatten()[best]) / tokens)
+
+
+def _hits(bundle: ModelBundle, source: list[int], target: list[int]) -> Float[Tensor, "shifts layers heads"]:
+    """Returns how many target tokens of a pair each head aligns as occlusion does."""
+    batch = make_batch([source], [target], bundle.special).to(bundle.device)
+    maps = record_pass(bundle.writer, batch).cross()
+    if not maps:
+        raise InputError("an alignment needs a model with attention to its source, and this one has none")
+    hidden = occlusion(bundle.writer, batch)[:-1, :-1].argmax(1)  # [target tokens]; ends align with nothing
+    aligned = torch.stack([_aligned(maps, shift) for shift in (0, 1)])  # [shifts, layers, heads, target tokens]
+    return (aligned == hidden).sum(-1)
 
 
 def places_of(

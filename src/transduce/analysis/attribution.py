@@ -18,6 +18,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from transduce.budget import check
 from transduce.data.batch import Batch
 from transduce.models.interface import EncoderDecoder
 from transduce.shapes import Tokens
@@ -44,7 +45,7 @@ class Attribution:
 def occlusion(model: EncoderDecoder[Any], batch: Batch) -> Float[Tensor, "target_time source_time"]:
     """Returns how many nats each target token's log-probability falls when each source token is hidden, for one pair.
 
-    All target tokens are given, so the fall is that of the model's belief in this output.
+    All target tokens are given, so the fall is that of the model's belief in this output. BudgetError if it is to end.
     """
     return drops_of(partial(_log_probabilities, model, batch), batch.source)
 
@@ -60,8 +61,11 @@ def drops_of(outputs: Outputs, text: Tokens) -> Float[Tensor, "outputs time"]:
     keep = 1 - torch.eye(time, device=text.device)  # each row hides one token, [time, time]
     with torch.inference_mode():
         plain = outputs(keep.new_ones(1, time))  # with the whole text, [1, outputs]
-        hidden = torch.cat([outputs(rows) for rows in keep.split(ROWS_AT_ONCE)])  # [time, outputs]
-    return (plain - hidden).T.cpu()
+        hidden = []
+        for rows in keep.split(ROWS_AT_ONCE):
+            check()
+            hidden.append(outputs(rows))
+    return (plain - torch.cat(hidden)).T.cpu()  # [outputs, time]
 
 
 def gradients_of(outputs: Outputs, text: Tokens, steps: int = STEPS) -> Attribution:
@@ -71,6 +75,7 @@ def gradients_of(outputs: Outputs, text: Tokens, steps: int = STEPS) -> Attribut
     gained = torch.zeros(time, device=text.device)
     with torch.enable_grad():
         for chosen in points.split(ROWS_AT_ONCE):
+            check()
             keep = chosen[:, None].expand(-1, time).clone().requires_grad_()  # [points, time]
             total = outputs(keep).sum()
             # Embeddings are linear in `keep`: this derivative is the gradient times the way from the hidden embedding.

@@ -12,6 +12,7 @@ import typer
 
 from transduce.cli.stopping import Stop, Terminated
 from transduce.errors import TransduceError
+from transduce.training.signals import Interrupted
 
 FAILED, MISTAKE, INTERRUPTED, UNREAD, TERMINATED = 1, 2, 130, 141, 143
 LONGEST = 900  # characters shown of a message
@@ -62,6 +63,8 @@ def describe(error: BaseException) -> tuple[str, int]:
             return _usage(error), MISTAKE
         case Terminated():
             return "terminated", TERMINATED
+        case Interrupted():
+            return "interrupted; everything is saved", INTERRUPTED
         case KeyboardInterrupt() | typer.Abort():
             return "interrupted", INTERRUPTED
         case FloatingPointError():

@@ -33,13 +33,18 @@ def quickstart(
     from transduce.corpora.splits import open_split
     from transduce.evaluation.evaluate import evaluate
     from transduce.inference.translator import Translator
+    from transduce.training.signals import Interrupted
 
     set_threads(threads)
 
     tell = teller(quiet, prefix="")
     tell("A grammar that ships with Transduce writes English sentences and their German translations.")
     recipe = experiment.load_recipe("quickstart")
-    run = experiment.train(recipe, out, progress=not quiet)
+    try:
+        run = experiment.train(recipe, out, progress=not quiet)
+    except Interrupted as error:
+        error.add_note(f"go on with `transduce train quickstart --out {out} --resume`")
+        raise
     test = list(open_split("grammar", "test", "en", "de"))
     translator = Translator(ModelBundle.load(run.model))
     tell("Translating sentences it has not seen ...")

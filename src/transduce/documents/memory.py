@@ -7,6 +7,7 @@ from html import unescape
 from pathlib import Path
 from typing import Protocol
 
+from transduce.budget import check
 from transduce.documents.document import Languages, TextFile, bytes_of
 from transduce.documents.formats import format_of, read_document
 from transduce.documents.messages.tables import rows_of
@@ -17,6 +18,11 @@ from transduce.extras import require
 
 LEAST_LIKE = 0.7
 """Least similarity, 0 to 1, of two similar segments: the share of characters that need not change."""
+
+LONGEST = 1000
+"""Characters of the longest segment for which similar ones are sought: the time grows with the square of its length."""
+AT_ONCE = 256
+"""Segments that are compared in one call, of milliseconds, in which no other thread of Python can work."""
 
 
 @dataclass(frozen=True)
@@ -75,16 +81,22 @@ class Memory:
         return next(iter(self.matches(segment, 1)), None)
 
     def matches(self, segment: Segment, most: int) -> list[Match]:
-        """Returns the same segment alone, or else at most so many that are similar enough, the most similar first."""
+        """Returns the same segment alone, or else at most so many that are similar enough, the most similar first; none
+        that are similar to one of more than LONGEST characters. BudgetError if that is to end."""
         wanted = segment.one_line
         if wanted in self.pairs:
             source, target = self.pairs[wanted]
             return [Match(wanted, target, 1.0, source)]
-        if not most or not wanted:
+        if not most or not wanted or len(wanted) > LONGEST:
             return []
         process, fuzz = require("rapidfuzz.process", "documents"), require("rapidfuzz.fuzz", "documents")
-        similar = process.extract(wanted, self._sources, scorer=fuzz.ratio, score_cutoff=100 * LEAST_LIKE, limit=most)
-        return [Match(text, self.pairs[text][1], min(percent / 100, 0.999)) for text, percent, _ in similar]
+        settings = {"scorer": fuzz.ratio, "score_cutoff": 100 * LEAST_LIKE, "limit": most}
+        similar: list[tuple[str, float, int]] = []
+        for begin in range(0, len(self._sources), AT_ONCE):
+            check()
+            similar += process.extract(wanted, self._sources[begin : begin + AT_ONCE], **settings)
+        similar.sort(key=lambda one: -one[1])
+        return [Match(text, self.pairs[text][1], min(percent / 100, 0.999)) for text, percent, _ in similar[:most]]
 
     @cached_property
     def _sources(self) -> list[str]:

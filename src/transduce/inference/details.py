@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from weakref import WeakKeyDictionary
 
-from transduce.analysis.alignment import SAMPLE, AlignmentHead, choose_head, link_words, places_of
+from torch import nn
+
+from transduce.analysis.alignment import SAMPLE, AlignmentHead, InTurn, choose_head, link_words, places_of
 from transduce.analysis.attention import record_pass
 from transduce.analysis.look import linked_words, words_of_output
 from transduce.bundle import ModelBundle
+from transduce.corpora.directions import Direction
 from transduce.data.batch import make_batch
 from transduce.data.parts import batches_by_length
 from transduce.errors import InputError
@@ -16,6 +20,9 @@ from transduce.text.tokenizer import Tokenizer
 
 TOKENS_AT_ONCE = 1024
 """Padded tokens of the longer side of a batch; its probabilities take the vocabulary times as many numbers."""
+
+ENOUGH = 200
+"""The least target tokens of a sample after which another one would hardly choose another head."""
 
 RUNNERS_UP = 4
 """The number of runners-up reported for each token."""
@@ -125,11 +132,26 @@ def _without(
     return list(zip(pieces, [share for _, share in others], strict=True))[:RUNNERS_UP]
 
 
-def find_head(bundle: ModelBundle, sources: Sequence[list[int]], targets: Sequence[list[int]]) -> AlignmentHead | None:
-    """Returns the head kept with the model, else the best on a sample of pairs; None for a model without attention."""
+_chosen: "WeakKeyDictionary[nn.Module, dict[Direction, AlignmentHead]]" = WeakKeyDictionary()
+
+
+def find_head(
+    bundle: ModelBundle,
+    sources: Sequence[list[int]],
+    targets: Sequence[list[int]],
+    in_turn: InTurn = lambda work: work(),
+) -> AlignmentHead | None:
+    """Returns the head kept with the model, or chosen before, else the best on a sample of pairs; None for a model
+    without attention. A head that is chosen on enough text stays; see `choose_head`."""
     if bundle.folder is not None and (kept := AlignmentHead.load(bundle.folder)) is not None:
         return kept
+    heads, direction = _chosen.setdefault(bundle.model, {}), Direction(bundle.config.source, bundle.config.target)
+    if direction in heads:
+        return heads[direction]
     try:
-        return choose_head(bundle, list(zip(sources, targets, strict=True))[:SAMPLE])
+        head = choose_head(bundle, list(zip(sources, targets, strict=True))[:SAMPLE], in_turn)
     except InputError:
         return None
+    if sum(map(len, targets[:SAMPLE])) >= ENOUGH:
+        heads[direction] = head
+    return head

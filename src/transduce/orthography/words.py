@@ -3,8 +3,9 @@
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from transduce.budget import check
 from transduce.orthography.characters import UNSPACED, Span, characters, is_extending, is_within_character
 
 _KATAKANA = re.compile("[\u30a1-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
@@ -44,6 +45,43 @@ def holds(text: str, phrase: str) -> bool:
             return True
         start = text.find(phrase, start + 1)
     return False
+
+
+class PhraseIndex:
+    """Phrases that are sought in texts all at once: the time grows with the text, not with their number."""
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        self._phrases = sorted(set(phrases))
+        self._stems: list[int] = []
+        """The number of the longest other phrase that each phrase begins with; -1 for none."""
+        stems: list[int] = []
+        for number, phrase in enumerate(self._phrases):
+            while stems and not phrase.startswith(self._phrases[stems[-1]]):
+                stems.pop()
+            self._stems.append(stems[-1] if stems else -1)
+            stems.append(number)
+        self._longest = max(map(len, self._phrases), default=0)
+
+    def held_by(self, text: str) -> set[str]:
+        """Returns the phrases that `holds` finds in a text; BudgetError if that is to end."""
+        held: set[int] = set()
+        stems = self._stems.copy()  # phrases that were found are left out
+        boundaries = {offset for offset in range(len(text) + 1) if is_word_boundary(text, offset)}
+        for start in boundaries if self._phrases else ():
+            check()
+            rest = text[start : start + self._longest]
+            number = bisect_right(self._phrases, rest) - 1  # all that the rest begins with are this one or its stems
+            walked = []
+            while number >= 0:
+                phrase = self._phrases[number]
+                if start + len(phrase) in boundaries and rest.startswith(phrase):
+                    held.add(number)
+                walked.append(number)
+                number = stems[number]
+            for other in reversed(walked):  # later walks pass what was found
+                stems[other] = number
+                number = number if other in held else other
+        return {self._phrases[number] for number in held}
 
 
 def has_words(text: str) -> bool:

@@ -3,15 +3,12 @@
 from collections.abc import Callable, Mapping
 from unicodedata import category
 
-from transduce.inference.aligner import Aligner
+from transduce.analysis.alignment import SAMPLE
 from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.documents.sentence_translator import LineTranslator, Links
 from transduce.orthography.words import words
 from transduce.projects.memory import Match
 from transduce.projects.project import Project
-
-SAMPLE = 100
-"""Pairs of a memory by which the attention head is chosen that aligns them."""
 
 
 class Repairs:
@@ -20,7 +17,6 @@ class Repairs:
     def __init__(self, translator_of: Callable[[Project], LineTranslator | None]) -> None:
         """Takes a function that returns the model of a project's languages, None without one."""
         self._translator_of = translator_of
-        self._aligners: dict[Project, Aligner] = {}
 
     def __call__(self, project: Project, similar: Mapping[int, tuple[str, Match]]) -> dict[int, str]:
         """Returns the beginning that each source's translation shares with that of its match, where there is one.
@@ -30,16 +26,13 @@ class Repairs:
         translator = self._translator_of(project)
         if translator is None or not similar:
             return {}
-        model, aligner = SentenceModel(translator), self._aligners.get(project)
-        if aligner is not None and aligner.bundle is translator.bundle:
-            model.aligner = aligner
+        model = SentenceModel(translator)
         pairs = [(match.source, match.target) for _, match in similar.values()]
-        links = model.align(pairs if model.aligner else [*pairs, *project.memory.pairs()[:SAMPLE]])
-        if model.aligner is not None:
-            self._aligners[project] = model.aligner
+        model.find_aligner([*project.memory.pairs()[:SAMPLE], *pairs])
+        links = model.align(pairs)
         beginnings = {
             number: shared_beginning(source, match.source, match.target, of_pair)
-            for (number, (source, match)), of_pair in zip(similar.items(), links, strict=False)
+            for (number, (source, match)), of_pair in zip(similar.items(), links, strict=True)
             if of_pair is not None
         }
         return {number: beginning for number, beginning in beginnings.items() if beginning}
@@ -60,12 +53,14 @@ def shared_beginning(source: str, other: str, translation: str, links: Links) ->
     asked, known = ([text[start:end] for start, end in words(text)] for text in (source, other))
     pairs = enumerate(zip(asked, known, strict=False))
     equal = next((number for number, (word, same) in pairs if word != same), min(len(asked), len(known)))
+    furthest: dict[int, int] = {}  # the last word of the other text that each word of its translation goes with
+    for i, j in links:
+        furthest[j] = max(i, furthest.get(j, 0))
     kept = 0
     for number, (_, end) in enumerate(words(translation)):
-        linked = [i for i, j in links if j == number]
-        if any(i >= equal for i in linked):
+        if furthest.get(number, -1) >= equal:
             break
-        kept = end if linked else kept
+        kept = end if number in furthest else kept
     while kept and category(translation[kept - 1]).startswith("P"):  # another source may go on after it
         kept -= 1
     return translation[:kept]

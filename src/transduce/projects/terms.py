@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from transduce.budget import check
 from transduce.corpora.corpus import SentencePair
 from transduce.errors import DataError
 from transduce.inference.inflections import Inflections, other_form
-from transduce.orthography.words import holds
+from transduce.orthography.words import PhraseIndex, holds
 from transduce.projects.parts import TermUse
 from transduce.projects.project import Project
 from transduce.text.glossary import Entry, Glossary
@@ -16,6 +17,9 @@ from transduce.text.terms import Term
 
 GROWN = 1.2
 """Forms are learned again once the memory has this many times the sources that they were learned from."""
+
+MOST_TERMS = 200
+"""The most terms of one sentence whose use is explained."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +66,14 @@ class ProjectTerms:
         glossary = self.glossary(project)
         if glossary is None:
             return []
-        text = translation.casefold()
-        terms = glossary.terms(source)
-        uses = [_use(term, terms, translation, text) for term in terms]
+        terms, banned = glossary.terms(source)[:MOST_TERMS], glossary.banned(source)[:MOST_TERMS]
+        phrases = [*banned, *(form for term in terms for form in (term.target, *term.forms))]
+        held = PhraseIndex(map(str.casefold, phrases)).held_by(translation.casefold())
+        uses = [_use(term, terms, translation, held) for term in terms]
         return uses + [
             TermUse("", phrase, not is_there, "banned" if is_there else "avoided")
-            for phrase in glossary.banned(source)
-            for is_there in [holds(text, phrase.casefold())]
+            for phrase in banned
+            for is_there in [phrase.casefold() in held]
         ]
 
     def _learn(self, project: Project, entries: tuple[Entry, ...]) -> None:
@@ -90,8 +95,9 @@ def with_forms(entries: Sequence[Entry], pairs: Iterable[tuple[str, str]]) -> li
         return list(entries)
 
 
-def _use(term: Term, terms: tuple[Term, ...], translation: str, text: str) -> TermUse:
-    form = next((form for form in (term.target, *term.forms) if holds(text, form.casefold())), None)
+def _use(term: Term, terms: tuple[Term, ...], translation: str, held: set[str]) -> TermUse:
+    check()
+    form = next((form for form in (term.target, *term.forms) if form.casefold() in held), None)
     if form is not None:
         why = "as in the glossary" if form == term.target else f"as {form!r}"
     elif (other := other_form(term.target, translation)) is not None:

@@ -147,7 +147,8 @@ class Admission:
             raise RefusedError(429, f"Slow down: {in_progress:,} of your requests are in progress", seconds)
         victims = self._turns.make_room(client)
         if victims is None or (not victims and self.running >= self.settings.max_waiting):
-            raise RefusedError(429 if in_progress else 503, "The server is busy; try again soon", seconds)
+            message = f"The server is busy with {self.running:,} requests; try again in {seconds:,.0f} s"
+            raise RefusedError(429 if in_progress else 503, message, seconds)
         for victim in victims:
             victim.thing.cancel()
         holding = self._turns.add(client, task)
@@ -162,6 +163,10 @@ class Admission:
         finally:
             self._turns.remove(holding)
             self.running -= 1
+
+    def has_others(self, client: str) -> bool:
+        """Returns True if requests of other clients are in progress."""
+        return self.running > self._turns.size_of(client)
 
     async def _find(self, http: HTTPRequest, token: str) -> None:
         assert self.keys is not None

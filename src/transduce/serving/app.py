@@ -20,19 +20,20 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from transduce.analysis.design import palettes
+from transduce.budget import BUDGET, Budget, BudgetError
 from transduce.errors import TransduceError
 from transduce.projects.project import UnknownProjectError
 from transduce.projects.store import StoreError, UnknownSegmentError
 from transduce.projects.watching import Watcher
 from transduce.serving.admission import size_of
 from transduce.serving.bodies import FORM, JSON, URLENCODED, content_type, has_body, is_json, unsupported
-from transduce.serving.clients import is_loopback
+from transduce.serving.clients import client_of, is_loopback
+from transduce.serving.connections import PIECE, BodyBytes
 from transduce.serving.deepl.api import deepl, is_deepl, without_project
 from transduce.serving.deepl.documents import Jobs, document_routes
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
 from transduce.serving.libretranslate import libretranslate
-from transduce.serving.listening import SHORTAGE
 from transduce.serving.projects import is_of_projects, projects, takes_file
 from transduce.serving.server import Server
 from transduce.serving.settings import LOOPBACK, ServerSettings
@@ -49,6 +50,11 @@ EDITOR = ("editor.html", "editor.css", "editor.js")
 """The page that needs projects."""
 MOST_GLOSSARY_BYTES = 4 * 2**20
 """The most bytes of a request to make or change a glossary."""
+HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+)
 FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
 log = logging.getLogger("transduce.serving")
 
@@ -109,7 +115,7 @@ def build_app(server: Server) -> FastAPI:
         return await page("editor.html")
 
     async def answer(http: HTTPRequest, error: Exception) -> JSONResponse:
-        return _answer(error, http.scope["path"])
+        return _answer(server, error, http.scope["path"])
 
     for kind in (OSError, TransduceError, ValidationError, RequestValidationError, ClientDisconnect, HTTPException):
         app.add_exception_handler(kind, answer)
@@ -134,7 +140,7 @@ def _failure(path: str, message: str, status: int, headers: Mapping[str, str] | 
     return JSONResponse({"message" if is_deepl(path) else "error": message}, status, headers)
 
 
-def _answer(error: Exception, path: str) -> JSONResponse:
+def _answer(server: Server, error: Exception, path: str) -> JSONResponse:
     """Returns the answer to a request that is refused or wrong; raises an error that is neither."""
     match error:
         case RefusedError():
@@ -142,17 +148,16 @@ def _answer(error: Exception, path: str) -> JSONResponse:
             return _failure(path, error.message, error.status, headers)
         case HTTPException():
             return _failure(path, str(error.detail), error.status_code, error.headers)
-        case OSError() if error.errno in SHORTAGE:
-            log.error("a request is refused: %s", str(error.strerror).lower())
-            message = "The server is short of memory or file descriptors; try again soon"
-            return _answer(RefusedError(503, message, 10.0), path)
-        case UnknownProjectError() | UnknownSegmentError():
-            return _answer(RefusedError(404, str(error)[:1000]), path)
-        case StoreError():
-            log.error("a request is refused: %s", error)
-            return _answer(RefusedError(503, "The project's file cannot be used now; the log says why", 10.0), path)
         case ClientDisconnect():
             message = "The client has gone away"
+        case OSError() | StoreError():
+            log.error("a request is refused: %s", error)
+            why = str(getattr(error, "strerror", None) or "a file of a project").lower()
+            return _answer(server, RefusedError(503, f"The server cannot do this now ({why}); see its log", 10.0), path)
+        case BudgetError():
+            return _answer(server, RefusedError(413, f"The request is given up: {error}"), path)
+        case UnknownProjectError() | UnknownSegmentError():
+            return _answer(server, RefusedError(404, server.told(error)), path)
         case ValidationError():
             first = error.errors()[0]
             message = f"Invalid request: {'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}"[:300]
@@ -160,7 +165,7 @@ def _answer(error: Exception, path: str) -> JSONResponse:
             first = error.errors()[0]
             message = f"Invalid request: {first['loc'][-1]}: {first['msg']}"[:300]
         case TransduceError():
-            message = str(error)[:1000]
+            message = server.told(error)
         case _:
             raise error
     return _failure(path, message, 400)
@@ -178,22 +183,31 @@ async def _check_may_read_metrics(server: Server, http: HTTPRequest) -> None:
 
 
 class Watch:
-    """Refuses requests for other hosts, unknown clients and large bodies before they are read; sets security headers,
-    counts and logs answers. No text is logged."""
+    """Refuses requests for other hosts, of other sites' pages, of unknown clients and with large bodies before they are
+    read; gives each a budget; sends answers in pieces with security headers, counts and logs them, but no text."""
 
     def __init__(self, app: ASGIApp, server: Server) -> None:
         self._app = app
         self._server = server
         self._hosts = Hosts(server.settings)
+        self._unread = BodyBytes(server.settings.max_upload_bytes)
+        """Bytes of answers that clients have not read."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status, read, is_begun = time.monotonic(), 500, 0, False
+        began, status, read, is_begun, is_refused = time.monotonic(), 500, 0, False, False
+        start: Message = {}
         scope.setdefault("state", {})
+        # nothing here reads cookies, but the framework would, and Python before 3.12.6 in quadratic time
+        scope["headers"] = [header for header in scope["headers"] if header[0] != b"cookie"]
         http, most = HTTPRequest(scope), self._most(scope["path"])
+        address = client_of(http.client.host if http.client else "")
+        is_upload = POSTED.get(without_project(scope["path"])) == (FORM,)
+        budget = Budget(self._server.settings.timeout * (10 if is_upload else 1))
+        BUDGET.set(budget)
 
         async def limited() -> Message:
             nonlocal read
@@ -204,28 +218,40 @@ class Watch:
             return message
 
         async def headed(message: Message) -> None:
-            nonlocal status, is_begun
+            nonlocal status, start, is_begun, is_refused
             if message["type"] == "http.response.start":
-                status, is_begun = message["status"], True
-                message["headers"] = [
-                    *message.get("headers", []),
-                    (b"x-content-type-options", b"nosniff"),
-                    (b"referrer-policy", b"no-referrer"),
-                    (b"cache-control", b"no-store"),
-                ]
-            await send(message)
+                status, start = message["status"], message  # which is sent with the body, since that may be refused
+                return
+            if is_refused:
+                return
+            client, body = getattr(http.state, "client", address), message.get("body", b"")
+            taken = len(body) if body and self._unread.take(client, len(body)) else 0
+            if taken < len(body) and not is_begun:
+                refusal = _failure(scope["path"], "Slow down: read your other answers first", 429, {"Retry-After": "1"})
+                start, body, is_refused = {**start, "status": 429, "headers": refusal.raw_headers}, refusal.body, True
+                message, status = {"type": message["type"]}, 429
+            try:
+                if not is_begun:
+                    is_begun = True
+                    await send({**start, "headers": [*start.get("headers", []), *HEADERS]})
+                for at in range(0, len(body) or 1, PIECE):  # each once the one before is nearly sent
+                    is_last = at + PIECE >= len(body) and not message.get("more_body")
+                    await send({**message, "body": body[at : at + PIECE], "more_body": not is_last})
+            finally:
+                self._unread.give_back(client, taken)
 
         try:
             try:
                 await self._enter(http, most)
             except RefusedError as error:
-                await _answer(error, scope["path"])(scope, receive, headed)
+                await _answer(self._server, error, scope["path"])(scope, receive, headed)
             else:
                 await self._app(scope, limited, headed)
         except asyncio.CancelledError:  # the grace is over
             if not is_begun:
-                await _answer(RefusedError(503, "The server ends"), scope["path"])(scope, receive, headed)
+                await _failure(scope["path"], "The server ends", 503)(scope, receive, headed)
         finally:
+            budget.is_over = True
             self._server.admission.leave(http, status)
             seconds = time.monotonic() - began
             path = _counted_as(scope)
@@ -264,6 +290,9 @@ class Watch:
             kinds = (JSON, FORM, URLENCODED)
         if is_of_projects(path):
             kinds = (JSON,)
+        is_read = http.method in ("GET", "HEAD", "OPTIONS") and not is_deepl(path)  # where a text may be in the query
+        if not is_read and not self._is_of_own_page(http):
+            raise RefusedError(403, "Pages of other sites may not use this server; it may allow their origin (cors)")
         if kinds is None:
             return
         await self._server.admission.enter(http, FORM in kinds)  # the JSON of our own API holds no key
@@ -274,6 +303,19 @@ class Watch:
             return
         if has_body(http) and not (kind in kinds or (JSON in kinds and is_json(kind))):
             raise unsupported()
+
+    def _is_of_own_page(self, http: HTTPRequest) -> bool:
+        """Returns False for a request that a browser sends for a page of a site that the server does not know.
+
+        A browser asks before it sends most kinds of requests (CORS), but not before it sends a form.
+        """
+        site, origin = http.headers.get("sec-fetch-site"), http.headers.get("origin")
+        if site in ("same-origin", "none") or (origin is None and site != "cross-site"):
+            return True
+        scheme, _, name = (origin or "").partition("://")
+        if scheme.endswith("-extension") or (name and name == http.headers.get("host")):  # a browser's, or our own
+            return True
+        return origin is not None and not {"*", origin}.isdisjoint(self._server.settings.cors)
 
 
 def _counted_as(scope: Scope) -> str:

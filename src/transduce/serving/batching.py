@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, cast
 
+from transduce.budget import budgeted
 from transduce.errors import InputError
 from transduce.inference.requests import Request
 from transduce.inference.translation import Translation
@@ -108,8 +109,8 @@ class Batcher:
         return [sentence.future for sentence in sentences]
 
     def run(self, work: Callable[[], Result], client: str | None = None) -> "Future[Result]":
-        """Queues other work with the model."""
-        job = Job(time.monotonic(), CLIENT.get() if client is None else client, work=work)
+        """Queues other work with the model, within the budget of the request."""
+        job = Job(time.monotonic(), CLIENT.get() if client is None else client, work=budgeted(work))
         job.done.add_done_callback(lambda future: self._dropped.add(job) if future.cancelled() else None)
         self._add(job)
         return job.done

@@ -3,18 +3,22 @@
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
+from pydantic import BaseModel, BeforeValidator, model_validator
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import Request as HTTPRequest
 
+from transduce.config import suggestion
 from transduce.serving.failures import RefusedError
 
 JSON, FORM, URLENCODED = "application/json", "multipart/form-data", "application/x-www-form-urlencoded"
 MOST_FIELDS = 20
 """The most fields of a form beside its texts."""
+LONGEST_NAME = 40
+"""The most characters of an unknown field's name that are told."""
 MOST_PART_HEADERS = 8192
 """The most bytes of the headers of a part of a form."""
 
@@ -28,6 +32,29 @@ class UploadedFile:
 
     name: str
     data: bytes
+
+
+def _texts(value: Any) -> Any:
+    """Returns texts as they are; ValueError if one is not a text, since a list of errors would be long."""
+    if isinstance(value, list) and not all(isinstance(text, str) for text in value):
+        raise ValueError("expected a text, or a list of texts")
+    return value
+
+
+Texts = Annotated[str | list[str], BeforeValidator(_texts)]
+
+
+class StrictBody(BaseModel):
+    """A body whose fields are all known: a misspelt one is told, not ignored."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def refuse_unknown(cls, body: Any) -> Any:
+        """Raises ValueError for an unknown field, with the name that is most like it."""
+        if isinstance(body, dict) and (unknown := next((name for name in body if name not in cls.model_fields), None)):
+            name, known = unknown[:LONGEST_NAME], list(cls.model_fields)
+            raise ValueError(f"unknown field {name!r}" + (suggestion(name, known) or f"; known are {', '.join(known)}"))
+        return body
 
 
 def content_type(http: HTTPRequest) -> str:

@@ -71,7 +71,8 @@ class Connections:
 
 
 class BodyBytes:
-    """Counts bytes of requests in memory, by client: each may have as many as four of the largest uploads.
+    """Counts bytes of requests, or of answers, in memory by client: each may have as many as four of the largest
+    uploads, or one body of any size.
 
     All together may have sixteen; beyond that, clients with more than an equal share wait.
     """
@@ -84,7 +85,7 @@ class BodyBytes:
     def take(self, client: str, size: int, is_proxy: bool = False) -> bool:
         """Counts bytes; returns False, and counts none, if the client has too many."""
         held = self._of.get(client, 0) + size
-        if held > self._most_each and not is_proxy:
+        if held > max(size, self._most_each) and not is_proxy:
             return False
         if self._total + size > self._most and held > self._most // (1 + len(self._of)):
             return False

@@ -58,15 +58,15 @@ class Keystroke:
 
 
 class Keystrokes:
-    """The newest keystroke of each client in each text."""
+    """The newest keystroke in each text of each person: a client at an address, since several may share a key."""
 
     def __init__(self) -> None:
-        self._newest: dict[tuple[str, str], Keystroke] = {}
+        self._newest: dict[tuple[str, str, str], Keystroke] = {}
 
     @contextmanager
-    def newest(self, text: str) -> Iterator[Keystroke]:
-        """Yields a keystroke in the translation of a text, in place of the one before of the same client."""
-        key, keystroke = (CLIENT.get(), text), Keystroke()
+    def newest(self, text: str, address: str) -> Iterator[Keystroke]:
+        """Yields a keystroke in the translation of a text, in place of the one before of the same person."""
+        key, keystroke = (CLIENT.get(), address, text), Keystroke()
         if (older := self._newest.get(key)) is not None:
             older.supersede()
         self._newest[key] = keystroke

@@ -16,7 +16,17 @@ from transduce.corpora.language_names import name_of
 from transduce.documents.formats import FORMATS, format_of, refusal_of
 from transduce.projects.project import Project
 from transduce.search.beam import Beam
-from transduce.serving.bodies import FORM, JSON, URLENCODED, Values, content_type, read_form, read_values, unsupported
+from transduce.serving.bodies import (
+    FORM,
+    JSON,
+    URLENCODED,
+    Texts,
+    Values,
+    content_type,
+    read_form,
+    read_values,
+    unsupported,
+)
 from transduce.serving.detection import Detector, without_tags
 from transduce.serving.documents.messages import File
 from transduce.serving.failures import RefusedError
@@ -35,7 +45,7 @@ def _blank_as_missing(body: Any) -> Any:
 class TranslateBody(BaseModel):
     """The body of a request to `/translate`."""
 
-    q: str | list[str]
+    q: Texts
     source: str = "auto"
     target: str
     format: Literal["text", "html"] = "text"
@@ -101,8 +111,11 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
         source = ""
         if sources:
             sample = await server.finish(http, server.sample_document(http, file, target))
-            detected = await run_in_threadpool(detector.detect, sample, sources)
-            source = detected[0]["language"]
+            source = (await run_in_threadpool(detector.find_source, sample, sources, target, "document"))["language"]
+            if source not in sources:
+                raise RefusedError(
+                    400, f"The document seems to be in {name_of(source)} already; name its source if not"
+                )
     retranslate = _text(fields, "retranslate").lower() in ("true", "1", "yes", "on")
     return Upload(file, source, target, retranslate, project)
 
@@ -177,7 +190,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         asked = DetectBody.model_validate(await read_values(http, 1))
         await server.admission.admit(http, asked.api_key, [asked.q])
         served = [code for model in server.models.all for code in (model.source, model.target)]
-        return await run_in_threadpool(detector.detect_any, asked.q, served)
+        return await run_in_threadpool(detector.detect, asked.q, served)
 
     @router.post("/translate", openapi_extra=_body(TranslateBody, JSON, URLENCODED, FORM), responses=ERRORS)
     async def translate(http: HTTPRequest) -> dict[str, Any]:
@@ -185,17 +198,19 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         asked = TranslateBody.model_validate(await read_values(http, server.settings.max_sentences))
         texts = [asked.q] if isinstance(asked.q, str) else asked.q
         await server.admission.admit(http, asked.api_key, texts)
-        detected = None
-        if asked.source == "auto":
-            sources = [model.source for model in server.models.all if model.target == asked.target]
-            if sources and texts:
-                read = [without_tags(text) for text in texts] if asked.format == "html" else texts
-                detected = await run_in_threadpool(lambda: [detector.detect(text, sources)[0] for text in read])
+        detected, sources = None, [model.source for model in server.models.all if model.target == asked.target]
+        if asked.source == "auto" and sources and texts:
+            read = [without_tags(text) for text in texts] if asked.format == "html" else texts
+            detected = await run_in_threadpool(
+                lambda: [detector.find_source(text, sources, asked.target) for text in read]
+            )
         of_text = [fact["language"] for fact in detected] if detected else [asked.source] * len(texts)
-        outputs, others = [""] * len(texts), [[] for _ in texts]  # type: tuple[list[str], list[list[str]]]
+        outputs, others = list(texts), [[] for _ in texts]  # type: tuple[list[str], list[list[str]]]
 
         async def work() -> None:
             for source in dict.fromkeys(of_text or [asked.source]):
+                if detected and source not in sources:  # it is in the target language already, and stays as it is
+                    continue
                 numbers = [number for number, language in enumerate(of_text) if language == source]
                 translations = await translated(http, asked, source, [texts[number] for number in numbers])
                 for number, (output, alternatives) in zip(numbers, translations, strict=True):

@@ -56,7 +56,8 @@ class Models:
     """Models by their languages; new ones are loaded beside those that they replace."""
 
     def __init__(self, folders: Sequence[str], load: Load, metrics: Metrics) -> None:
-        self._folders = folders
+        self.folders = folders
+        """The folders of the models, as they were given."""
         self._load = load
         self._metrics = metrics
         self._lock = threading.Lock()
@@ -117,7 +118,7 @@ class Models:
 
     def _load_all(self) -> list[ServedModel]:
         translators: dict[Direction, tuple[str, Translator]] = {}
-        for folder in self._folders:
+        for folder in self.folders:
             translator = self._load(folder)
             config = translator.bundle.config
             single = Direction(config.source, config.target)

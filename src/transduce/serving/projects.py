@@ -5,15 +5,17 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from itertools import accumulate
 from typing import Any
 
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 
 from transduce.analysis.page import POLICY
+from transduce.budget import budgeted
 from transduce.documents.document import Languages
 from transduce.documents.messages.tmx import write_tmx
 from transduce.errors import InputError
@@ -24,7 +26,7 @@ from transduce.projects.parts import EditEstimate, TermUse
 from transduce.projects.project import Project
 from transduce.projects.store import UnknownSegmentError
 from transduce.search.beam import Beam
-from transduce.serving.bodies import content_type
+from transduce.serving.bodies import StrictBody, Texts, content_type
 from transduce.serving.documents.messages import File
 from transduce.serving.failures import RefusedError
 from transduce.serving.libretranslate import ERRORS
@@ -37,6 +39,8 @@ PATH = re.compile(r"/v1/projects(?:/.*)?", re.DOTALL)
 FILE_PATH = re.compile(r"/v1/projects/[^/]+/(?:memory|glossary)")
 MOST_SEGMENTS = 1000
 """The most segments of one answer."""
+MOST_LISTED = 200_000
+"""The most characters of one answer of several segments."""
 LAST_EVENTS = 20
 MOST_ALTERNATIVES = 15
 MOST_COMPARED = 50
@@ -44,14 +48,14 @@ MOST_COMPARED = 50
 MAX_GLOSSARY_BYTES = 4 * 2**20
 
 
-class NewProject(BaseModel):
+class NewProject(StrictBody):
     """The languages of a project."""
 
     source: str = Field(min_length=1, max_length=40)
     target: str = Field(min_length=1, max_length=40)
 
 
-class NewSegment(BaseModel):
+class NewSegment(StrictBody):
     """A translation that a person confirmed."""
 
     source: str
@@ -60,10 +64,10 @@ class NewSegment(BaseModel):
     target: str
 
 
-class ToTranslate(BaseModel):
+class ToTranslate(StrictBody):
     """Text to translate with what a project knows."""
 
-    text: str | list[str]
+    text: Texts
     """A text, which is divided into sentences, or a list of segments, which stay whole."""
     alternatives: int = Field(3, ge=0, le=MOST_ALTERNATIVES)
     repair: bool = False
@@ -121,10 +125,13 @@ def projects(server: Server) -> APIRouter:
 
     @router.get("/{name}/segments")
     async def segments(http: HTTPRequest, name: str, after: int = Query(0, ge=0)) -> dict[str, Any]:
-        """List confirmed segments of later ids in order, at most 1,000; ask again after the last one."""
+        """List confirmed segments of later ids in order, at most 1,000, fewer of long ones; ask again after the last
+        one."""
         project = await find(http, name)
         listed = await run_in_threadpool(project.store.segments, after, MOST_SEGMENTS)
-        return {"segments": [asdict(segment) for segment in listed]}
+        sizes = accumulate(len(one.source) + len(one.machine) + len(one.target) for one in listed)
+        count = sum(size <= MOST_LISTED for size in sizes)
+        return {"segments": [asdict(segment) for segment in listed[: max(count, 1)]]}
 
     @router.delete("/{name}/segments/{id}")
     async def take_back(http: HTTPRequest, name: str, id: int) -> dict[str, int]:
@@ -190,7 +197,7 @@ def projects(server: Server) -> APIRouter:
             n_best = asked.alternatives + 1
             search = Beam(size=max(server.settings.beam_size, n_best), n_best=n_best)
             async with server.begin(project.source, project.target) as model:
-                found.extend(await run_in_threadpool(_segments_of, project, asked.text))
+                found.extend(await run_in_threadpool(budgeted(_segments_of), project, asked.text))
                 translated.update(
                     {number: [] for number, (_, _, matches) in enumerate(found) if not _is_exact(matches)}
                 )
@@ -203,7 +210,7 @@ def projects(server: Server) -> APIRouter:
                 ):
                     translated[unknown[index]].append(sentence)
                 if asked.repair:
-                    begun = await run_in_threadpool(server.repairs, project, _similar(found))
+                    begun = await run_in_threadpool(budgeted(server.repairs), project, _similar(found))
                     charge(sum(len(found[number][1]) for number in begun))
                     await asyncio.gather(*(repair(adapted, glossary, *each) for each in begun.items()))
 
@@ -224,7 +231,7 @@ def projects(server: Server) -> APIRouter:
                 for number, (start, source, matches) in enumerate(found)
             ]
 
-        return {"segments": await run_in_threadpool(facts)}
+        return {"segments": await run_in_threadpool(budgeted(facts))}
 
     @router.get("/{name}/report", response_class=HTMLResponse)
     async def report(http: HTTPRequest, name: str) -> HTMLResponse:

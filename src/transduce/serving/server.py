@@ -38,7 +38,7 @@ from transduce.serving.documents.messages import (
 from transduce.serving.documents.process import Answers
 from transduce.serving.documents.worker import Limits
 from transduce.serving.documents.workers import DocumentWorkers, Work, in_thread
-from transduce.serving.failures import RefusedError
+from transduce.serving.failures import Paths, RefusedError
 from transduce.serving.glossaries import Glossaries
 from transduce.serving.kept_files import Files
 from transduce.serving.metrics import Metrics
@@ -72,6 +72,9 @@ class Server:
         self.repairs = Repairs(self.translator_of)
         self.documents = DocumentWorkers(self.settings.document_workers, limits, self.settings.max_waiting)
         self.admission = Admission(self.settings, self.metrics)
+        folder = None if self.projects is None else self.projects.folder
+        kept = (self.settings.glossaries, self.settings.keys, folder)
+        self.paths = Paths([*self.models.folders, *(path for path in kept if path)])
         self.files = Files(self.settings.max_kept_bytes)
         self.glossaries = None if self.settings.glossaries is None else Glossaries(self.settings.glossaries)
         self._preparing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -95,6 +98,19 @@ class Server:
     def is_stuck(self) -> bool:
         """True if a batch has taken longer than any request may wait for it."""
         return any(batcher.busy_seconds > 2 * self.settings.timeout for batcher in self.batchers)
+
+    def told(self, error: Exception) -> str:
+        """Returns what clients are told of an error, without paths of the server."""
+        return error.message if isinstance(error, RefusedError) else self.paths.hide(str(error))[:1000]
+
+    def took_too_long(self, seconds: float) -> RefusedError:
+        """Returns an error for a request that has waited or worked for this long, which says what held it."""
+        again = max([1.0, *(batcher.seconds for batcher in self.batchers)])
+        if self.admission.has_others(CLIENT.get()):
+            return RefusedError(
+                503, f"The server is busy with requests of other clients; try again in {again:,.0f} s", again
+            )
+        return RefusedError(503, f"This took more than {seconds:,.0f} s; send less at once", again)
 
     def watch(self) -> None:
         """Restarts batchers whose threads have died."""
@@ -157,7 +173,7 @@ class Server:
                 return task.result()
             if gone.done():
                 raise RefusedError(400, "The client has gone away")
-            raise RefusedError(503, "This took too long; send less at once", max(1.0, self.settings.timeout / 2))
+            raise self.took_too_long(timeout or self.settings.timeout)
         finally:
             gone.cancel()
             task.cancel()

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import StreamingResponse
@@ -21,6 +21,7 @@ from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
+from transduce.serving.bodies import StrictBody, Texts
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
 from transduce.serving.keystrokes import Keystrokes
@@ -37,7 +38,7 @@ Put = Callable[[dict[str, Any]], None]
 """Takes the next fact of an answer."""
 
 
-class Term(BaseModel):
+class Term(StrictBody):
     """An entry of a glossary."""
 
     source: str = Field("", max_length=200)
@@ -58,10 +59,10 @@ class Term(BaseModel):
         return Entry(source, target, self.ban, *forms)
 
 
-class Asked(BaseModel):
+class Asked(StrictBody):
     """A request to translate, with its settings."""
 
-    text: str | list[str]
+    text: Texts
     source: str
     target: str
     n_best: int = Field(1, ge=1, le=MOST)
@@ -122,7 +123,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
                     texts[0], prefix, chosen, most_words=asked.most_words, glossary=glossary, tell=grow
                 )
 
-            with keystrokes.newest(texts[0]) as keystroke:
+            with keystrokes.newest(texts[0], http.state.address) as keystroke:
                 async with server.begin(asked.source, asked.target) as model:
                     if project is not None:
                         model = server.with_project(model, project)
@@ -195,7 +196,7 @@ async def _stream(
 ) -> StreamingResponse:
     """Returns a response with a line for each fact; it begins with the first fact, so that an earlier refusal has its
     own status."""
-    made = _at_own_pace(work, timeout)
+    made = _at_own_pace(server, work, timeout)
     first = await server.finish(http, anext(made, None), timeout)
 
     async def lines() -> AsyncIterator[bytes]:
@@ -205,13 +206,14 @@ async def _stream(
             async for fact in made:
                 yield msgspec.json.encode(fact) + b"\n"
         except (RefusedError, TransduceError) as error:  # the status has been sent already
-            message = error.message if isinstance(error, RefusedError) else str(error)
-            yield msgspec.json.encode({"error": message}) + b"\n"
+            yield msgspec.json.encode({"error": server.told(error)}) + b"\n"
 
     return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
-async def _at_own_pace(work: Callable[[Put], Awaitable[None]], timeout: float) -> AsyncIterator[dict[str, Any]]:
+async def _at_own_pace(
+    server: Server, work: Callable[[Put], Awaitable[None]], timeout: float
+) -> AsyncIterator[dict[str, Any]]:
     """Yields the facts that work puts, from its own task: a slow reader delays neither the model nor other clients.
 
     The task is cancelled when the client stops reading; RefusedError (503) if it takes too long.
@@ -224,7 +226,7 @@ async def _at_own_pace(work: Callable[[Put], Awaitable[None]], timeout: float) -
             yield fact
         task.result()
     except TimeoutError:
-        raise RefusedError(503, "This took too long; send less at once", timeout / 2) from None
+        raise server.took_too_long(timeout) from None
     finally:
         task.cancel()
 

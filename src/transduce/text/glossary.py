@@ -23,14 +23,11 @@ from transduce.documents.messages.tbx import concepts_of_tbx
 from transduce.errors import DataError, InputError
 from transduce.files import write_text
 from transduce.orthography.characters import without_invisible
-from transduce.text.phrases import holds
+from transduce.orthography.words import PhraseIndex
 from transduce.text.terms import Term
 
 BAN = "ban"
 """The mark of a phrase that translations must not hold, and the name of the column of such marks."""
-
-BEGINNING = 3
-"""The number of characters of a term that its entry is looked up by."""
 
 FORMS = "|"
 """The sign between the forms of a term in a file; one within a term has a backslash before it, as has a backslash."""
@@ -114,27 +111,35 @@ class Glossary:
 
     def _applying(self, source: str, is_banned: bool) -> Iterator[tuple[Entry, str]]:
         """Yields the entries that apply to a line, and the form of their term that it has."""
-        text = _comparable(source)
-        begins = {text[start : start + size] for size in range(1, BEGINNING + 1) for start in range(len(text))} | {""}
-        numbers = {number for begin in begins & self._by_beginning.keys() for number in self._by_beginning[begin]}
-        for entry in (self.entries[number] for number in sorted(numbers)):
-            if entry.is_banned != is_banned:
-                continue
-            if not entry.source:
-                yield entry, ""
-                continue
-            forms = (form for form in (entry.source, *entry.source_forms) if holds(text, _comparable(form)))
-            if (form := next(forms, None)) is not None:
-                yield entry, form
+        for number, form in self._found(source):
+            if self.entries[number].is_banned == is_banned:
+                yield self.entries[number], form
+
+    def _found(self, source: str) -> list[tuple[int, str]]:
+        """Returns the numbers of the entries that apply to a line, in order, and the forms of their terms there."""
+        if (found := self._last.get(source)) is None:
+            forms, index = self._forms
+            held = [place for form in index.held_by(_comparable(source)) for place in forms[form]]
+            always = [(number, 0, "") for number, entry in enumerate(self.entries) if not entry.source]
+            first = {number: form for number, _, form in sorted([*held, *always], reverse=True)}
+            found = sorted(first.items())
+            self._last.clear()
+            self._last[source] = found
+        return found
 
     @cached_property
-    def _by_beginning(self) -> dict[str, list[int]]:
-        """The numbers of the entries by the first characters of their sources' forms, so that few of many are tried."""
-        numbers: dict[str, list[int]] = {}
+    def _last(self) -> dict[str, list[tuple[int, str]]]:
+        """The last line and what was found: required, banned and all terms are asked for one after the other."""
+        return {}
+
+    @cached_property
+    def _forms(self) -> tuple[dict[str, list[tuple[int, int, str]]], PhraseIndex]:
+        """The entries of each form of a source, each with the number of the form among its own; and their index."""
+        forms: dict[str, list[tuple[int, int, str]]] = {}
         for number, entry in enumerate(self.entries):
-            for begin in {_comparable(form)[:BEGINNING] for form in (entry.source, *entry.source_forms)}:
-                numbers.setdefault(begin, []).append(number)
-        return numbers
+            for place, form in enumerate((entry.source, *entry.source_forms) if entry.source else ()):
+                forms.setdefault(_comparable(form), []).append((number, place, form))
+        return forms, PhraseIndex(forms)
 
 
 @lru_cache(1024)

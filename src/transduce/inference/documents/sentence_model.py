@@ -1,8 +1,10 @@
 """A translator's side of translating documents: sentences for its search, pairs for its attention."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
+from transduce.analysis.alignment import SAMPLE
 from transduce.bundle import ModelBundle
 from transduce.corpora.languages import UNKNOWN
 from transduce.documents.document import Languages
@@ -25,6 +27,8 @@ from transduce.text.tokenizer import Tokenizer
 
 PAIRS_AT_ONCE = 100
 """Pairs that are aligned at a time; others that share the model have their turn in between."""
+MOST_ALIGNED = 512**2
+"""The most tokens of a source times those of its translation whose attention fits into memory in any model."""
 
 
 class SentenceModel:
@@ -40,8 +44,7 @@ class SentenceModel:
         self.can_align = isinstance(translator.bundle, ModelBundle)
         self.can_require = self.can_align and can_require(self.search)
         self._source, self._target = tokenizers.source, tokenizers.target
-        self.aligner: Aligner | None = None
-        """Aligns pairs; chosen by the first ones if it is not given."""
+        self._aligner: Aligner | None = None
 
     def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
         """See SentenceTranslator."""
@@ -59,7 +62,7 @@ class SentenceModel:
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Links | None]:
         """See SentenceTranslator; the head is the one kept with the model, else the best on the first pairs."""
         links: list[Links | None] = [None] * len(pairs)
-        aligner = self._find_aligner(pairs)
+        aligner = self.find_aligner(pairs)
         if aligner is None:
             return links
         fits = [number for number, pair in enumerate(pairs) if self._fits(*pair)]
@@ -70,17 +73,18 @@ class SentenceModel:
                 links[number] = of_pair
         return links
 
-    def _find_aligner(self, pairs: Sequence[tuple[str, str]]) -> Aligner | None:
-        bundle = self.translator.bundle
-        if self.aligner is None and isinstance(bundle, ModelBundle) and pairs:
+    def find_aligner(self, pairs: Sequence[tuple[str, str]]) -> Aligner | None:
+        """Returns what aligns pairs, chosen by the first of some pairs if there is none yet; None without attention."""
+        bundle, pairs = self.translator.bundle, pairs[:SAMPLE]
+        if self._aligner is None and isinstance(bundle, ModelBundle) and pairs:
             sources = bundle.read([source for source, _ in pairs])
             targets = bundle.tokenizers.target.encode_batch([target for _, target in pairs])
-            head = self.translator.exclusively(lambda: find_head(bundle, sources, targets))
-            self.aligner = None if head is None else Aligner(bundle, head)
-        return self.aligner
+            head = find_head(bundle, sources, targets, self.translator.exclusively)
+            self._aligner = None if head is None else Aligner(bundle, head)
+        return self._aligner
 
     def _fits(self, source: str, target: str) -> bool:
-        """Returns True if the model can read both texts at once."""
+        """Returns True if the model can read both texts at once, and its attention fits into memory."""
         engine = pytorch_of(self.translator.engine)
         assert engine is not None, "it has an aligner"
         tokenizers, model = engine.bundle.tokenizers, engine.model
@@ -88,7 +92,9 @@ class SentenceModel:
             (tokenizers.source, source, model.source_limit, len(self.translator.bundle.marks.source)),
             (tokenizers.target, target, model.target_limit, 0),
         )
-        return all(limit is None or len(side.encode(text)) + more < limit for side, text, limit, more in sides)
+        lengths = [len(side.encode(text)) + more for side, text, _, more in sides]
+        fits = (limit is None or length < limit for length, (_, _, limit, _) in zip(lengths, sides, strict=True))
+        return all(fits) and math.prod(lengths) <= MOST_ALIGNED
 
 
 def confidence_of(translations: Sequence[Translation], tokenizer: Tokenizer) -> float | None:

@@ -59,14 +59,18 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
         sources = [models[0].source] * len(texts)
         if asked.source_lang is None and project is None:
             read = [without_tags(text) for text in texts] if asked.tag_handling else texts
-            codes = [model.source for model in models]
-            sources = await run_in_threadpool(lambda: [detector.detect(text, codes)[0]["language"] for text in read])
-        outputs = [""] * len(texts)
+            codes, into = [model.source for model in models], models[0].target
+            sources = await run_in_threadpool(
+                lambda: [detector.find_source(text, codes, into)["language"] for text in read]
+            )
+        outputs = list(texts)
 
         async def work() -> None:
             for source in dict.fromkeys(sources):
                 numbers = [number for number, language in enumerate(sources) if language == source]
-                target = next(model.target for model in models if model.source == source)
+                target = next((model.target for model in models if model.source == source), None)
+                if target is None:  # it is in the target language already, and stays as it is
+                    continue
                 async with server.begin(source, target) as model:
                     translated = await translated_by(http, asked, model, [texts[number] for number in numbers], project)
                 for number, output in zip(numbers, translated, strict=True):

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from transduce.documents.tagged_text import Tags
+from transduce.serving.bodies import Texts
 from transduce.serving.failures import RefusedError
 from transduce.serving.texts import Split
 
@@ -18,7 +19,7 @@ def _list(value: Any) -> Any:
     """Returns the texts of a list, each of which may hold several with commas between them."""
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
-        return value
+        raise ValueError("expected names with commas between them, or a list of them")
     return [name.strip() for text in values for name in text.split(",") if name.strip()]
 
 
@@ -72,7 +73,7 @@ class Asked(Authenticated):
 class TranslateBody(Asked):
     """The body of a request to `/v2/translate`."""
 
-    text: str | list[str]
+    text: Texts
     context: str | None = None
     """Text about the text; accepted, and without effect: models read sentence by sentence."""
     show_billed_characters: bool = False

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 
+from transduce.budget import BUDGET, Budget
 from transduce.errors import TransduceError
 from transduce.serving.bodies import FORM, Values, content_type, read_form, read_values, unsupported
 from transduce.serving.deepl.bodies import DocumentBody, DocumentKeyBody
@@ -74,8 +75,9 @@ class Jobs:
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
 
-    def start(self, client: str, work: Callable[[Job], Awaitable[str]]) -> Job:
-        """Starts work on a document, which returns the key of the translated file.
+    def start(self, client: str, work: Callable[[Job], Awaitable[str]], tell: Callable[[Exception], str]) -> Job:
+        """Starts work on a document, which returns the key of the translated file; `tell` says what clients are told of
+        an error.
 
         Raises RefusedError if the client (429) or all clients together (503) have too many that are not finished.
         """
@@ -87,7 +89,7 @@ class Jobs:
             raise RefusedError(503, "Too many documents wait; try again soon", 10.0)
         job = Job(client)
         self._jobs[job.id] = job
-        job.task = asyncio.create_task(_finish(job, work))
+        job.task = asyncio.create_task(_finish(job, work, tell))
         return job
 
     def find(self, id: str, key: str) -> Job:
@@ -112,14 +114,12 @@ class Jobs:
             self._jobs.pop(job.id, None)
 
 
-async def _finish(job: Job, work: Callable[[Job], Awaitable[str]]) -> None:
+async def _finish(job: Job, work: Callable[[Job], Awaitable[str]], tell: Callable[[Exception], str]) -> None:
     try:
         job.file = await work(job)
         job.status, job.share = "done", 1.0
-    except RefusedError as error:
-        job.status, job.error = "error", error.message
-    except TransduceError as error:
-        job.status, job.error = "error", str(error)[:1000]
+    except (RefusedError, TransduceError) as error:
+        job.status, job.error = "error", tell(error)
     except TimeoutError:
         job.status, job.error = "error", "This took too long; divide the document"
     except asyncio.CancelledError:
@@ -164,12 +164,16 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
             def tell(share: float) -> None:
                 job.share = share
 
+            BUDGET.set(
+                Budget(10 * server.settings.timeout)
+            )  # its own: that of the upload ends with the upload's answer
             async with asyncio.timeout(10 * server.settings.timeout):
                 source = models[0].source
                 if asked.source_lang is None and project is None:
                     sample = await server.sample_document(http, file, models[0].target)
-                    sources = [model.source for model in models]
-                    source = (await run_in_threadpool(detector.detect, sample, sources))[0]["language"]
+                    sources, into = [model.source for model in models], models[0].target
+                    found = await run_in_threadpool(detector.find_source, sample, sources, into, "document")
+                    source = found["language"]
                 async with (
                     server.begin(source, models[0].target) as model,
                     server.open_document(http, model, file, glossary, project) as document,
@@ -178,7 +182,7 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
                     (translated,) = await document.translate(tell=tell)
             return server.files.keep(translated, f"{PurePath(name).stem}.{model.target}.{ending}", client)
 
-        job = jobs.start(client, work)
+        job = jobs.start(client, work, server.told)
         return {"document_id": job.id, "document_key": job.key}
 
     async def asked_for(http: HTTPRequest, id: str) -> Job:

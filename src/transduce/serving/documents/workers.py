@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from transduce.budget import budgeted
 from transduce.serving.documents.messages import Order, Result
 from transduce.serving.documents.process import Answers, DocumentProcess
 from transduce.serving.documents.worker import Limits
@@ -214,8 +215,9 @@ class DocumentWorkers:
 
 
 async def in_thread(work: Callable[[], T]) -> T:
-    """Runs blocking work in its own daemon thread; if it is cancelled, its result is lost."""
-    loop = asyncio.get_running_loop()
+    """Runs blocking work in its own daemon thread, within the request's budget; if it is cancelled, its result is
+    lost."""
+    loop, work = asyncio.get_running_loop(), budgeted(work)
     future: asyncio.Future[T] = loop.create_future()
 
     def settle(set_: Callable[[Any], None], value: Any) -> None:
