@@ -46,7 +46,8 @@ class AutomaticEngine:
 
     def of(self, piece: Piece, search: Search) -> Engine:
         """See EngineChoice."""
-        return self.pytorch if self._why_pytorch(search, piece) else self._opened() or self.pytorch
+        exact = None if self._why_pytorch(search, piece) else self._opened()
+        return exact or self.pytorch.of(piece, search)
 
     def describe(self, search: Search) -> str:
         """See EngineChoice; makes the form for CTranslate2 if the search needs it."""

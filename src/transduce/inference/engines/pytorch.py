@@ -38,6 +38,8 @@ from transduce.search.rules import (
 from transduce.search.settings import Begin, Limits, limits_for
 from transduce.shapes import Mask, Tokens
 
+CANNOT_REQUIRE = "required phrases go with a plain beam, not with sampling or diverse beams; leave one of them out"
+
 
 class PyTorchEngine:
     """Runs a bundle's model on its device and at its precision; others make an ensemble, a shortlist limits the words.
@@ -66,6 +68,8 @@ class PyTorchEngine:
 
     def of(self, piece: Piece, search: Search) -> "PyTorchEngine":
         """See EngineChoice."""
+        if piece.required and not can_require(search):
+            raise InputError(CANNOT_REQUIRE)
         return self
 
     def describe(self, search: Search) -> str:
@@ -159,9 +163,7 @@ def problem_of(
     """
     required = [piece.required for piece in pieces] if any(piece.required for piece in pieces) else []
     if required and not can_require(search):
-        raise InputError(
-            "required phrases go with a plain beam, not with sampling or diverse beams; leave one of them out"
-        )
+        raise InputError(CANNOT_REQUIRE)
     rules = rules_for(pieces, vocabulary, search) if rules is None else rules
     is_plain = type(search) is Beam and not required
     if is_plain and isinstance(model, CompiledModel) and all(isinstance(rule, SuppressTokens) for rule in rules):

@@ -42,6 +42,8 @@ class CTranslate2Engine:
 
     def of(self, piece: Piece, search: Search) -> "CTranslate2Engine":
         """See EngineChoice."""
+        if piece.required:
+            _plain_beam([piece], search)
         return self
 
     def describe(self, search: Search) -> str:
