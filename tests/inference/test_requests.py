@@ -29,6 +29,7 @@ from transduce.search.diverse import DiverseBeam
 from transduce.search.loop import Hypothesis
 from transduce.search.required_phrases import Phrase
 from transduce.search.sampling import Sampling
+from transduce.text.long_texts import split_text
 from transduce.text.phrases import holds
 from transduce.text.source_terms import TermMarks
 from transduce.text.terms import Term
@@ -114,20 +115,21 @@ def test_phrases_that_an_output_has_anyway_change_nothing_and_cost_no_second_sea
     usual = PyTorchEngine.search
     monkeypatch.setattr(PyTorchEngine, "search", find)
     found = translator.translate(requests[:2], search)
-    assert [each.n_best for each in found] == [each.n_best for each in plain[:2]]
+    assert [each.text for each in found] == [each.text for each in plain[:2]]
     assert (searched, [each.unsatisfied for each in found]) == ([False, False], [[], []])
     last = Request(texts[2], required=tuple(plain[2].text.split()[-2:-1]))
-    assert translator.translate(last, search).n_best == plain[2].n_best
+    assert translator.translate(last, search).text == plain[2].text
 
 
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_a_list_of_the_best_keeps_its_first_output_and_all_have_most_phrases(seed: int) -> None:
     chance = random.Random(seed)
+    scores: dict[tuple[int, ...], float] = {}
 
     def drawn(count: int) -> list[Hypothesis]:
         outputs = [[chance.randint(1, 3) for _ in range(chance.randint(1, 3))] for _ in range(count)]
-        found = [Hypothesis(tokens, -1.0, -chance.random(), False) for tokens in outputs]
+        found = [Hypothesis(text, -1.0, scores.setdefault(tuple(text), -chance.random()), False) for text in outputs]
         return sorted({tuple(each.tokens): each for each in found}.values(), key=lambda h: -h.score)
 
     piece = Piece([], [], [Phrase(((1,),), ("1",)), Phrase(((2,),), ("2", "3 3"))], [])
@@ -253,16 +255,16 @@ def test_a_term_of_a_line_in_pieces_is_for_the_piece_that_has_it(translator: Tra
     (encoded,) = translator.encode([request])
     assert len(encoded) > 2
     of_pieces = translator.required_of_pieces(request, encoded)
-    decode = translator.bundle.tokenizers.source.decode
-    (place,) = [i for i, ids in enumerate(encoded) if "dogs" in decode(ids).lower()]
+    pieces = split_text(request.text, translator.bundle.tokenizers.source, translator.longest_source)
+    (place,) = [i for i, piece in enumerate(pieces) if "DOGS" in piece]
     assert [("Hund" in of_piece, "Frau" in of_piece) for of_piece in of_pieces] == [
         (i == place, i == len(encoded) - 1) for i in range(len(encoded))
     ]
     translation = translator.translate(request, NARROW)
     assert (translation.was_split, translation.satisfied) == (True, ["Hund", "Frau"])
     parts = [
-        translator.translate(Request(decode(ids), required=tuple(of_piece)), NARROW).text
-        for ids, of_piece in zip(encoded, of_pieces, strict=True)
+        translator.translate(Request(piece, required=tuple(of_piece)), NARROW).text
+        for piece, of_piece in zip(pieces, of_pieces, strict=True)
     ]
     assert translation.text == " ".join(parts)
 
@@ -277,7 +279,7 @@ def test_every_piece_that_has_a_term_holds_its_phrase_and_else_the_last(
 ) -> None:
     pieces = [line[start : start + length] for start in range(0, len(line), length)]
     request = Request(" ".join(line), required=("one", "vier"), terms=(Term(term, "one"),))
-    of_pieces = required_of_pieces(request, [" ".join(piece) for piece in pieces], lambda text: text)
+    of_pieces = required_of_pieces(request, [" ".join(piece) for piece in pieces])
     for phrase, source in (("one", term.lower()), ("vier", "vier")):  # the second one is in sources as it is
         places = [i for i, piece in enumerate(pieces) if source in piece]
         assert [i for i, phrases in enumerate(of_pieces) if phrase in phrases] == (places or [len(pieces) - 1])

@@ -1,5 +1,6 @@
 """Requests for the translation of one line, and how a target vocabulary writes them."""
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,26 +27,24 @@ class Piece:
     """The decoder's first input, where this is the token of a language; None for the token that begins all outputs."""
 
 
-def required_of_pieces(request: Request, texts: Sequence[str], read: Callable[[str], str]) -> list[list[str]]:
-    """Returns the required phrases of each piece of a line: the phrases whose terms it has, or that it has themselves;
-    the last piece has the phrases that belong to none.
-
-    Args:
-        request: the line.
-        texts: the pieces, as the tokenizer writes what it reads.
-        read: returns a term in the same spelling.
-    """
+def required_of_pieces(request: Request, texts: Sequence[str]) -> list[list[str]]:
+    """Returns the required phrases of each piece of a line, given their texts: the phrases whose terms it has, or that
+    it has themselves; the last piece has the phrases that belong to none."""
     required: list[list[str]] = [[] for _ in texts]
+    compared = [_comparable(text) for text in texts]
     for phrase in request.required:
         terms = [term.written or term.source for term in request.terms if term.target == phrase]
-        sought = [[read(term) for term in terms if term], [read(phrase)]]
-        places = [
-            [i for i, text in enumerate(texts) if any(holds(text.casefold(), each.casefold()) for each in words)]
-            for words in sought
-        ]
-        for i in places[0] or places[1] or [len(texts) - 1] * bool(texts):
+        for sought in (terms, [phrase]):
+            words = [_comparable(each) for each in sought if each]
+            if places := [i for i, text in enumerate(compared) if any(holds(text, each) for each in words)]:
+                break
+        for i in places or range(len(texts))[-1:]:
             required[i].append(phrase)
     return required
+
+
+def _comparable(text: str) -> str:
+    return unicodedata.normalize("NFC", text.casefold())
 
 
 class Constraints:

@@ -328,9 +328,8 @@ class Translator:
         """Returns the required phrases of each piece of a line, whose token ids are given."""
         if len(encoded) == 1:
             return [request.required]
-        tokenizer = self.bundle.tokenizers.source
-        read = lambda text: tokenizer.decode(tokenizer.encode(text))  # noqa: E731
-        return required_of_pieces(request, [tokenizer.decode(ids) for ids in encoded], read)
+        texts = split_text(self._read_text(request), self.bundle.tokenizers.source, self.longest_source)
+        return required_of_pieces(request, texts if encoded else [])
 
     def _read_text(self, request: Request) -> str:
         """Returns the text that the model reads: that of a request, for a model trained so with its terms."""
