@@ -202,10 +202,11 @@ class EndLoops:
 
     def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
         """See Rule."""
-        if prefixes.length < self.tokens:
+        runs = range(1, min(LONGEST_LOOP, self.tokens // 2) + 1)
+        if prefixes.length < self.tokens or not runs:
             return
         last = prefixes.tokens[..., -self.tokens :]
-        loops = [(last[..., run:] == last[..., :-run]).all(-1) for run in range(1, LONGEST_LOOP + 1)]
+        loops = [(last[..., run:] == last[..., :-run]).all(-1) for run in runs]
         is_loop = torch.stack(loops).any(0)  # [sentences, rows]
         end = log_probabilities[..., self.end].clone()
         log_probabilities.masked_fill_(is_loop[..., None], -torch.inf)
