@@ -293,8 +293,21 @@ def test_beams_whose_scores_differ_are_refused(model: Path, monkeypatch: pytest.
     )
 
 
-SMALL = {"encoder_layers": 1, "decoder_layers": 2, "dim": 12, "heads": 2, "feed_forward_dim": 14, "max_positions": 99}
-ATTENTION = ({}, {"kv_heads": 1}, {"key_dim": 8}, {"value_dim": 3}, {"key_dim": 4, "value_dim": 7, "kv_heads": 1})
+SMALL: dict[str, Any] = {
+    "encoder_layers": 1,
+    "decoder_layers": 2,
+    "dim": 12,
+    "heads": 2,
+    "feed_forward_dim": 14,
+    "max_positions": 99,
+}
+ATTENTION: tuple[dict[str, Any], ...] = (
+    {},
+    {"kv_heads": 1},
+    {"key_dim": 8},
+    {"value_dim": 3},
+    {"key_dim": 4, "value_dim": 7, "kv_heads": 1},
+)
 RECURRENCES = ("none", "none", "ssru")
 
 
