@@ -1,7 +1,8 @@
 """How often required words are satisfied, and at what price: `python benchmarks/required_phrases.py MODEL`.
 
 Each of 500 sentences of Multi30k (test_2016_flickr) demands one word of its reference, drawn by seed from those that
-the model's plain translation lacks, or from all where it lacks none.
+the model's plain translation lacks, or from all where it lacks none; with `--demand held` from those that it has, with
+`--demand any` from all.
 """
 
 import argparse
@@ -28,6 +29,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--beam-sizes", type=int, nargs="+", default=[4, 10])
+    parser.add_argument("--demand", choices=["lacking", "held", "any"], default="lacking")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -38,7 +40,7 @@ def main() -> None:
     choice = random.Random(arguments.seed)
     plain = translator.translate(sources)
     demanded = [
-        demanded_word(reference, translation.text, choice)
+        demanded_word(reference, translation.text, choice, arguments.demand)
         for reference, translation in zip(references, plain, strict=True)
     ]
     new = sum(not holds(translation.text, word) for translation, word in zip(plain, demanded, strict=True))
@@ -52,10 +54,11 @@ def main() -> None:
         print(f"beam {size}: {satisfied} of {len(requests)} satisfied, {satisfied / len(requests):.1%}")
 
 
-def demanded_word(reference: str, plain: str, choice: random.Random) -> str:
-    """A word of the reference, if possible one that the plain translation lacks."""
+def demanded_word(reference: str, plain: str, choice: random.Random, demand: str) -> str:
+    """A word of the reference, if possible one that the plain translation lacks, or has."""
     words = list(dict.fromkeys(re.findall(r"\w+", reference)))
-    return choice.choice([word for word in words if not holds(plain, word)] or words)
+    wanted = [word for word in words if demand == "any" or holds(plain, word) == (demand == "held")]
+    return choice.choice(wanted or words)
 
 
 def timed(translator: Translator, texts: Sequence[str | Request], size: int) -> tuple[list[Translation], float]:
@@ -67,7 +70,11 @@ def report(name: str, references: list[str], translations: list[Translation], se
     bleu = score_bleu([translation.text for translation in translations], references)
     low, high = bleu.interval
     rate = len(references) / seconds
-    print(f"{name}: BLEU {bleu.score:.2f} [{low:.2f}, {high:.2f}] {bleu.signature}, {rate:.1f} sentences a second")
+    score = sum(translation.n_best[0].score for translation in translations) / len(translations)
+    print(
+        f"{name}: BLEU {bleu.score:.2f} [{low:.2f}, {high:.2f}] {bleu.signature}, mean score {score:.4f}, "
+        f"{rate:.1f} sentences a second"
+    )
 
 
 if __name__ == "__main__":

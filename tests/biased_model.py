@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import torch
@@ -9,6 +10,7 @@ import torch
 from transduce.bundle import ModelBundle
 from transduce.inference.engines.ctranslate2.model import never_written
 from transduce.models.families import build_model
+from transduce.text.tokenizer import Tokenizer
 
 
 def biased(run: Path, bias: float) -> ModelBundle:
@@ -17,8 +19,12 @@ def biased(run: Path, bias: float) -> ModelBundle:
     config = msgspec.structs.replace(bundle.config.model, output_bias=True)
     model = build_model(config, len(bundle.tokenizers.source), len(bundle.tokenizers.target))
     model.load_state_dict(bundle.model.state_dict(), strict=False)
-    forbidden = list(never_written(bundle.tokenizers.target, allow_unknown=False))
-    with torch.no_grad():
-        model.decoder.output.bias[bundle.tokenizers.target.eos] = 1.5  # type: ignore[index, union-attr]
-        model.decoder.output.bias[forbidden] = bias  # type: ignore[index, union-attr]
+    forbid(model, bundle.tokenizers.target, bias)
     return replace(bundle, config=msgspec.structs.replace(bundle.config, model=config), model=model.eval())
+
+
+@torch.no_grad()
+def forbid(model: Any, target: Tokenizer, bias: float = -30.0) -> None:
+    """Makes the end likelier, and gives tokens that no output may have a number as their bias."""
+    model.decoder.output.bias[target.eos] = 1.5
+    model.decoder.output.bias[list(never_written(target, allow_unknown=False))] = bias

@@ -20,39 +20,43 @@ def model(sure_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return Path(shutil.copytree(sure_model, tmp_path / "model"))
 
 
-def test_translate_tells_which_engine_it_takes_and_why(
+def test_engines_are_told_of_where_one_is_asked_for_and_not_at_any_other_translation(
     transduce: Command, model: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    source = corpus / "test.en"
-    status, output, errors = transduce("translate", model, source)
+    source, asked = corpus / "test.en", ("--engine", "auto")
+    status, output, errors = transduce("translate", model, source, *asked)
     assert status == 0
     assert f"transduce: the engine is CTranslate2 4.8.5 ({model}/.ctranslate2/" in errors
-    assert transduce("translate", model, source, "--engine", "pytorch") == (0, output, "")
-    assert transduce("translate", model, source, "--quiet") == (0, output, "")
-    errors = transduce("translate", model, source, "--sample")[2]
+    for options in ((), ("--engine", "pytorch"), (*asked, "--quiet")):
+        assert transduce("translate", model, source, *options) == (0, output, "")
+    errors = transduce("translate", model, source, "--sample", *asked)[2]
     assert "transduce: the engine is PyTorch, for sampling\n" in errors
     page = tmp_path / "page.html"
     page.write_text("<p>The dog sleeps.</p>", encoding="utf-8")
-    assert "the engine is CTranslate2" in transduce("translate", model, page)[2]
+    assert "the engine is CTranslate2" in transduce("translate", model, page, *asked)[2]
+    assert "engine" not in transduce("translate", model, page)[2]
 
 
-def test_evaluate_tells_it_and_scores_are_equal(transduce: Command, model: Path, corpus: Path) -> None:
+def test_info_says_what_runs_a_model(transduce: Command, model: Path, tiny_run: Path, corpus: Path) -> None:
+    assert json.loads(transduce("info", model, "--json")[1])["engine"].startswith("CTranslate2, unless ")
+    transduce("translate", model, corpus / "test.en")
+    assert json.loads(transduce("info", model, "--json")[1])["engine"].startswith("CTranslate2 4")
+    (refused,) = (path.with_suffix(".refused") for path in (model / ".ctranslate2").iterdir() if path.is_dir())
+    shutil.rmtree(refused.with_suffix(""))
+    refused.write_text("no such activation", encoding="utf-8")
+    assert "PyTorch, for no such activation\n" in transduce("info", model)[1]
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "compare"])
+def test_scores_are_equal_with_either_engine(transduce: Command, model: Path, corpus: Path, verb: str) -> None:
     files = ("--source", corpus / "test.en", "--reference", corpus / "test.de", "--json")
-    status, output, errors = transduce("evaluate", model, *files)
-    assert (status, errors.startswith("transduce: the engine is CTranslate2 ")) == (0, True)
-    scores = [
-        json.loads(each)["chrf"] for each in (output, transduce("evaluate", model, *files, "--engine", "pytorch")[1])
-    ]
-    assert scores[0] == scores[1]
-
-
-def test_compare_tells_it_and_takes_another(transduce: Command, model: Path, corpus: Path) -> None:
-    files = ("--source", corpus / "test.en", "--reference", corpus / "test.de", "--json")
-    status, output, errors = transduce("compare", model, corpus / "test.de", *files)
-    assert status == 0 and "the engine is CTranslate2" in errors
-    status, of_pytorch, errors = transduce("compare", model, corpus / "test.de", *files, "--engine", "pytorch")
-    assert status == 0 and "the engine is" not in errors
-    assert json.loads(of_pytorch)["systems"] == json.loads(output)["systems"]
+    command = (verb, model, *([corpus / "test.de"] if verb == "compare" else []), *files)
+    status, output, errors = transduce(*command, "--engine", "auto")
+    assert status == 0 and "the engine is CTranslate2 " in errors
+    status, of_pytorch, errors = transduce(*command, "--engine", "pytorch")
+    assert status == 0 and "the engine is" not in errors + transduce(*command)[2]
+    scores = [json.loads(each).get("chrf", json.loads(each).get("systems")) for each in (output, of_pytorch)]
+    assert scores[0] == scores[1] is not None
 
 
 def test_batch_tokens_limit_what_is_searched_at_once(

@@ -103,6 +103,19 @@ def test_terms_are_in_the_rest_of_the_sentence_unless_they_are_typed(
     assert translator.complete(sources[0], typed, glossary=glossary) == translator.complete(sources[0], typed)
 
 
+def test_terms_that_a_completion_has_anyway_change_nothing(translator: Translator, sources: list[str]) -> None:
+    search = Beam(size=4, n_best=2, max_extra=5)
+    plain = translator.complete(sources[0], "Der ", search)
+    (word, *_) = [word for word in plain.text.split() if word.isalpha() and all(word in each for each in plain.n_best)]
+    source = sources[0].split()[1]
+    forms = Entry(source, "Polizist", False, (), (word,))
+    for entry in (Entry(source, word), forms):
+        assert translator.complete(sources[0], "Der ", search, glossary=Glossary([entry])) == plain
+    assert translator.complete(sources[0], f"Der {word} ", glossary=Glossary([forms])) == translator.complete(
+        sources[0], f"Der {word} "
+    )
+
+
 def test_a_completion_is_reported_as_it_grows_until_the_receiver_fails(
     translator: Translator, sources: list[str]
 ) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from transduce.corpora.corpus import SentencePair
 from transduce.errors import DataError
-from transduce.inference.inflections import Inflections, other_form, suffixes
+from transduce.inference.inflections import Inflections, Words, other_form, suffixes
 from transduce.text.glossary import Entry
 
 NOUNS = [
@@ -47,6 +47,26 @@ def test_words_that_only_look_alike_are_no_forms(inflections: Inflections) -> No
     assert "Ballett" in inflections.target.with_stem_of("Ball")
     assert inflections.forms("ball", "Ball") == (["balls"], ["Bälle"])
     assert "Hundert" not in inflections.forms("dog", "Hund")[1]
+
+
+def test_a_word_that_is_translated_as_often_otherwise_is_no_form() -> None:
+    source = Words(dict.fromkeys(["football", "player", "players", "game", "man"], 9), {})
+    translations = {
+        "Spieler": {"player": 0.6, "players": 0.3},
+        "Spielers": {"player": 0.35, "the": 0.2},
+        "Fußballspieler": {"football": 0.43, "player": 0.19, "players": 0.26},
+        "Fußballspielern": {"football": 0.3, "players": 0.26, "through": 0.1},
+        "Fußballspiel": {"football": 0.46, "game": 0.36},
+        "Mann": {"man": 0.76},
+        "Mannes": {"man": 0.5, "of": 0.2},
+        "Man": {"man": 0.33, "one": 0.2, "you": 0.2},
+    }
+    inflections = Inflections(source, Words({word: 9 - n for n, word in enumerate(translations)}, translations))
+    endings = {("", ""), ("", "er"), ("", "s"), ("", "n"), ("", "es"), ("er", "ern")}
+    inflections.__dict__["_regular_suffixes"] = ({("", "")}, endings)
+    assert inflections.forms("football player", "Fußballspieler")[1] == ["Fußballspielern"]
+    assert inflections.forms("man", "Mann")[1] == ["Mannes"]
+    assert inflections.forms("player", "Spieler")[1] == ["Spielers"]
 
 
 def test_an_irregular_form_counts_if_its_translation_is_regular(inflections: Inflections) -> None:

@@ -1,26 +1,35 @@
 """What is asked of single lines: satisfied in the text, whatever the tokenizer and the search."""
 
+import random
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import transduce
 from transduce.bundle import ModelBundle
 from transduce.bundle_config import BundleConfig
 from transduce.errors import InputError
+from transduce.inference.batched_search import held_phrases, with_most_phrases
+from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.inflections import other_form
-from transduce.inference.requests import Request
+from transduce.inference.requests import Piece, Request, required_of_pieces
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
+from transduce.search.loop import Hypothesis
+from transduce.search.required_phrases import Phrase
 from transduce.search.sampling import Sampling
+from transduce.text.long_texts import split_text
 from transduce.text.phrases import holds
 from transduce.text.source_terms import TermMarks
 from transduce.text.terms import Term
@@ -81,6 +90,63 @@ def test_a_term_without_forms_is_searched_as_a_phrase(untrained: Translator) -> 
     assert untrained.translate(plain, NARROW) == [
         replace(translation, terms=[]) for translation in untrained.translate(with_term, NARROW)
     ]
+
+
+def test_phrases_that_an_output_has_anyway_change_nothing_and_cost_no_second_search(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = msgspec.structs.replace(NARROW, n_best=1)
+    texts = [*SOURCES[:2], " ".join(SOURCES[:2] * 9)]  # the last is split
+    plain = translator.translate(texts, search)
+    words = [[word for word in translation.text.split() if word.isalpha()] for translation in plain]
+    assert plain[2].was_split and all(words)
+    # the last word in place of another one, of which it is a form
+    terms = [Term("", "Zebra", (some[-1],)) for some in words]
+    requests = [
+        Request(text, required=(*some[:1], "Zebra"), terms=(term,))
+        for text, some, term in zip(texts, words, terms, strict=True)
+    ]
+    searched: list[bool] = []
+
+    def find(engine: Any, pieces: Any, *others: Any) -> Any:
+        searched.extend(bool(piece.required) for piece in pieces)
+        return usual(engine, pieces, *others)
+
+    usual = PyTorchEngine.search
+    monkeypatch.setattr(PyTorchEngine, "search", find)
+    found = translator.translate(requests[:2], search)
+    assert [each.text for each in found] == [each.text for each in plain[:2]]
+    assert (searched, [each.unsatisfied for each in found]) == ([False, False], [[], []])
+    last = Request(texts[2], required=tuple(plain[2].text.split()[-2:-1]))
+    assert translator.translate(last, search).text == plain[2].text
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_a_list_of_the_best_keeps_its_first_output_and_all_have_most_phrases(seed: int) -> None:
+    chance = random.Random(seed)
+    scores: dict[tuple[int, ...], float] = {}
+
+    def drawn(count: int) -> list[Hypothesis]:
+        outputs = [[chance.randint(1, 3) for _ in range(chance.randint(1, 3))] for _ in range(count)]
+        found = [Hypothesis(text, -1.0, scores.setdefault(tuple(text), -chance.random()), False) for text in outputs]
+        return sorted({tuple(each.tokens): each for each in found}.values(), key=lambda h: -h.score)
+
+    piece = Piece([], [], [Phrase(((1,),), ("1",)), Phrase(((2,),), ("2", "3 3"))], [])
+    plain, constrained = drawn(4), drawn(5)
+    best = with_most_phrases(piece, plain, constrained, lambda tokens: " ".join(map(str, tokens)))
+
+    def met(each: Hypothesis) -> int:
+        return held_phrases(piece, " ".join(map(str, each.tokens)))
+
+    most = max(map(met, [*plain, *constrained]))
+    assert {met(each) for each in best} == {most}
+    assert [each.score for each in best] == sorted((each.score for each in best), reverse=True)
+    assert len({tuple(each.tokens) for each in best}) == len(best)
+    if met(plain[0]) == most:
+        assert best[0] is plain[0]
+    else:
+        assert best[0].score == max(each.score for each in [*plain, *constrained] if met(each) == most)
 
 
 def test_forms_that_are_banned_do_not_count(untrained: Translator) -> None:
@@ -179,6 +245,44 @@ def test_a_line_in_pieces_begins_and_holds_what_it_should(translator: Translator
     assert translation.was_split
     assert translation.satisfied == ["Hund"]
     assert translation.text.startswith("Der")
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_a_term_of_a_line_in_pieces_is_for_the_piece_that_has_it(translator: Translator, number: int) -> None:
+    sentences = ["The old man buys a red car."] * 10
+    sentences[4 * number] = "The DOGS sleep."
+    request = Request(" ".join(sentences), required=("Hund", "Frau"), terms=(Term("dog", "Hund", (), "dogs"),))
+    (encoded,) = translator.encode([request])
+    assert len(encoded) > 2
+    of_pieces = translator.required_of_pieces(request, encoded)
+    pieces = split_text(request.text, translator.bundle.tokenizers.source, translator.longest_source)
+    (place,) = [i for i, piece in enumerate(pieces) if "DOGS" in piece]
+    assert [("Hund" in of_piece, "Frau" in of_piece) for of_piece in of_pieces] == [
+        (i == place, i == len(encoded) - 1) for i in range(len(encoded))
+    ]
+    translation = translator.translate(request, NARROW)
+    assert (translation.was_split, translation.satisfied) == (True, ["Hund", "Frau"])
+    parts = [
+        translator.translate(Request(piece, required=tuple(of_piece)), NARROW).text
+        for piece, of_piece in zip(pieces, of_pieces, strict=True)
+    ]
+    assert translation.text == " ".join(parts)
+
+
+@given(
+    line=st.lists(st.sampled_from(["eins", "zwei", "drei", "vier"]), min_size=1, max_size=12),
+    length=st.integers(1, 4),
+    term=st.sampled_from(["eins", "ZWEI", "fünf"]),
+)
+def test_every_piece_that_has_a_term_holds_its_phrase_and_else_the_last(
+    line: list[str], length: int, term: str
+) -> None:
+    pieces = [line[start : start + length] for start in range(0, len(line), length)]
+    request = Request(" ".join(line), required=("one", "vier"), terms=(Term(term, "one"),))
+    of_pieces = required_of_pieces(request, [" ".join(piece) for piece in pieces])
+    for phrase, source in (("one", term.lower()), ("vier", "vier")):  # the second one is in sources as it is
+        places = [i for i, piece in enumerate(pieces) if source in piece]
+        assert [i for i, phrases in enumerate(of_pieces) if phrase in phrases] == (places or [len(pieces) - 1])
 
 
 def test_blank_lines_stay_blank_whatever_is_asked_of_them(translator: Translator) -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import BEGIN, END, EVERY_DECODER, EXHAUSTIVE, VOCABULARY, Family, assert_same, every_output, limits
+from toys import BEGIN, END, EVERY_DECODER, EXHAUSTIVE, VOCABULARY, Family, assert_same, every_output, limits, recurrent
 
 from transduce.search.beam import Beam
 from transduce.search.constrained import DynamicBeamAllocation
@@ -81,6 +81,34 @@ def test_of_forms_that_begin_alike_the_best_output_has_any(family: Family) -> No
         every = every_output(decoder, start, sentence, [4, 3, 4][sentence])
         score, _, tokens = next(output for output in every if holds(output[2], forms, SUBWORDS))
         assert (best.tokens, best.score) == (tokens, pytest.approx(score, abs=1e-4))
+
+
+@given(tokens=st.lists(st.integers(2, 4), max_size=6), form=st.lists(st.integers(2, 4), min_size=2, max_size=5))
+def test_longer_words_in_the_place_of_a_phrase_count_only_when_less_of_them_is_missing(
+    tokens: list[int], form: list[int]
+) -> None:
+    short, longer = Phrase(((2,),)), Phrase(((2,), tuple(form)), shortest=1)
+    missing = longer.missing(tokens, WHOLE_WORDS)
+    assert (
+        missing == 0
+        if holds(tokens, Phrase((tuple(form),)), WHOLE_WORDS)
+        else missing == short.missing(tokens, WHOLE_WORDS)
+    )
+
+
+def test_longer_words_that_are_not_written_take_no_part_of_a_beam() -> None:
+    lower = 0
+    for seed in range(40):
+        decoder, start = recurrent(seed)
+        scores = []
+        for phrase in (Phrase(((2,),)), Phrase(((2,), (3, 4, 3, 4, 3)), shortest=1)):
+            rules, limit = [SuppressTokens([BEGIN])], limits([9, 8, 9])
+            problem = SearchProblem(
+                decoder, start(range(3)), limit, BEGIN, END, rules, required=[[phrase]] * 3, edges=WHOLE_WORDS
+            )
+            scores.append([best.score for (best,) in Beam(size=3).find(problem)])
+        lower += sum(other < one - 1e-4 for one, other in zip(*scores, strict=True))
+    assert lower <= 3  # of 120; where the words were written
 
 
 @EVERY_DECODER

@@ -56,6 +56,25 @@ def test_min_p_draws_among_those_that_have_a_share_of_the_likeliest(min_p: float
     assert set(draws(Sampling(min_p=min_p, temperature=temperature), 20_000).tolist()) == set(kept)
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    logits=st.lists(st.sampled_from([-torch.inf, -1.0, 0.0, 2.0]), min_size=2, max_size=9).filter(
+        lambda values: max(values) > -torch.inf
+    ),
+    cut=st.one_of(
+        st.integers(1, 9).map(lambda k: Sampling(top_k=k)), st.floats(0.05, 0.95).map(lambda p: Sampling(top_p=p))
+    ),
+)
+def test_of_tied_tokens_no_more_are_drawn_than_are_asked_for(logits: list[float], cut: Sampling) -> None:
+    probabilities = torch.tensor(logits).double().softmax(-1)
+    order = probabilities.argsort(descending=True, stable=True)  # of equals the lowest ids
+    before = probabilities[order].cumsum(-1) - probabilities[order]
+    likely = int((before < cut.top_p).sum()) if cut.top_p < 1 else cut.top_k
+    expected = {token for token in order[:likely].tolist() if probabilities[token] > 0}
+    rows = torch.tensor(logits).log_softmax(-1).expand(1, 600, -1)
+    assert set(draw(rows, cut, torch.linspace(0, 0.9999, 600)[None])[0].tolist()) == expected
+
+
 def run(
     family: Family,
     seed: int,

@@ -20,6 +20,7 @@ from transduce.cli.options import (
     TableFormat,
     UseShortlist,
     given_options,
+    is_given,
 )
 from transduce.cli.search_options import BeamOptions, RuleOptions
 from transduce.errors import InputError
@@ -105,7 +106,9 @@ def evaluate(
     check_read_once(**{"the outputs": model, "--source": data.source, "--reference": data.reference})
     test_set.check_options(data, scoring)
     system = test_set.open_system(model, machine, engine, shortlist.chosen, batch_tokens)
-    if isinstance(system, list) and (refused := given_options(context, OF_OUTPUTS)):
+    if not isinstance(system, list):
+        tell_engine(system, search, test_set.tell, is_given(context, "engine"))
+    elif refused := given_options(context, OF_OUTPUTS):
         raise InputError(f"{refused[0]}: nothing is translated, the outputs are in {model}")
     if robust:
         if all_bleu or output is not None:
@@ -180,7 +183,7 @@ def compare(
         outputs = {}
         for name, system in opened.items():
             if isinstance(system, Translator):
-                tell_engine(system, search, tell)
+                tell_engine(system, search, tell, is_given(context, "engine"))
                 tell(f"{name}: translating {len(sources):,} sentences ...")
                 system = [translation.text for translation in system.translate(sources, search)]
             outputs[name] = system

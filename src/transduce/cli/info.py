@@ -24,6 +24,8 @@ def info(model: Model, json: Json = False) -> None:
     Example: `transduce info runs/multi30k`
     """
     from transduce.config import flatten, to_tree
+    from transduce.inference.engines.automatic import AutomaticEngine
+    from transduce.inference.engines.choice import engine_for
     from transduce.inference.engines.exported import ExportedModel
     from transduce.inference.engines.opening import open_any
     from transduce.text.normalization import describe_normalization, normalization_examples
@@ -41,6 +43,10 @@ def info(model: Model, json: Json = False) -> None:
         facts["export"] = {name: fact for name, fact in to_tree(bundle.export).items() if name != "sha256"}
     else:
         facts["parameters"] = sum(parameter.numel() for parameter in bundle.model.parameters())
+        if bundle.config.task == "translation" and isinstance(
+            engine := engine_for(bundle, engine="auto"), AutomaticEngine
+        ):
+            facts["engine"] = engine.expected()
     if (languages := bundle.config.languages) is not None and languages.directions is None:
         facts["directions"] = f"each of {len(languages.tokens)} languages into each other"
     facts["history"] = bundle.history

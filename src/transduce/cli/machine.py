@@ -23,12 +23,14 @@ def set_threads(threads: int | None) -> None:
         torch.set_num_threads(threads)
 
 
-def tell_engine(translator: "Translator", rule: "DecisionRule", tell: Callable[[str], None]) -> None:
-    """Reports which engine runs a search, where that was chosen automatically."""
+def tell_engine(
+    translator: "Translator", rule: "DecisionRule", tell: Callable[[str], None], is_asked: bool = True
+) -> None:
+    """Reports which engine runs a search, if that is asked for and was chosen automatically."""
     from transduce.inference.engines.automatic import AutomaticEngine
     from transduce.search.choices import search_of
 
-    if isinstance(translator.engine, AutomaticEngine):
+    if is_asked and isinstance(translator.engine, AutomaticEngine):
         tell(f"the engine is {translator.engine.describe(search_of(rule))}")
 
 

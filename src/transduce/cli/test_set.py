@@ -8,7 +8,7 @@ from typing import Any
 
 from transduce.bundle import is_model
 from transduce.bundle_config import BundleConfig
-from transduce.cli.machine import Machine, tell_engine
+from transduce.cli.machine import Machine
 from transduce.cli.messages import teller
 from transduce.cli.options import DataOptions, ScoringOptions
 from transduce.cli.output import text_output
@@ -81,7 +81,6 @@ def evaluate_system(
     if output is not None and len(directions) > 1:
         raise InputError("--output takes the translations of one direction; choose it with --direction")
     warn_of_case(name, system, scoring)
-    tell_engine(system, search, tell)
     evaluations: dict[Any, Evaluation] = {}
     for direction in directions:
         translator = system
@@ -111,7 +110,6 @@ def evaluate_as_typed(
         system = system.directed(directions[0].target, directions[0].source)
         data = replace(data, direction=str(directions[0]))
     warn_of_case(name, system, scoring)
-    tell_engine(system, search, tell)
     test = open_test_set(data, {name: system})
     return evaluate_typed(
         system, test.to_translate(), test.references, search, scoring.lowercase, scoring.tokenize, scoring.metrics

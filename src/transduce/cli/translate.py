@@ -21,6 +21,7 @@ from transduce.cli.options import (
     Model,
     Quiet,
     ShortlistOptions,
+    is_given,
 )
 from transduce.cli.search_options import TranslationOptions
 from transduce.cli.shard_options import Ray
@@ -123,7 +124,7 @@ def translate(
     def opened() -> "Translator":
         chosen = shortlist.chosen, lines.compile, batch_tokens
         translator = machine.open_translator(model, with_ or [], engine, *chosen, knowledge)
-        tell_engine(translator, search, teller(quiet))
+        tell_engine(translator, search, teller(quiet), is_given(context, "engine"))
         if knowledge is not None:
             teller(quiet)(knowledge.describe())
         if then is None:

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -34,10 +34,34 @@ class BatchedSearch:
     def search(
         self, pieces: Sequence[Piece], rule: DecisionRule, tell: Callable[[float], None] | None = None
     ) -> list[list[Hypothesis]]:
-        """Returns the outputs wanted of each piece, best first; `tell` receives the share of tokens that is done."""
+        """Returns the outputs wanted of each piece, best first; `tell` receives the share of tokens that is done.
+
+        A piece is searched with its required phrases only if its outputs lack some without. InputError for phrases
+        that the engine or the search cannot require.
+        """
+        required = [i for i, piece in enumerate(pieces) if piece.required]
+        for i in required:
+            self.engine.of(pieces[i], search_of(rule))
+        share = 0.5 if required else 1.0  # of the work, for the first search
+        plain = [replace(piece, required=[]) if piece.required else piece for piece in pieces]
+        outputs = self._search(plain, rule, tell and (lambda done: tell(share * done)))
+        decode = self.constraints.tokenizer.decode
+        unmet = [
+            i
+            for i in required
+            if any(held_phrases(pieces[i], decode(h.tokens)) < len(pieces[i].required) for h in outputs[i])
+        ]
+        found = self._search([pieces[i] for i in unmet], rule, tell and (lambda done: tell(share + (1 - share) * done)))
+        for i, constrained in zip(unmet, found, strict=True):
+            outputs[i] = with_most_phrases(pieces[i], outputs[i], constrained, decode)[: rule.n_best]
+        return outputs
+
+    def _search(
+        self, pieces: Sequence[Piece], rule: DecisionRule, tell: Callable[[float], None] | None
+    ) -> list[list[Hypothesis]]:
         search = search_of(rule)
         batches: dict[Engine, list[list[int]]] = {}
-        for (engine, _), chosen in self._groups(pieces, search).items():
+        for engine, chosen in self._groups(pieces, search).items():
             lengths = [len(pieces[i].source) + 1 for i in chosen]
             of_length = self._batches(engine, lengths, search)
             batches.setdefault(engine, []).extend([chosen[i] for i in batch] for batch in of_length)
@@ -56,14 +80,11 @@ class BatchedSearch:
             return [rule.choose(candidates, self.constraints.tokenizer.decode) for candidates in outputs]
         return outputs
 
-    def _groups(self, pieces: Sequence[Piece], search: Search) -> dict[tuple[Engine, bool], list[int]]:
-        """Returns the numbers of pieces that may be searched together: by one engine, and either all with required
-        phrases or none, so that phrases one line requires change no other's search."""
-        groups: dict[tuple[Engine, bool], list[int]] = {}
-        for is_constrained in (False, True):
-            for number, piece in enumerate(pieces):
-                if bool(piece.required) == is_constrained:
-                    groups.setdefault((self.engine.of(piece, search), is_constrained), []).append(number)
+    def _groups(self, pieces: Sequence[Piece], search: Search) -> dict[Engine, list[int]]:
+        """Returns the numbers of the pieces that each engine searches."""
+        groups: dict[Engine, list[int]] = {}
+        for number, piece in enumerate(pieces):
+            groups.setdefault(self.engine.of(piece, search), []).append(number)
         return groups
 
     def _search_batch(
@@ -102,6 +123,27 @@ class BatchedSearch:
                 return batches
         tokens = TOKENS_AT_ONCE if self.tokens_at_once is None else self.tokens_at_once
         return batches_by_length(lengths, engine.batches_at_once * tokens // search.rows)
+
+
+def with_most_phrases(
+    piece: Piece,
+    plain: Sequence[Hypothesis],
+    constrained: Sequence[Hypothesis],
+    decode: Callable[[list[int]], str],
+) -> list[Hypothesis]:
+    """Returns those outputs of a search without required phrases, and of one with them, that have most phrases of the
+    piece, best first. The best one without them stays the best if it has as many."""
+    held = {id(each): held_phrases(piece, decode(each.tokens)) for each in (*plain, *constrained)}
+    new = [each for each in constrained if all(each.tokens != other.tokens for other in plain)]
+    best = sorted((each for each in (*plain, *new) if held[id(each)] == max(held.values())), key=lambda h: -h.score)
+    if plain and plain[0] in best:
+        return [plain[0], *(each for each in best if each is not plain[0] and each.score <= plain[0].score)]
+    return best
+
+
+def held_phrases(piece: Piece, text: str) -> int:
+    """Returns the number of a piece's required phrases that the text of an output has."""
+    return sum(phrase.is_met_by(text) for phrase in piece.required)
 
 
 def _halves(batches: Sequence[Sequence[int]]) -> list[Sequence[int]]:

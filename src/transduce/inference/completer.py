@@ -1,7 +1,8 @@
 """Completes what a person has typed of a translation."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -11,6 +12,7 @@ from transduce.data.batch import pad
 from transduce.devices import to_device
 from transduce.documents.sentences import ends_sentence, split_sentences
 from transduce.errors import InputError
+from transduce.inference.batched_search import held_phrases, with_most_phrases
 from transduce.inference.engines.pytorch import PyTorchEngine, problem_of, rules_for
 from transduce.inference.execution.workers import size_of, threads_for
 from transduce.inference.requests import Constraints, Piece, Request, Vocabulary
@@ -132,20 +134,24 @@ class Completer:
         limit = self._model.target_limit
         if limit is not None and len(text.tokens) + len(text.next_tokens) + 1 >= limit:
             return Completion("", [], False)
-        required = tuple(
-            phrase
-            for phrase in (glossary.required(sentence) if glossary else ())
-            if phrase not in self._constraints.found_in(typed, [phrase])
-        )
-        request = Request(sentence, "", required, glossary.banned(sentence) if glossary else ())
-        search = search or (WITH_TERMS if required else GREEDY)
+        request = Request(sentence)
+        if glossary is not None:
+            phrases = (glossary.required(sentence), glossary.banned(sentence), glossary.terms(sentence))
+            request = Request(sentence, "", *phrases)
+        unmet = [each for each in request.required if self._constraints.met_by(request, each, typed) is None]
+        request = replace(request, required=tuple(unmet))
+        search = search or (WITH_TERMS if unmet else GREEDY)
         marks = self._bundle.marks
         (piece,) = self._constraints.pieces(request, [[*marks.source, *pieces[0]]], marks.begin)
         is_free = search == GREEDY and not request.required and not request.banned
         if is_free and (known := self._known(piece, text, most_words)) is not None:
             return known
         with threads_for(search.rows, self._size, self._bundle.device):
-            (hypotheses,) = search.find(self._problem(piece, text, search, most_words, tell))
+            plain = replace(piece, required=[])
+            (hypotheses,) = search.find(self._problem(plain, text, search, most_words, tell))
+            if any(held_phrases(piece, self._written(text, h.tokens)) < len(piece.required) for h in hypotheses):
+                (constrained,) = search.find(self._problem(piece, text, search, most_words, tell))
+                hypotheses = with_most_phrases(piece, hypotheses, constrained, partial(self._written, text))
         outputs = [self._added(text, hypothesis.tokens) for hypothesis in hypotheses]
         n_best = list(dict.fromkeys(_first_words(output, most_words) for output in outputs))
         if not n_best:  # no output holds to all constraints
@@ -227,9 +233,13 @@ class Completer:
         _keep(self._memories, key, memory)
         return memory
 
+    def _written(self, typed: TypedText, tokens: Sequence[int]) -> str:
+        """Returns the whole text of a typed one and of tokens after it."""
+        return self._constraints.tokenizer.decode([*typed.tokens, *tokens])
+
     def _added(self, typed: TypedText, tokens: Sequence[int]) -> str:
         """Returns the text that tokens add to a typed one; none while they have not written all of that."""
-        text = self._constraints.tokenizer.decode([*typed.tokens, *tokens]).rstrip(BROKEN)
+        text = self._written(typed, tokens).rstrip(BROKEN)
         visible = [offset for offset, character in enumerate(text) if not character.isspace()]
         count = sum(not character.isspace() for character in typed.text)
         if count > len(visible):

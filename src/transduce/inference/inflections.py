@@ -130,8 +130,11 @@ class Words:
         return [other for other, probability in self.translations.get(word, {}).items() if probability >= SURE]
 
     def means(self, word: str, meanings: Container[str]) -> bool:
-        """Returns True if a word is surely translated by one of some words."""
-        return sum(p for other, p in self.translations.get(word, {}).items() if other in meanings) >= SURE
+        """Returns True if a word is surely translated by some words, and rather by them than by others."""
+        translations = self.translations.get(word, {})
+        others = [p for other, p in translations.items() if other not in meanings]
+        share = sum(translations.values()) - sum(others)
+        return share >= max(SURE, sum(others)) and max(others, default=0.0) < SURE
 
     def sorted(self, forms: Iterable[str], of: str) -> list[str]:
         """Returns forms of a word, the most frequent first, without those whose case only other words have: a capital

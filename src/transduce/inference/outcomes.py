@@ -54,7 +54,7 @@ def _outcome(term: Term, request: Request, translation: Translation, constraints
 
 
 def _why_unmet(term: Term, request: Request, translation: Translation, constraints: Constraints) -> str:
-    if not constraints.forms(request, term.target):
+    if not constraints.phrase(request, term.target).forms:
         return why_unsatisfied(translation, term.target, constraints)
     if (form := other_form(term.target, translation.text)) is not None:
         return f"the translation has {form!r}, a form that the glossary does not allow"

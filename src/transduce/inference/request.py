@@ -13,7 +13,7 @@ class Request:
     prefix: str = ""
     """Whole words that the translation begins with."""
     required: tuple[str, ...] = ()
-    """Words or phrases that the translation must hold; of a line that is split, its last piece."""
+    """Words or phrases that the translation must hold; of a line that is split, the pieces that have their terms."""
     banned: tuple[str, ...] = ()
     """Words or phrases that the translation must not hold."""
     terms: tuple[Term, ...] = ()

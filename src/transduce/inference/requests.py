@@ -1,8 +1,10 @@
 """Requests for the translation of one line, and how a target vocabulary writes them."""
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from transduce.errors import InputError
 from transduce.inference.request import Request as Request
@@ -25,6 +27,26 @@ class Piece:
     """The decoder's first input, where this is the token of a language; None for the token that begins all outputs."""
 
 
+def required_of_pieces(request: Request, texts: Sequence[str]) -> list[list[str]]:
+    """Returns the required phrases of each piece of a line, given their texts: the phrases whose terms it has, or that
+    it has themselves; the last piece has the phrases that belong to none."""
+    required: list[list[str]] = [[] for _ in texts]
+    compared = [_comparable(text) for text in texts]
+    for phrase in request.required:
+        terms = [term.written or term.source for term in request.terms if term.target == phrase]
+        for sought in (terms, [phrase]):
+            words = [_comparable(each) for each in sought if each]
+            if places := [i for i, text in enumerate(compared) if any(holds(text, each) for each in words)]:
+                break
+        for i in places or range(len(texts))[-1:]:
+            required[i].append(phrase)
+    return required
+
+
+def _comparable(text: str) -> str:
+    return unicodedata.normalize("NFC", text.casefold())
+
+
 class Constraints:
     """Turns the words of requests' constraints into target tokens."""
 
@@ -42,29 +64,42 @@ class Constraints:
         """The encoder of texts that are being typed."""
         return TypedTextEncoder(self.wording)
 
-    def pieces(self, request: Request, sources: Sequence[list[int]], begin: int | None = None) -> list[Piece]:
-        """Returns a piece for each source piece: bans for all, the prefix for the first, required phrases for the last.
+    def pieces(
+        self,
+        request: Request,
+        sources: Sequence[list[int]],
+        begin: int | None = None,
+        required: Sequence[Sequence[str]] | None = None,
+    ) -> list[Piece]:
+        """Returns a piece for each source piece: bans are for all, the prefix for the first; `required` are the phrases
+        of each piece (default: all of the request's).
 
         Raises InputError for constraints that contradict each other, or a prefix that the vocabulary cannot write.
         """
         self._check(request)
         prefix = self.tokenizer.encode(request.prefix)
-        required = [Phrase(forms) for phrase in request.required if (forms := self.forms(request, phrase))]
+        phrases = {phrase: self.phrase(request, phrase) for phrase in request.required}
         banned = [
             Banned(self.wording.normal(phrase) or phrase, self.wording.closing(phrase)) for phrase in request.banned
         ]
-        last = len(sources) - 1
         return [
-            Piece(source, prefix if i == 0 else [], required if i == last else [], banned, begin)
-            for i, source in enumerate(sources)
+            Piece(
+                source, prefix if i == 0 else [], [p for each in of_piece if (p := phrases[each]).forms], banned, begin
+            )
+            for i, (source, of_piece) in enumerate(
+                zip(sources, required or [request.required] * len(sources), strict=True)
+            )
         ]
 
-    def forms(self, request: Request, phrase: str) -> tuple[tuple[int, ...], ...]:
-        """Returns the token ids of a required phrase and of all that may stand in its place, in each context; none if
-        the vocabulary cannot write any."""
+    def phrase(self, request: Request, phrase: str) -> Phrase:
+        """Returns a required phrase with all that may stand in its place; it has no forms if the vocabulary cannot
+        write any."""
         phrase, *others = request.allowed(phrase)
         allowed = [phrase, *(form for form in others if not self.found_in(form, request.banned))]
-        return tuple(dict.fromkeys(ids for each in allowed for ids in self.wording.forms(each)))
+        forms = [of_text for text in allowed if (of_text := self.wording.forms(text))]
+        shortest = min((max(map(len, of_text)) for of_text in forms), default=None)
+        texts = tuple(self.wording.normal(text) or text for text in allowed)
+        return Phrase(tuple(dict.fromkeys(chain(*forms))), texts, shortest)
 
     def met_by(self, request: Request, phrase: str, text: str) -> str | None:
         """Returns the phrase, or the form in its place, that is in an output; None if there is none."""

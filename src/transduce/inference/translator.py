@@ -27,7 +27,7 @@ from transduce.inference.engines.precision import InferencePrecision, at_precisi
 from transduce.inference.execution.memory import keep_free_memory
 from transduce.inference.looking import check_length, look_at_translation
 from transduce.inference.outcomes import translation_of, why_unsatisfied
-from transduce.inference.requests import Constraints, Piece, Request
+from transduce.inference.requests import Constraints, Piece, Request, required_of_pieces
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
 from transduce.inference.translation import Candidate, Translation
@@ -291,7 +291,12 @@ class Translator:
             encoded = self.encode(requests)
         marks = self.bundle.marks
         lines = [
-            self._constraints.pieces(request, [[*marks.source, *ids] for ids in pieces], marks.begin)
+            self._constraints.pieces(
+                request,
+                [[*marks.source, *ids] for ids in pieces],
+                marks.begin,
+                self.required_of_pieces(request, pieces),
+            )
             for request, pieces in zip(requests, encoded, strict=True)
         ]
         results = iter(self._batched.search([piece for line in lines for piece in line], search, tell))
@@ -318,6 +323,13 @@ class Translator:
             [ids] if 0 < len(ids) <= longest else tokenizer.encode_batch(split_text(line, tokenizer, longest))
             for line, ids in zip(lines, tokenizer.encode_batch(lines), strict=True)
         ]
+
+    def required_of_pieces(self, request: Request, encoded: Sequence[list[int]]) -> Sequence[Sequence[str]]:
+        """Returns the required phrases of each piece of a line, whose token ids are given."""
+        if len(encoded) == 1:
+            return [request.required]
+        texts = split_text(self._read_text(request), self.bundle.tokenizers.source, self.longest_source)
+        return required_of_pieces(request, texts if encoded else [])
 
     def _read_text(self, request: Request) -> str:
         """Returns the text that the model reads: that of a request, for a model trained so with its terms."""

@@ -7,6 +7,8 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
+from transduce.orthography.words import holds
+
 
 @dataclass(frozen=True)
 class WordEdges:
@@ -28,24 +30,31 @@ class WordEdges:
 
 @dataclass(frozen=True)
 class Phrase:
-    """Words, in each form that a tokenizer may write them in: after a space, after a bracket and so on."""
+    """Words, or others in their place, in each form that a tokenizer may write them in: after a space, after a bracket
+    and so on."""
 
     forms: tuple[tuple[int, ...], ...]
+    texts: tuple[str, ...] = ()
+    """The words, and others in their place, in outputs' spelling."""
+    shortest: int | None = None
+    """The number of tokens of the words that have the fewest, in their longest form; None for the longest of all."""
 
     @property
     def length(self) -> int:
-        """The number of tokens of the longest form: the count missing from a phrase not begun, so that each step into
-        it counts."""
-        return max(len(form) for form in self.forms)
+        """The number of tokens missing from a phrase not begun: each step into the shortest words counts, and longer
+        words in their place have no part of the beam until less is missing from them."""
+        return self.shortest or max(map(len, self.forms))
+
+    def is_met_by(self, text: str) -> bool:
+        """Returns True if an output's text has the phrase as whole words, whatever tokens write it."""
+        return any(holds(text, phrase) for phrase in self.texts)
 
     def missing(self, tokens: Sequence[int], edges: WordEdges) -> int:
         """Returns the number of tokens still to be written until the text has the phrase; 0 if it does."""
         if self._is_in(tokens, edges):
             return 0
-        return min(
-            (len(form) - written for form in self.forms for written in _begun(form, tokens, edges) if written),
-            default=self.length,
-        )
+        left = (len(form) - written for form in self.forms for written in _begun(form, tokens, edges) if written)
+        return min([self.length, *left])
 
     def next_tokens(self, tokens: Sequence[int], edges: WordEdges) -> set[int]:
         """Returns the tokens that begin or continue the phrase."""

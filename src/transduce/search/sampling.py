@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from transduce.devices import to_device, to_host
@@ -137,20 +137,31 @@ def draw(
         log_probabilities, uniform = log_probabilities.cpu(), uniform.cpu()
     weights = log_probabilities.double() / sampling.temperature
     if 0 < sampling.top_k < weights.shape[-1]:
-        least = weights.topk(sampling.top_k).values[..., -1:]
-        weights = weights.masked_fill(weights < least, -torch.inf)
+        kept = _largest(weights, weights.topk(sampling.top_k).values)
+        weights = weights.masked_fill(~kept, -torch.inf)
     probabilities = weights.softmax(-1)  # [sentences, rows, vocabulary]
     if sampling.top_p < 1:
         ordered = probabilities.sort(-1, descending=True).values
         is_needed = ordered.cumsum(-1) - ordered < sampling.top_p
-        least = ordered.masked_fill(~is_needed, torch.inf).amin(-1, keepdim=True)
-        probabilities = probabilities.masked_fill(probabilities < least, 0.0)
+        kept = _largest(probabilities, ordered.masked_fill(~is_needed, torch.inf))
+        probabilities = probabilities.masked_fill(~kept, 0.0)
     if sampling.min_p:
         least = sampling.min_p * probabilities.amax(-1, keepdim=True)
         probabilities = probabilities.masked_fill(probabilities < least, 0.0)
     cumulated = probabilities.cumsum(-1)
     passed = torch.searchsorted(cumulated, uniform[..., None].double() * cumulated[..., -1:], right=True)[..., 0]
     return passed.clamp(max=weights.shape[-1] - 1).to(device)
+
+
+def _largest(
+    values: Float[Tensor, "sentences rows vocabulary"], chosen: Float[Tensor, "sentences rows some"]
+) -> Bool[Tensor, "sentences rows vocabulary"]:
+    """Returns True at as many tokens as there are chosen values, the largest, not counting inf; of tokens that are tied
+    for the last places those of the lowest ids."""
+    least = chosen.amin(-1, keepdim=True)
+    tied, above = values == least, values > least
+    places = chosen.isfinite().sum(-1, keepdim=True) - above.sum(-1, keepdim=True)
+    return above | (tied & (tied.cumsum(-1) <= places))
 
 
 def _uniform(

@@ -101,7 +101,7 @@ class Batcher:
         sentences = []
         for request, ids in zip(requests, encoded, strict=True):
             sentence = Sentence(request, Future(), tell)
-            sentence.pieces = _divided(sentence, ids, length, client)
+            sentence.pieces = _divided(sentence, ids, translator.required_of_pieces(request, ids), length, client)
             sentence.future.add_done_callback(lambda future: self._dropped.add(job) if future.cancelled() else None)
             job.waiting += sentence.pieces
             sentences.append(sentence)
@@ -238,14 +238,18 @@ def _tell(tells: set[Callable[[], None]]) -> None:
 
 
 def _divided(
-    sentence: Sentence, encoded: list[list[int]], length: Callable[[str], int], client: str
+    sentence: Sentence,
+    encoded: list[list[int]],
+    required_of_pieces: Sequence[Sequence[str]],
+    length: Callable[[str], int],
+    client: str,
 ) -> list[QueuedPiece]:
-    """Divides a sentence into pieces: the prefix is for the first, required phrases for the last, bans for all."""
-    pieces, last = [], max(0, len(encoded) - 1)
+    """Divides a sentence into pieces: the prefix is for the first, bans for all, required phrases for their own."""
+    pieces = []
     for number, ids in enumerate(encoded or [[]]):
         prefix = sentence.request.prefix if number == 0 else ""
-        required = sentence.request.required if number == last else ()
-        request = replace(sentence.request, prefix=prefix, required=required) if last else sentence.request
+        required = tuple(required_of_pieces[number]) if encoded else sentence.request.required
+        request = replace(sentence.request, prefix=prefix, required=required)
         written = length(prefix) + sum(map(length, required))
         pieces.append(QueuedPiece(sentence, number, request, [ids] if ids else [], len(ids) + 1 + written, client))
     return pieces

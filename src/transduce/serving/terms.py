@@ -43,7 +43,11 @@ class SentencesWithTerms:
         terms = [self._glossary.required(request.text) for request in requests]
         self._charge(sum(len(term) for of_sentence in terms for term in of_sentence))
         asked = [
-            replace(request, required=tuple(dict.fromkeys([*request.required, *of_sentence])))
+            replace(
+                request,
+                required=tuple(dict.fromkeys([*request.required, *of_sentence])),
+                terms=(*request.terms, *self._glossary.terms(request.text)),
+            )
             if of_sentence
             else request
             for request, of_sentence in zip(requests, terms, strict=True)

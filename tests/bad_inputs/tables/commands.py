@@ -329,7 +329,7 @@ ROWS = [
     ),
     row(
         "no room for a second form of a model",
-        "translate run test.en",
+        "translate run test.en --engine auto",
         0,
         ("the engine is PyTorch", "/proc/nowhere/ctranslate2 cannot be written"),
         write("run/model/.ctranslate2", "a file"),

@@ -3,28 +3,31 @@
 import os
 import random
 import shutil
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
 import torch
 
 import transduce
-from biased_model import biased
+from biased_model import biased, forbid
 from transduce.bundle import ModelBundle
 from transduce.errors import ConfigError
 from transduce.inference.engines.automatic import AutomaticEngine
 from transduce.inference.engines.ctranslate2 import exact, kept
 from transduce.inference.engines.ctranslate2.exact import ExactCTranslate2Engine
-from transduce.inference.engines.ctranslate2.model import Output
+from transduce.inference.engines.ctranslate2.model import CTranslate2Model, Output
+from transduce.inference.engines.ctranslate2.writing import what_cannot_be_exported
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator
-from transduce.models.families import build_model
+from transduce.models.families import ModelConfig, build_model
 from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
@@ -120,6 +123,7 @@ def test_only_unsure_sentences_are_searched_again_and_alone_as_beside_others(
         (Beam(repetition_penalty=1.2), "a repetition penalty"),
         (Beam(min_ratio=0.5), "a minimum length"),
         (Beam(no_repeat_ngram=2), "no repeated n-grams"),
+        (Beam(end_loops=16), "ends of loops"),
     ],
 )
 def test_what_ctranslate2_searches_otherwise_is_searched_by_pytorch(
@@ -147,7 +151,7 @@ def test_lines_with_constraints_are_searched_by_pytorch_and_others_are_not(
         monkeypatch.setattr(exact, condition, lambda *_: True)
     counts = searched_by(translator, monkeypatch)
     translator.translate(requests, search)
-    assert counts == {"CTranslate2": len(lines) - 3, "PyTorch": 3}
+    assert counts == {"CTranslate2": len(lines) - 2, "PyTorch": 3}  # the one whose output lacks its phrase is in both
 
 
 def test_a_likely_token_that_is_forbidden_changes_no_output(
@@ -287,6 +291,140 @@ def test_beams_whose_scores_differ_are_refused(model: Path, monkeypatch: pytest.
     assert (
         described == "PyTorch, for CTranslate2's beams of sample sentences have scores up to 0.1 from the model's own"
     )
+
+
+SMALL: dict[str, Any] = {
+    "encoder_layers": 1,
+    "decoder_layers": 2,
+    "dim": 12,
+    "heads": 2,
+    "feed_forward_dim": 14,
+    "max_positions": 99,
+}
+ATTENTION: tuple[dict[str, Any], ...] = (
+    {},
+    {"kv_heads": 1},
+    {"key_dim": 8},
+    {"value_dim": 3},
+    {"key_dim": 4, "value_dim": 7, "kv_heads": 1},
+)
+RECURRENCES = ("none", "none", "ssru")
+
+
+def _models() -> Iterator[TransformerConfig]:
+    """Yields settings in which each value of each choice comes with many of the others: lengths of cycles differ."""
+    choices = [get_args(get_type_hints(TransformerConfig)[name]) for name in ("activation", "norm", "norm_kind")]
+    positions = get_args(get_type_hints(TransformerConfig)["positions"])
+    for number in range(len(positions)):
+        activation, norm, norm_kind = (values[number % len(values)] for values in choices)
+        yield TransformerConfig(
+            output_bias=True,
+            **SMALL | ATTENTION[number % len(ATTENTION)],
+            activation=activation,
+            norm=norm,
+            norm_kind=norm_kind if number < 4 else "layer",
+            positions=positions[number],
+            decoder_recurrence=RECURRENCES[number % len(RECURRENCES)],  # type: ignore[arg-type]
+            decoder_start="zeros" if number == 3 else "token",
+        )
+
+
+MODELS: list[ModelConfig] = [*_models(), RecurrentConfig(dim=6, encoder_dim=5, decoder_dim=7)]
+
+
+@pytest.mark.parametrize("config", MODELS, ids=range(len(MODELS)))
+def test_every_model_is_translated_by_default_as_by_pytorch_and_nothing_is_printed(
+    config: ModelConfig, tiny_run: Path, tmp_path: Path, lines: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    bundle = ModelBundle.load(tiny_run)
+    torch.manual_seed(4)
+    made = build_model(config, len(bundle.tokenizers.source), len(bundle.tokenizers.target)).eval()
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.1)
+        if isinstance(config, TransformerConfig):
+            forbid(made, bundle.tokenizers.target)
+    described = msgspec.structs.replace(bundle.config, model=config)
+    replace(bundle, config=described, model=made).save(tmp_path / "model", PROBE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        translator = transduce.load(tmp_path / "model")
+        found = translator.translate(lines[:7], Beam(**SHORT))
+    is_known = isinstance(config, TransformerConfig) and config.decoder_recurrence == "none"
+    assert translator.engine.describe(Beam()).startswith("CTranslate2" if is_known else "PyTorch, for model.")
+    assert capfd.readouterr() == ("", "")
+    check_equal(found, transduce.load(tmp_path / "model", engine="pytorch").translate(lines[:7], Beam(**SHORT)))
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"activation": "mish"},
+        {"norm_kind": "scale"},
+        {"positions": "alibi"},
+        {"decoder_recurrence": "ssru"},
+        {"gate": 1},
+    ],
+    ids=str,
+)
+def test_only_settings_that_ctranslate2_is_known_to_run_are_exported(setting: dict[str, Any], model: Path) -> None:
+    class Later(TransformerConfig, frozen=True, tag="transformer"):
+        gate: int = 0
+
+    bundle = ModelBundle.load(model)
+    config = Later(**msgspec.structs.asdict(bundle.config.model) | setting)
+    ((name, value),) = setting.items()
+    (problem,) = what_cannot_be_exported(replace(bundle, config=msgspec.structs.replace(bundle.config, model=config)))
+    assert problem.startswith(f"model.{name} = {value!r}: CTranslate2 runs ")
+    assert not what_cannot_be_exported(bundle)
+
+
+@pytest.mark.parametrize("place", ["writing.make_specification", "exact.CTranslate2Model", "kept.identity"])
+def test_whatever_fails_in_the_other_engine_pytorch_translates(
+    place: str, model: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise KeyError("swish")
+
+    expected = transduce.load(model, engine="pytorch").translate(lines[:3], Beam(**SHORT))
+    with monkeypatch.context() as patch:
+        patch.setattr(f"transduce.inference.engines.ctranslate2.{place}", fail)
+        translator = transduce.load(model)
+        assert translator.translate(lines[:3], Beam(**SHORT)) == expected
+        assert translator.engine.describe(Beam()) == "PyTorch, for CTranslate2 failed (KeyError: 'swish')"
+    assert capfd.readouterr() == ("", "")
+    monkeypatch.setattr(kept, "export_bundle", None)
+    is_refused = place != "kept.identity"  # then the form was not tried
+    assert transduce.load(model).engine.describe(Beam()).endswith("'swish')") == is_refused
+
+
+def test_a_search_that_fails_in_the_other_engine_is_made_by_pytorch(
+    model: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = transduce.load(model)
+    assert translator.engine.describe(Beam()).startswith("CTranslate2")
+
+    def fail(*_: Any) -> Any:
+        raise RuntimeError("no memory")
+
+    monkeypatch.setattr(CTranslate2Model, "search", fail)
+    check_equal(
+        translator.translate(lines[:3], Beam(**SHORT)),
+        transduce.load(model, engine="pytorch").translate(lines[:3], Beam(**SHORT)),
+    )
+
+
+def test_what_runs_a_model_is_known_before_and_after_its_first_translation(model: Path, tiny_run: Path) -> None:
+    def expected(folder: Path) -> str:
+        engine = transduce.load(folder).engine
+        assert isinstance(engine, AutomaticEngine)
+        return engine.expected()
+
+    assert expected(model).startswith("CTranslate2, unless ")
+    assert not list(model.glob(".*"))
+    translator = transduce.load(model)
+    translator.translate("The dog sleeps.", Beam(**SHORT))
+    assert expected(model) == translator.engine.describe(Beam())
 
 
 def _recurrent(tiny_run: Path, folder: Path) -> None:

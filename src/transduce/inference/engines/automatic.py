@@ -6,7 +6,7 @@ import threading
 from transduce.errors import TransduceError
 from transduce.inference.engines.ctranslate2.engine import unlike_a_plain_beam
 from transduce.inference.engines.ctranslate2.exact import ExactCTranslate2Engine
-from transduce.inference.engines.ctranslate2.kept import KeptExport
+from transduce.inference.engines.ctranslate2.kept import KeptExport, why_failed
 from transduce.inference.engines.ctranslate2.model import require_ctranslate2
 from transduce.inference.engines.ctranslate2.writing import what_cannot_be_exported
 from transduce.inference.engines.engine import Engine
@@ -14,6 +14,7 @@ from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.precision import precision_of
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Piece
+from transduce.search.beam import Beam
 from transduce.search.choices import Search
 
 MOST_WEIGHTS = 200_000_000
@@ -31,16 +32,22 @@ class AutomaticEngine:
     def __init__(self, pytorch: PyTorchEngine) -> None:
         self.pytorch = pytorch
         self.source_limit = pytorch.source_limit
-        self._reasons = _why_never(pytorch)
+        self._reasons: list[str] = []
         """The reasons why CTranslate2 cannot run this model here; empty if it can, as far as is known."""
-        self._kept = None if self._reasons else KeptExport(pytorch.bundle)
+        self._kept: KeptExport | None = None
+        try:
+            self._reasons = _why_never(pytorch)
+            self._kept = None if self._reasons else KeptExport(pytorch.bundle)
+        except Exception as error:  # of a library; PyTorch can run what it loaded
+            self._reasons = [why_failed(error)]
         self._exact: ExactCTranslate2Engine | None = None
         self._making = threading.Lock()
         self._process = os.getpid()
 
     def of(self, piece: Piece, search: Search) -> Engine:
         """See EngineChoice."""
-        return self.pytorch if self._why_pytorch(search, piece) else self._opened() or self.pytorch
+        exact = None if self._why_pytorch(search, piece) else self._opened()
+        return exact or self.pytorch.of(piece, search)
 
     def describe(self, search: Search) -> str:
         """See EngineChoice; makes the form for CTranslate2 if the search needs it."""
@@ -49,6 +56,12 @@ class AutomaticEngine:
         if exact is None:
             return f"PyTorch, for {' and '.join(reasons or self._reasons)}"
         return f"CTranslate2 {exact.model.version} ({exact.folder})"
+
+    def expected(self) -> str:
+        """Returns what `describe` says of a plain beam, without making a form for CTranslate2."""
+        if self._kept is None or self._kept.is_decided:
+            return self.describe(Beam())
+        return "CTranslate2, unless the first translation finds that it computes differently"
 
     def _why_pytorch(self, search: Search, piece: Piece | None = None) -> list[str]:
         if self._reasons:
@@ -68,8 +81,8 @@ class AutomaticEngine:
             if self._exact is None and self._kept is not None and not self._reasons:
                 try:
                     self._exact = ExactCTranslate2Engine(self._kept.open(), self.pytorch)
-                except TransduceError as error:
-                    self._reasons = [str(error)]
+                except Exception as error:  # a library's too: PyTorch runs the model in any case
+                    self._reasons = [why_failed(error)]
             return self._exact
 
 

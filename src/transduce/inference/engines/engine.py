@@ -31,7 +31,7 @@ class EngineChoice(Protocol):
     """The most tokens of a source, its end token included; None for no limit."""
 
     def of(self, piece: Piece, search: Search) -> Engine:
-        """Returns the engine that runs the search for a piece."""
+        """Returns the engine that runs the search for a piece; InputError if it requires phrases and none can."""
 
     def describe(self, search: Search) -> str:
         """Returns which engine runs the search for pieces without constraints, such as "CTranslate2 4.8.5 (...)", or

@@ -29,6 +29,7 @@ from transduce.search.choices import Search, can_require
 from transduce.search.loop import Hypothesis, SearchProblem, TakeStep, take_step
 from transduce.search.rules import (
     BannedPhrases,
+    EndLoops,
     ForcedPrefixes,
     NoRepeatNgram,
     PenalizeRepetition,
@@ -37,6 +38,8 @@ from transduce.search.rules import (
 )
 from transduce.search.settings import Begin, Limits, limits_for
 from transduce.shapes import Mask, Tokens
+
+CANNOT_REQUIRE = "required phrases go with a plain beam, not with sampling or diverse beams; leave one of them out"
 
 
 class PyTorchEngine:
@@ -66,6 +69,8 @@ class PyTorchEngine:
 
     def of(self, piece: Piece, search: Search) -> "PyTorchEngine":
         """See EngineChoice."""
+        if piece.required and not can_require(search):
+            raise InputError(CANNOT_REQUIRE)
         return self
 
     def describe(self, search: Search) -> str:
@@ -159,9 +164,7 @@ def problem_of(
     """
     required = [piece.required for piece in pieces] if any(piece.required for piece in pieces) else []
     if required and not can_require(search):
-        raise InputError(
-            "required phrases go with a plain beam, not with sampling or diverse beams; leave one of them out"
-        )
+        raise InputError(CANNOT_REQUIRE)
     rules = rules_for(pieces, vocabulary, search) if rules is None else rules
     is_plain = type(search) is Beam and not required
     if is_plain and isinstance(model, CompiledModel) and all(isinstance(rule, SuppressTokens) for rule in rules):
@@ -189,6 +192,8 @@ def rules_for(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -
         rules.append(NoRepeatNgram(search.no_repeat_ngram))
     if search.repetition_penalty > 1:
         rules.append(PenalizeRepetition(search.repetition_penalty))
+    if search.end_loops:
+        rules.append(EndLoops(search.end_loops, vocabulary.end))
     if any(piece.banned for piece in pieces):
         rules.append(BannedPhrases([piece.banned for piece in pieces], vocabulary.edges(), vocabulary.decode))
     if any(piece.prefix for piece in pieces):

@@ -12,7 +12,7 @@ from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.models.interface import Writer
 from transduce.models.reduced_vocabulary import ReducedVocabularyModel
 from transduce.search.loop import Hypothesis
-from transduce.search.required_phrases import Phrase, WordEdges
+from transduce.search.required_phrases import WordEdges
 from transduce.search.rules import Banned
 from transduce.shapes import Mask, Tokens
 
@@ -72,7 +72,10 @@ class VocabularyReduction:
         return [[replace(h, tokens=self._widen(h.tokens)) for h in hypotheses] for hypotheses in outputs]
 
     def _piece(self, piece: Piece) -> Piece:
-        required = [Phrase(tuple(tuple(self._renumber(form)) for form in phrase.forms)) for phrase in piece.required]
+        required = [
+            replace(phrase, forms=tuple(tuple(self._renumber(form)) for form in phrase.forms))
+            for phrase in piece.required
+        ]
         banned = [
             Banned(phrase.text, self._renumber([token for token in phrase.last if token in self._numbers]))
             for phrase in piece.banned

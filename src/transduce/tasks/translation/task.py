@@ -43,7 +43,7 @@ from transduce.tasks.task import (
 from transduce.tasks.translation.preparation import prepare, validation_corpora
 from transduce.tasks.translation.sampling import in_own_direction, training_data
 from transduce.tasks.translation.settings import TranslationConfig
-from transduce.tasks.translation.validation import build_validator, metrics_of, probe_texts, usual_needs
+from transduce.tasks.translation.validation import LOOP, build_validator, metrics_of, probe_texts, usual_needs
 from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
 from transduce.training.distributed import Processes
 
@@ -173,16 +173,21 @@ class TranslationExperiment:
         if not scores:
             return None
         first, mean = next(iter(scores.values())), fmean(score.score for score in scores.values())
-        facts: dict[str, Any] = {"bleu": mean, "signature": first.signature, "search": to_tree(self.config.search)}
+        facts: dict[str, Any] = {"bleu": mean, "signature": first.signature, "search": to_tree(self._search)}
         if each := {str(direction): score.score for direction, score in scores.items() if direction is not None}:
             facts["directions"] = each
         if general := list(self.splits.general_test or ()):
             facts[f"{GENERAL}bleu"] = self._bleu(translator, general)[0].score
         return facts | ({PARTS: parts} if parts else {})
 
+    @property
+    def _search(self) -> Beam:
+        """The search of the final test, in which the model of a run that was hardly trained ends its outputs, too."""
+        return msgspec.structs.replace(self.config.search, end_loops=self.config.search.end_loops or LOOP)
+
     def _bleu(self, translator: Translator, pairs: Sequence[SentencePair]) -> tuple[Score, list[str]]:
         folds_case = translator.bundle.config.tokenizer.of_target.folds_case
-        translations = translator.translate([pair.source for pair in pairs], self.config.search)
+        translations = translator.translate([pair.source for pair in pairs], self._search)
         outputs = [translation.text for translation in translations]
         return score_bleu(outputs, [pair.target for pair in pairs], folds_case), outputs
 

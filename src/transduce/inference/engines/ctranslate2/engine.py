@@ -42,6 +42,8 @@ class CTranslate2Engine:
 
     def of(self, piece: Piece, search: Search) -> "CTranslate2Engine":
         """See EngineChoice."""
+        if piece.required:
+            _plain_beam([piece], search)
         return self
 
     def describe(self, search: Search) -> str:
@@ -93,6 +95,7 @@ def unlike_a_plain_beam(search: Search, piece: Piece | None = None) -> list[str]
         "sampling": isinstance(search, Sampling),
         "diverse beams": isinstance(search, DiverseBeam),
         "a repetition penalty": search.repetition_penalty > 1,
+        "ends of loops": search.end_loops > 0,
         "a coverage penalty": isinstance(search, Beam) and search.coverage_penalty > 0,
         "prefixes": piece is not None and bool(piece.prefix),
         "required phrases": piece is not None and bool(piece.required),

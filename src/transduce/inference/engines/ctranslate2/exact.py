@@ -53,7 +53,10 @@ class ExactCTranslate2Engine:
         longest = limits_for(search, lengths, self._limit).longest.tolist()
         ranks_alike = search.normalization == "power" and search.length_penalty > 0
         run = Run(shortest=1, longest=max(longest), penalty=search.length_penalty if ranks_alike else NO_PENALTY)
-        scored = self.model.score(sources, self.model.search(sources, search, run))
+        try:
+            scored = self.model.score(sources, self.model.search(sources, search, run))
+        except Exception:  # of its library, such as a lack of memory
+            scored = [[] for _ in pieces]  # all are searched by PyTorch
         forbidden = never_written(self.model.target, search.allow_unknown)
         results: dict[int, list[Hypothesis]] = {}
         for number, (outputs, own_longest) in enumerate(zip(scored, longest, strict=True)):

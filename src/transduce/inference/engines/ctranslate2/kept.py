@@ -13,7 +13,7 @@ import torch
 from transduce.bundle import EXPORT, ModelBundle, identity
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.data.batch import pad
-from transduce.errors import CheckpointError, InputError
+from transduce.errors import CheckpointError, InputError, TransduceError
 from transduce.files import locked, remove, write_text
 from transduce.inference.engines.ctranslate2.exact import ExactCTranslate2Engine
 from transduce.inference.engines.ctranslate2.model import never_written, require_ctranslate2
@@ -62,14 +62,13 @@ class KeptExport:
         """Returns the form, made now if there is none.
 
         Raises InputError if it cannot be kept anywhere, or if the model has changed since it was loaded;
-        CheckpointError if CTranslate2 does not translate as the model does, which is not tried again.
+        CheckpointError if CTranslate2 does not translate as the model does, or what else goes wrong with this model,
+        which is not tried again.
         """
-        places = [] if is_unzipped(self.model) else [self.model / FOLDER]
-        places.append(cache_folder() / "ctranslate2")
-        for parent in places:
+        for parent in self._places:
             if (kept := self._read(parent)) is not None:
                 return kept
-        for parent in places:
+        for parent in self._places:
             try:
                 parent.mkdir(parents=True, exist_ok=True)
                 with locked(parent):
@@ -77,6 +76,18 @@ class KeptExport:
             except OSError as error:
                 problem = f"{parent} cannot be written: {str(error.strerror).lower()}"
         raise InputError(problem)
+
+    @property
+    def is_decided(self) -> bool:
+        """True if the form has been made, or refused."""
+        files = (path for parent in self._places for path in (parent / self.name / EXPORT, self._refusal(parent)))
+        return any(path.is_file() for path in files)
+
+    @property
+    def _places(self) -> list[Path]:
+        """The folders that may hold the form, the best first."""
+        beside = [] if is_unzipped(self.model) else [self.model / FOLDER]
+        return [*beside, cache_folder() / "ctranslate2"]
 
     def _read(self, parent: Path) -> ExportedModel | None:
         """Returns the form in a folder; None if there is none, or a damaged one."""
@@ -101,8 +112,10 @@ class KeptExport:
             certificate.check(ExportedModel.load(beside))
             remove(folder)  # if it is damaged
             beside.rename(folder)
-        except CheckpointError as error:
-            write_text(self._refusal(parent), str(error))
+        except (OSError, MemoryError):  # which may pass
+            raise
+        except Exception as error:
+            write_text(self._refusal(parent), why_failed(error))
             raise
         finally:
             remove(beside)
@@ -114,6 +127,11 @@ class KeptExport:
     def _refusal(self, parent: Path) -> Path:
         """Returns the file that says why a model has no form for CTranslate2."""
         return parent / f"{self.name}.refused"
+
+
+def why_failed(error: Exception) -> str:
+    """Returns the reason that an error gives why CTranslate2 does not run a model."""
+    return str(error) if isinstance(error, TransduceError) else f"CTranslate2 failed ({type(error).__name__}: {error})"
 
 
 class Certificate:

@@ -1,10 +1,12 @@
 """Converts a Transformer's weights and settings to CTranslate2's specification of a model."""
 
 import math
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 import torch
+from msgspec.structs import fields
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -13,6 +15,37 @@ from transduce.models.transformer import DecoderLayer, Transformer, TransformerC
 from transduce.nn.attention import MultiHeadAttention
 from transduce.nn.layers import FeedForward
 from transduce.nn.positions import SINUSOIDS, LearnedPositions
+
+ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "silu": "SWISH", "geglu": "GELU"}
+"""CTranslate2's names of activations; the last one is gated."""
+POSITIONS = (*SINUSOIDS, "learned", "rotary", "none")
+
+CHOICES: Mapping[str, Collection[object]] = {
+    "activation": ACTIVATIONS,
+    "norm": ("pre", "post"),
+    "norm_kind": ("layer", "rms"),
+    "positions": POSITIONS,
+    "tie": ("none", "target", "all"),
+    "decoder_start": ("token", "zeros"),
+}
+"""The values that CTranslate2 runs of a Transformer's settings."""
+
+FREE = (
+    "encoder_layers", "decoder_layers", "dim", "heads", "kv_heads", "key_dim", "value_dim", "feed_forward_dim",
+    "max_positions", "scale_embeddings", "output_bias", "first_token", "initialization", "dropout",
+    "embedding_dropout", "attention_dropout", "activation_dropout", "residual_dropout",
+)  # fmt: skip
+"""Settings of which CTranslate2 runs every value. It runs those that are neither here nor above only by default."""
+
+
+def what_cannot_run(config: TransformerConfig) -> list[str]:
+    """Lists a model's settings that CTranslate2 does not run, with the values that it runs."""
+    runs = {field.name: CHOICES.get(field.name, [field.default]) for field in fields(config) if field.name not in FREE}
+    return [
+        f"model.{name} = {getattr(config, name)!r}: CTranslate2 runs {', '.join(map(repr, values))} only"
+        for name, values in runs.items()
+        if getattr(config, name) not in values
+    ]
 
 
 def make_specification(specs: Any, config: TransformerConfig, model: Transformer, longest: int | None) -> Any:
@@ -26,20 +59,12 @@ def make_specification(specs: Any, config: TransformerConfig, model: Transformer
         model: the model whose weights are copied.
         longest: rows of the position tables; None without a table.
     """
-    kinds = specs.common_spec.Activation
-    activations = {
-        "relu": kinds.RELU,
-        "gelu": kinds.GELU,
-        "gelu_tanh": kinds.GELUTanh,
-        "silu": kinds.SWISH,
-        "geglu": kinds.GELU,
-    }
     common = {
         "num_heads": config.heads,
         "num_heads_kv": config.kv_heads,
         "pre_norm": config.norm == "pre",
         "rms_norm": config.norm_kind == "rms",
-        "activation": activations[config.activation],
+        "activation": getattr(specs.common_spec.Activation, ACTIVATIONS[config.activation]),
         "ffn_glu": config.activation == "geglu",
         "head_dim": max(config.size_of_key, config.size_of_value),
         "rotary_dim": config.size_of_key if config.positions == "rotary" else None,
@@ -71,7 +96,7 @@ def _fill_embedding(
             del part.position_encodings
     elif isinstance(embedding.positions, LearnedPositions):
         part.position_encodings.encodings = _array(embedding.positions.weight)
-    elif config.positions in ("sinusoidal", "concatenated", "marian", "fairseq"):  # CTranslate2 has one of them
+    elif config.positions in SINUSOIDS:  # CTranslate2 has one of them
         part.position_encodings.encodings = _array(SINUSOIDS[config.positions](longest, config.dim))
     else:
         part.position_encodings.encodings = np.zeros((longest, config.dim), np.float32)

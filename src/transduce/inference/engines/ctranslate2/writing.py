@@ -12,7 +12,7 @@ from transduce.errors import CheckpointError, InputError
 from transduce.files import new_folder
 from transduce.inference.engines.ctranslate2.engine import CTranslate2Engine
 from transduce.inference.engines.ctranslate2.model import adds_source_end, require_ctranslate2, vocabulary_of
-from transduce.inference.engines.ctranslate2.weights import make_specification
+from transduce.inference.engines.ctranslate2.weights import make_specification, what_cannot_run
 from transduce.inference.engines.engine import Engine
 from transduce.inference.engines.exported import FORMAT, Export, Parity, Quantization
 from transduce.inference.engines.pytorch import PyTorchEngine
@@ -106,9 +106,8 @@ def what_cannot_be_exported(bundle: ModelBundle) -> list[str]:
     kind = bundle.config.model.__struct_config__.tag
     if not isinstance(bundle.config.model, TransformerConfig):
         problems.append(f'model.kind = "{kind}": CTranslate2 export supports encoder-decoder Transformers only')
-    elif bundle.config.model.decoder_recurrence != "none":
-        recurrence = bundle.config.model.decoder_recurrence
-        problems.append(f'model.decoder_recurrence = "{recurrence}": CTranslate2 knows self-attention ("none") only')
+    else:
+        problems += what_cannot_run(bundle.config.model)
     for side, tokenizer in (("source", bundle.tokenizers.source), ("target", bundle.tokenizers.target)):
         pieces = vocabulary_of(tokenizer)
         if unnamed := pieces.count(""):
@@ -118,13 +117,9 @@ def what_cannot_be_exported(bundle: ModelBundle) -> list[str]:
 
 def _longest(bundle: ModelBundle) -> int | None:
     config = bundle.config.model_as(TransformerConfig)
-    match config.positions:
-        case "rotary":
-            return None
-        case "learned":
-            return config.max_positions
-        case "sinusoidal" | "concatenated" | "marian" | "fairseq" | "none":
-            return max(POSITIONS, 4 * bundle.config.longest_source)
+    if config.positions == "rotary":
+        return None
+    return config.max_positions if config.positions == "learned" else max(POSITIONS, 4 * bundle.config.longest_source)
 
 
 def _write(specs: Any, bundle: ModelBundle, longest: int | None, quantization: Quantization, folder: Path) -> None:

@@ -78,6 +78,8 @@ class FxtranslateEngine:
 
     def of(self, piece: Piece, search: Search) -> "FxtranslateEngine":
         """See EngineChoice."""
+        if piece.required:
+            _check([piece], search)
         return self
 
     def describe(self, search: Search) -> str:
@@ -90,15 +92,20 @@ class FxtranslateEngine:
 
     def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
         """See Engine; log-probabilities are NaN, since fxtranslate gives none."""
-        if unable := dict.fromkeys(name for piece in (None, *pieces) for name in unlike_fxtranslate(search, piece)):
-            raise InputError(
-                f"fxtranslate searches greedily and gives no scores, without {' and '.join(unable)}; leave that out, "
-                "or let PyTorch run the model (engine pytorch)"
-            )
+        _check(pieces, search)
         texts = [self.student.translate(text_of(self.tokenizers.source, piece.source)) for piece in pieces]
         return [
             [Hypothesis(self.tokenizers.target.encode(text), math.nan, math.nan, truncated=False)] for text in texts
         ]
+
+
+def _check(pieces: Sequence[Piece], search: Search) -> None:
+    """Raises InputError for what fxtranslate cannot do."""
+    if unable := dict.fromkeys(name for piece in (None, *pieces) for name in unlike_fxtranslate(search, piece)):
+        raise InputError(
+            f"fxtranslate searches greedily and gives no scores, without {' and '.join(unable)}; leave that out, "
+            "or let PyTorch run the model (engine pytorch)"
+        )
 
 
 def unlike_fxtranslate(search: Search, piece: Piece | None = None) -> list[str]:
@@ -112,7 +119,7 @@ def unlike_fxtranslate(search: Search, piece: Piece | None = None) -> list[str]:
         "other lengths": (search.max_ratio, search.max_extra, search.min_ratio)
         != (plain.max_ratio, plain.max_extra, plain.min_ratio),
         "unknown tokens": search.allow_unknown,
-        "a rule on repeated words": search.no_repeat_ngram > 0 or search.repetition_penalty > 1,
+        "a rule on repeated words": max(search.no_repeat_ngram, search.end_loops) > 0 or search.repetition_penalty > 1,
         "a coverage penalty": isinstance(search, Beam) and search.coverage_penalty > 0,
         "prefixes": piece is not None and bool(piece.prefix),
         "required phrases": piece is not None and bool(piece.required),
