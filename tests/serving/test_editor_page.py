@@ -1,9 +1,11 @@
 """The editor in a real browser: ten segments by the keyboard alone, and nothing typed is lost."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import requests
 
@@ -12,6 +14,7 @@ pytest.importorskip("uvicorn")
 
 from running_server import Running
 
+from transduce.bundle import ModelBundle
 from transduce.projects.project import Projects
 
 pytestmark = pytest.mark.slow
@@ -128,3 +131,29 @@ def test_a_reload_loses_nothing_and_a_failed_post_is_sent_again(page: Any, serve
     page.keyboard.press("Enter")
     wait(page, "document.querySelector('#segments button').innerText.includes('✓')")
     assert confirmed(served, "kept") == [("The dog sleeps.", "Der Hund sch")]
+
+
+@pytest.mark.parametrize(("source", "target"), [("lumi", "x"), ("en_GB", "deu_Latn"), ("zz", "a1-B2")])
+def test_languages_of_any_code_are_edited(
+    browser: Any, tiny_run: Path, tmp_path: Path, source: str, target: str
+) -> None:
+    bundle = ModelBundle.load(tiny_run)
+    config = msgspec.structs.replace(bundle.config, source=source, target=target)
+    replace(bundle, config=config).save(tmp_path / "model", [("The dog sleeps.", "Der Hund schläft.")])
+    served = Running(tmp_path / "model", projects=Projects(tmp_path / "projects"))
+    page, problems = browser.new_page(), []
+    page.set_default_timeout(60_000)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    try:
+        page.goto(f"{served.url}/editor")
+        make_project(page, "odd")
+        paste(page, "The dog sleeps. The cat sleeps.")
+        wait(page, READY)
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        wait(page, f"{STATUS} === '1 of 2'")
+        assert page.get_attribute("#source", "lang") in ("", "en-GB", "zz")
+    finally:
+        page.close()
+        served.end()
+    assert problems == []

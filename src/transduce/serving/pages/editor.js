@@ -2,7 +2,7 @@
 
 const KEPT = "transduce.editor"; // what is typed is kept in the browser under this name, until it is removed
 const PASTED = "transduce.editor:text"; // and what is not made into segments yet under this
-const RIGHT_TO_LEFT = new Set(["ar", "arc", "ckb", "dv", "fa", "he", "ks", "ku", "ps", "sd", "syr", "ug", "ur", "yi"]);
+const RIGHT_TO_LEFT = new Set("Adlm Arab Aran Armi Hebr Mand Mend Nkoo Rohg Samr Syrc Thaa Yezi".split(" ")); // scripts
 const AHEAD = 10; // segments that are translated at once, before they are needed
 const LONGEST_FILE = 2_000_000; // bytes
 const MOST_WORDS = 24; // of a completion, so that each keystroke is soon answered
@@ -20,7 +20,9 @@ function say(text) {
 }
 
 function directionOf(language) {
-  return RIGHT_TO_LEFT.has(language.toLowerCase().split(/[-_]/)[0]) ? "rtl" : "ltr";
+  const tag = tagOf(language);
+  const script = tag && new Intl.Locale(tag).maximize().script;
+  return script ? (RIGHT_TO_LEFT.has(script) ? "rtl" : "ltr") : "auto"; // an unknown language's text decides
 }
 
 // What is kept in the browser: the sources once, and each segment by itself, so that a keystroke writes little.
@@ -58,6 +60,10 @@ function keepSources() {
   keep("", { sources: editor.segments.map((segment) => segment.source), current: editor.current });
 }
 
+function isRightToLeft() {
+  return getComputedStyle(by("target")).direction === "rtl";
+}
+
 function openProject(project) {
   editor.project = project;
   localStorage.setItem(KEPT, project.name);
@@ -66,11 +72,11 @@ function openProject(project) {
   const sources = before?.sources || [];
   editor.segments = sources.map((source, number) => ({ ...blank, ...kept(`.${number}`), source, facts: null, asked: -1 }));
   for (const [side, language] of [["source", project.source], ["target", project.target]]) {
-    by(side).lang = language;
+    by(side).lang = tagOf(language);
     by(side).dir = directionOf(language);
   }
   by("behind").dir = by("target").dir;
-  by("forward").textContent = by("target").dir === "rtl" ? "←" : "→";
+  by("forward").textContent = isRightToLeft() ? "←" : "→";
   editor.current = -1;
   drawList();
   if (editor.segments.length) go(Math.min(Math.max(before.current, 0), editor.segments.length - 1));
@@ -306,16 +312,13 @@ async function complete(before = null) {
 function firstWord(text) {
   const start = text.length - text.trimStart().length;
   const rest = text.slice(start);
-  if (Intl.Segmenter) {
-    for (const part of new Intl.Segmenter(editor.project.target, { granularity: "word" }).segment(rest)) {
-      if (!part.isWordLike) continue;
-      const end = start + part.index + part.segment.length;
-      const marks = text.slice(end).match(/^[^\s\p{L}\p{N}]+(?=\s|$)/u)?.[0] || ""; // what closes the word
-      return text.slice(0, end) + marks;
-    }
-    return text;
+  for (const part of segmentsOf(rest, editor.project.target, "word")) {
+    if (!part.isWordLike) continue;
+    const end = start + part.index + part.segment.length;
+    const marks = text.slice(end).match(/^[^\s\p{L}\p{N}]+(?=\s|$)/u)?.[0] || ""; // what closes the word
+    return text.slice(0, end) + marks;
   }
-  return text.match(/^\s*\S+/)?.[0] || text;
+  return text;
 }
 
 function accept(text) {
@@ -410,17 +413,13 @@ async function sent(project, source, target) {
 
 // Text to segments.
 
-function* sentencesOf(text) {
-  for (const line of text.split(/\r\n|[\n\r\u2028\u2029]/)) {
-    if (!Intl.Segmenter) yield line.trim();
-    else
-      for (const { segment } of new Intl.Segmenter(editor.project.source, { granularity: "sentence" }).segment(line))
-        yield segment.trim();
-  }
+function sentencesOf(text) {
+  const lines = text.split(/\r\n|[\n\r\u2028\u2029]/);
+  return lines.flatMap((line) => segmentsOf(line, editor.project.source, "sentence").map(({ segment }) => segment.trim()));
 }
 
 function add(text) {
-  const sources = editor.project ? [...sentencesOf(text)].filter(Boolean) : [];
+  const sources = editor.project ? sentencesOf(text).filter(Boolean) : [];
   if (!sources.length) {
     say(editor.project ? "There is no text" : "Make a project first");
     return false;
@@ -469,7 +468,7 @@ function clear() {
 
 function press(event) {
   if (event.isComposing) return;
-  const forward = by("target").dir === "rtl" ? "ArrowLeft" : "ArrowRight";
+  const forward = isRightToLeft() ? "ArrowLeft" : "ArrowRight";
   const digit = event.code.match(/^(?:Digit|Numpad)([1-9])$/)?.[1];
   const { key, altKey, shiftKey, ctrlKey, metaKey } = event;
   const isPlain = !altKey && !ctrlKey && !metaKey && !shiftKey;
@@ -516,9 +515,9 @@ function choose(name) {
 }
 
 async function begin() {
-  const settings = await (await fetch("frontend/settings")).json();
+  const settings = await (await fetch("frontend/settings").then(checked)).json();
   by("key-part").hidden = !settings.keyRequired;
-  const languages = await (await fetch("languages")).json();
+  const languages = await (await fetch("languages").then(checked)).json();
   const option = (language) => element("option", nameOf(language), { value: language.code });
   const fillTargets = () => {
     const targets = languages.find(({ code }) => code === by("from").value)?.targets || [];
