@@ -157,3 +157,41 @@ def test_languages_of_any_code_are_edited(
         page.close()
         served.end()
     assert problems == []
+
+
+def test_a_document_comes_back_with_what_was_confirmed(page: Any, served: Running, tmp_path: Path) -> None:
+    text = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+    text += 'msgid "The %s sleeps."\nmsgstr ""\n\nmsgid "A cat sees a dog."\nmsgstr ""\n'
+    (tmp_path / "strings.po").write_text(text, encoding="utf-8")
+    assert page.is_visible("#empty") and not page.is_visible("#list")
+    make_project(page, "document")
+    page.set_input_files("#file", tmp_path / "strings.po")
+    wait(page, "document.activeElement.id === 'target'")
+    page.keyboard.type("Ganz anders")
+    page.keyboard.press("Enter")
+    wait(page, "document.getElementById('state').textContent.includes('must contain %s')")
+    page.keyboard.type(" %s.")
+    page.keyboard.press("Enter")
+    wait(page, f"{STATUS} === '1 of 2'")
+    page.reload()
+    wait(page, "document.querySelectorAll('#segments li').length === 2")
+    with page.expect_download() as download:
+        page.click("#downloads button")
+    assert download.value.suggested_filename == "strings.de.po"
+    translated = Path(download.value.path()).read_text(encoding="utf-8")
+    assert 'msgid "The %s sleeps."\nmsgstr "Ganz anders %s."' in translated and translated.count('msgstr ""') == 1
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.click("#clear")
+    wait(page, "!document.getElementById('empty').hidden")
+
+
+def test_a_term_that_is_not_met_has_its_reason(page: Any, served: Running) -> None:
+    make_project(page, "terms")
+    terms = "dog\tHündchen\n\tKatze\tban\n".encode()
+    kind = {"Content-Type": "text/tab-separated-values"}
+    requests.put(f"{served.url}/v1/projects/terms/glossary", terms, headers=kind, timeout=60)
+    paste(page, "The dog sees the cat.")
+    page.keyboard.type("Die Katze")
+    wait(page, "document.querySelectorAll('#terms li').length === 2")
+    reasons = page.evaluate("[...document.querySelectorAll('#terms small')].map((each) => each.textContent)")
+    assert all(reason.startswith("not met: ") for reason in reasons) and len(set(reasons)) == 2

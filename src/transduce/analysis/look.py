@@ -50,7 +50,8 @@ FIT = (
 """Makes the frame in a notebook as high as the page in it."""
 RUNNERS_UP = 5
 
-RIGHT_TO_LEFT = frozenset("ar arc ckb dv fa he iw ps sd ug ur yi arab hebr nkoo rohg syrc thaa".split())
+RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi")
+RIGHT_TO_LEFT += ("arab", "hebr", "nkoo", "rohg", "syrc", "thaa")
 """Codes of languages and of scripts (ISO 15924)."""
 
 

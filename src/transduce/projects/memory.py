@@ -68,7 +68,9 @@ class ProjectMemory:
                 for source, _ in pairs:
                     if source not in self._shown:
                         self._shown[source] = plain_segment(source).one_line
-                self._of_documents = memory, {self._shown[source]: (source, target) for source, target in pairs}
+                as_written = {" ".join(source.split()): (source, target) for source, target in pairs}
+                without_tags = {self._shown[source]: (source, target) for source, target in pairs}
+                self._of_documents = memory, without_tags | as_written
             return self._of_documents[1]
 
     def replace(self, pairs: Sequence[tuple[str, str]]) -> None:

@@ -28,6 +28,7 @@ from transduce.serving.documents.messages import (
     Counted,
     File,
     MemoryRead,
+    OpenSegment,
     Read,
     ReadMemory,
     Sample,
@@ -287,7 +288,7 @@ class Server:
                     "divide it",
                 )
             self.admission.charge(http, counted.characters)
-            yield document
+            yield replace(document, segments=counted.segments)
 
     async def sample_document(self, http: HTTPRequest, file: File, target: str) -> str:
         """Returns the beginning of a document's text; raises as `open_document` does."""
@@ -368,6 +369,8 @@ class OpenDocument:
 
     work: Work
     answers: Answers
+    segments: Sequence[OpenSegment] = ()
+    """What is to be translated, once a document is open."""
 
     async def read(self, files: Sequence[File], longest: int) -> Counted:
         """Reads files and counts their text, before `translate`; paragraphs have at most `longest` characters."""
