@@ -51,8 +51,7 @@ FIT = (
 RUNNERS_UP = 5
 
 RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi")
-RIGHT_TO_LEFT += ("arab", "hebr", "nkoo", "rohg", "syrc", "thaa")
-"""Codes of languages and of scripts (ISO 15924)."""
+RIGHT_TO_LEFT += ("arab", "hebr", "nkoo", "rohg", "syrc", "thaa")  # scripts (ISO 15924)
 
 
 @dataclass(frozen=True)

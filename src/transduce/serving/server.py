@@ -282,11 +282,8 @@ class Server:
                     413, f"The document has {counted.characters:,} characters, but at most {most:,} are taken"
                 )
             if counted.too_large:
-                raise RefusedError(
-                    413,
-                    f"The paragraph at {counted.too_large} has more than {self.settings.max_characters:,} characters; "
-                    "divide it",
-                )
+                longest = f"{self.settings.max_characters:,} characters"
+                raise RefusedError(413, f"The paragraph at {counted.too_large} has more than {longest}; divide it")
             self.admission.charge(http, counted.characters)
             yield replace(document, segments=counted.segments)
 
