@@ -611,7 +611,6 @@ async function makeProject(event) {
 
 function choose(name) {
   const project = editor.projects.find((one) => one.name === name) || editor.projects[0];
-  by("new-part").open = !project;
   by("add").disabled = by("file").disabled = !project;
   by("step-project").hidden = Boolean(project);
   if (!project) return say("There is no project yet: make one below");
