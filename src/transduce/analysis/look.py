@@ -50,7 +50,7 @@ FIT = (
 """Makes the frame in a notebook as high as the page in it."""
 RUNNERS_UP = 5
 
-RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi")
+RIGHT_TO_LEFT: tuple[str, ...] = ("ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi")
 RIGHT_TO_LEFT += ("arab", "hebr", "nkoo", "rohg", "syrc", "thaa")  # scripts (ISO 15924)
 
 
