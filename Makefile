@@ -1,4 +1,4 @@
-# `make demo` and `make test` work on a fresh machine: both depend on `setup`, which creates .venv and installs.
+# `make demo` and `make test` work on a fresh machine, in either order: what they need is installed into .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -9,13 +9,20 @@ BIN := .venv/bin
 # Bytecode is written when a module is first imported: to compile all of them takes a minute, and most are never used.
 setup: .venv/installed
 
-.venv/installed: pyproject.toml constraints.txt
+INSTALL = $(BIN)/pip install --disable-pip-version-check --no-compile --constraint constraints.txt --editable
+
+# What trains and translates: enough for the demo, and the first step of all that development needs.
+.venv/trains: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Installing into .venv: some hundred megabytes, PyTorch first, which takes minutes on a slow line."
-	$(BIN)/pip install --disable-pip-version-check --no-compile --constraint constraints.txt --editable '.[train,export,firefox,evaluation,hub,documents,serve,parquet,dev,docs]'
+	$(INSTALL) '.[train]'
 	touch $@
 
-demo: setup
+.venv/installed: .venv/trains
+	$(INSTALL) '.[train,export,firefox,evaluation,hub,documents,serve,parquet,dev,docs]'
+	touch $@
+
+demo: .venv/trains
 	rm -rf runs/quickstart
 	$(BIN)/transduce quickstart
 

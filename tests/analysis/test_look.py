@@ -219,6 +219,11 @@ def test_notebooks_show_the_page(look: Look) -> None:
 
 def test_writing_direction_follows_the_language() -> None:
     assert [direction_of(code) for code in ("de", "ar", "he-IL", "fa_IR", "en")] == ["ltr", "rtl", "rtl", "rtl", "ltr"]
+    assert [direction_of(code) for code in ("es-AR", "arb_Arab", "ar-Latn-EG", "lumi", "")] == [
+        "ltr",
+        "rtl",
+        *3 * ["ltr"],
+    ]
 
 
 @pytest.mark.parametrize(

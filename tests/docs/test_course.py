@@ -30,8 +30,8 @@ def cells_of(notebook: Any, tag: str) -> list[Any]:
     return [cell for cell in notebook.cells if notebooks.tagged(cell, tag)]
 
 
-def test_there_are_eight_lessons() -> None:
-    assert [path.stem[0] for path in LESSONS] == list("12345678")
+def test_there_are_nine_lessons() -> None:
+    assert [path.stem[0] for path in LESSONS] == list("123456789")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -47,6 +47,12 @@ def test_a_lesson_has_sizes_and_each_exercise_a_solution_and_a_check(path: Path)
     assert names == re.findall(r"^(\w+) =", sizes.metadata["small"], re.MULTILINE)
     tags = [tag for cell in notebook.cells for tag in cell.metadata.get("tags", ()) if tag != "sizes"]
     assert len(tags) >= 6 and tags == ["exercise", "solution", "check"] * (len(tags) // 3)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_uses_public_names_alone(path: Path) -> None:
+    code = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "code")
+    assert not re.search(r"import .*\b_\w|\btransduce[\w.]*\._\w", code)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

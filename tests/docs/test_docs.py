@@ -2,10 +2,12 @@
 
 import re
 import runpy
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
-from pages import PAGES, ROOT, headings, inline_commands
+from pages import PAGES, ROOT, examples, headings, inline_commands
 
 from transduce.cli.main import app, run
 
@@ -43,3 +45,42 @@ def test_every_option_of_a_command_in_a_sentence_exists(
         for word in words[2:]:
             if word.startswith("-"):
                 assert re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text), command
+
+
+def test_the_readme_says_what_to_type_before_its_first_picture_and_no_command_has_a_placeholder() -> None:
+    commands = [example.text for example in examples(ROOT / "README.md") if example.kind in ("command", "python")]
+    top = (ROOT / "README.md").read_text(encoding="utf-8").partition("![")[0]
+    assert sum(command.splitlines()[0] in top for command in commands) >= 5
+    assert not [command for command in commands if re.search(r"<\w[\w ]*>", command)]
+
+
+def test_how_many_pairs_it_takes_is_what_was_measured() -> None:
+    readme, results = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "RESULTS.md"))
+    rows = {
+        row[0]: row[1:]
+        for row in (re.findall(r"[^|]+", line) for line in readme.splitlines())
+        if row and row[0].strip() in ("sentence pairs", "BLEU of unseen sentences", "minutes on one core")
+    }
+    counts, scores, minutes = ([cell.strip() for cell in cells if cell.strip()] for cells in rows.values())
+    for count, score, minute in zip(counts, scores, minutes, strict=True):
+        row = re.search(rf"^\| {count}(?:, from above)? \| ([\d.]+) \| [\d,]+, ([\d.]+) \|", results, re.MULTILINE)
+        assert row is not None, count
+        assert int(score.partition(":")[0]) == round(float(row[1])) and int(minute) == round(float(row[2]))
+
+
+def test_the_demo_installs_what_it_needs_alone_and_setup_goes_on_from_there(tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, tmp_path)
+
+    def installed(target: str) -> list[str]:
+        planned = subprocess.run(
+            ["make", "--dry-run", target], cwd=tmp_path, capture_output=True, text=True, check=True
+        )
+        return re.findall(r"--editable '\.\[(.*?)\]'", planned.stdout)
+
+    assert installed("demo") == ["train"]
+    first, second = installed("setup")
+    assert first == "train" and {"train", "dev"} < set(second.split(","))
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv/trains").touch()
+    assert installed("demo") == [] and installed("setup") == [second]

@@ -3,8 +3,10 @@
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from transduce.documents.segment import Mark
+from transduce.documents.segment import Mark, Segment
 from transduce.documents.text.families import GENERAL, families_for
 from transduce.documents.text.held import STAND_IN, Restored, restore_held
 from transduce.documents.text.layout import mark_layout
@@ -184,3 +186,15 @@ def test_placeholders_that_never_end_are_read_at_once(begin: str) -> None:
     for families in (GENERAL, families_for(["c-format", "python-brace-format", "sh-format", "lisp-format"])):
         parts = mark_layout(hold(mark_tags([text]), str, families))
         assert "".join(part if isinstance(part, str) else part.raw for part in parts) == text
+
+
+@given(
+    st.lists(st.sampled_from(["%s", "%s1", "{a}", "<b>", "code"]), max_size=4), st.text("%s1{a}<b>code \n", max_size=30)
+)
+def test_a_text_is_marked_by_what_a_segment_holds(held: list[str], text: str) -> None:
+    segment = Segment(tuple(Mark(f"[{shown}]", shown=shown) for shown in held))
+    marked = segment.with_held(text)
+    assert marked.text == text
+    assert {mark.shown for mark in marked.marks} <= set(held)
+    left = [part for part in marked.parts if isinstance(part, str)]
+    assert not [(shown, part) for shown in held for part in left if shown in part]

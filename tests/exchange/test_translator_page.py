@@ -318,6 +318,8 @@ def test_text_from_right_to_left_is_at_the_right(browser: Any, engine: Path, tmp
 @pytest.mark.parametrize(
     ("harm", "answer"),
     [
+        (lambda page: page[: page.index("</script>") - 9], "This page has not started"),
+        (lambda page: re.sub(r'id="facts">.', 'id="facts">', page), "This page has failed: Uncaught SyntaxError"),
         (lambda page: page[: len(page) // 2], "This file is incomplete: copy or download it again"),
         (lambda page: page.replace('data-file="model" data-bytes="', 'data-file="model" data-bytes="1'), "damaged"),
         (lambda page: re.sub(r'(data-file="source"[^>]*>.{20}).', r"\1ā", page), "damaged"),
@@ -330,7 +332,38 @@ def test_a_damaged_page_says_so(
     content = file.read_bytes().decode("utf-16")
     (tmp_path / "a.html").write_bytes(codecs.BOM_UTF16_LE + harm(content).encode("utf-16-le"))
     opened = Opened(browser, tmp_path / "a.html")
-    assert answer in opened.page.inner_text("#state")
+    opened.page.wait_for_selector(f"#state:has-text('{answer}')")
     opened.page.fill("#source", "Text bleibt.")
     assert opened.page.input_value("#source") == "Text bleibt."
+    opened.context.close()
+
+
+# An engine that writes capitals, in the place of the real one's script, so that a page needs nothing that is fetched.
+CAPITALS = """
+class List extends Array { get(n) { return this[n]; } push_back(x) { this.push(x); } delete() {} }
+Object.assign(Module, {
+  AlignedMemory: class { getByteArrayView() { return new Uint8Array(1); } },
+  AlignedMemoryList: List, VectorString: List, VectorResponseOptions: List, TranslationModel: class {},
+  BlockingService: class {
+    translate(model, texts) { return List.of({ getTranslatedText: () => texts[0].toUpperCase(), delete() {} }); }
+  },
+});
+Module.onRuntimeInitialized();
+"""
+CODES = ["lumi", "src", "de_DE", "zh_Hant_TW", "en-", "a1-B2"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("code", CODES)
+def test_a_page_translates_whatever_its_languages_are_called(browser: Any, tmp_path: Path, code: str) -> None:
+    model = PageModel(code, code, {"model": b"m", "source": b"s"}, "")
+    page = render_page(model, PageEngine(CAPITALS.encode(), b"program", "an engine of this test"))
+    (tmp_path / "a.html").write_bytes(codecs.BOM_UTF16_LE + page.encode("utf-16-le"))
+    opened = Opened(browser, tmp_path / "a.html")
+    assert opened.translate("Vulo rennt. Miri ruft!\nJa.") == "VULO RENNT. MIRI RUFT!\nJA."
+    assert opened.run("state.rows.length") == 3
+    assert opened.page.inner_text("#state") == ""
+    tag = opened.page.get_attribute("#target", "lang")
+    assert tag == "" or opened.run(f"Intl.getCanonicalLocales({json.dumps(tag)})[0]") == tag
+    assert opened.problems == []
     opened.context.close()

@@ -1,9 +1,11 @@
 """The editor in a real browser: ten segments by the keyboard alone, and nothing typed is lost."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import requests
 
@@ -12,6 +14,7 @@ pytest.importorskip("uvicorn")
 
 from running_server import Running
 
+from transduce.bundle import ModelBundle
 from transduce.projects.project import Projects
 
 pytestmark = pytest.mark.slow
@@ -128,3 +131,67 @@ def test_a_reload_loses_nothing_and_a_failed_post_is_sent_again(page: Any, serve
     page.keyboard.press("Enter")
     wait(page, "document.querySelector('#segments button').innerText.includes('✓')")
     assert confirmed(served, "kept") == [("The dog sleeps.", "Der Hund sch")]
+
+
+@pytest.mark.parametrize(("source", "target"), [("lumi", "x"), ("en_GB", "deu_Latn"), ("zz", "a1-B2")])
+def test_languages_of_any_code_are_edited(
+    browser: Any, tiny_run: Path, tmp_path: Path, source: str, target: str
+) -> None:
+    bundle = ModelBundle.load(tiny_run)
+    config = msgspec.structs.replace(bundle.config, source=source, target=target)
+    replace(bundle, config=config).save(tmp_path / "model", [("The dog sleeps.", "Der Hund schläft.")])
+    served = Running(tmp_path / "model", projects=Projects(tmp_path / "projects"))
+    page, problems = browser.new_page(), []
+    page.set_default_timeout(60_000)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    try:
+        page.goto(f"{served.url}/editor")
+        make_project(page, "odd")
+        paste(page, "The dog sleeps. The cat sleeps.")
+        wait(page, READY)
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("Enter")
+        wait(page, f"{STATUS} === '1 of 2'")
+        assert page.get_attribute("#source", "lang") in ("", "en-GB", "zz")
+    finally:
+        page.close()
+        served.end()
+    assert problems == []
+
+
+def test_a_document_comes_back_with_what_was_confirmed(page: Any, served: Running, tmp_path: Path) -> None:
+    text = 'msgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8\\n"\n\n'
+    text += 'msgid "The %s sleeps."\nmsgstr ""\n\nmsgid "A cat sees a dog."\nmsgstr ""\n'
+    (tmp_path / "strings.po").write_text(text, encoding="utf-8")
+    assert page.is_visible("#empty") and not page.is_visible("#list")
+    make_project(page, "document")
+    page.set_input_files("#file", tmp_path / "strings.po")
+    wait(page, "document.activeElement.id === 'target'")
+    page.keyboard.type("Ganz anders")
+    page.keyboard.press("Enter")
+    wait(page, "document.getElementById('state').textContent.includes('must contain %s')")
+    page.keyboard.type(" %s.")
+    page.keyboard.press("Enter")
+    wait(page, f"{STATUS} === '1 of 2'")
+    page.reload()
+    wait(page, "document.querySelectorAll('#segments li').length === 2")
+    with page.expect_download() as download:
+        page.click("#downloads button")
+    assert download.value.suggested_filename == "strings.de.po"
+    translated = Path(download.value.path()).read_text(encoding="utf-8")
+    assert 'msgid "The %s sleeps."\nmsgstr "Ganz anders %s."' in translated and translated.count('msgstr ""') == 1
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.click("#clear")
+    wait(page, "!document.getElementById('empty').hidden")
+
+
+def test_a_term_that_is_not_met_has_its_reason(page: Any, served: Running) -> None:
+    make_project(page, "terms")
+    terms = "dog\tHündchen\n\tKatze\tban\n".encode()
+    kind = {"Content-Type": "text/tab-separated-values"}
+    requests.put(f"{served.url}/v1/projects/terms/glossary", terms, headers=kind, timeout=60)
+    paste(page, "The dog sees the cat.")
+    page.keyboard.type("Die Katze")
+    wait(page, "document.querySelectorAll('#terms li').length === 2")
+    reasons = page.evaluate("[...document.querySelectorAll('#terms small')].map((each) => each.textContent)")
+    assert all(reason.startswith("not met: ") for reason in reasons) and len(set(reasons)) == 2

@@ -50,7 +50,8 @@ FIT = (
 """Makes the frame in a notebook as high as the page in it."""
 RUNNERS_UP = 5
 
-RIGHT_TO_LEFT = ("ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi")
+RIGHT_TO_LEFT: tuple[str, ...] = ("ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi")
+RIGHT_TO_LEFT += ("arab", "hebr", "nkoo", "rohg", "syrc", "thaa")  # scripts (ISO 15924)
 
 
 @dataclass(frozen=True)
@@ -188,8 +189,9 @@ def maps_of(attention: Sequence[RecordedAttention]) -> list[AttentionMap]:
 
 
 def direction_of(language: str) -> Direction:
-    """Returns the writing direction of a language, by its code."""
-    return "rtl" if language.partition("-")[0].partition("_")[0].lower() in RIGHT_TO_LEFT else "ltr"
+    """Returns the writing direction of a language, by its code: by the script in it if it names one (pa-Arab)."""
+    code, *others = language.lower().replace("_", "-").split("-")
+    return "rtl" if next((part for part in others if len(part) == 4), code) in RIGHT_TO_LEFT else "ltr"
 
 
 def words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:

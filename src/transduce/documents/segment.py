@@ -59,6 +59,12 @@ class Segment:
         """All marks, in order."""
         return [part for part in self.parts if isinstance(part, Mark)]
 
+    def with_held(self, text: str) -> "Segment":
+        """Makes a segment of a text, in which what this segment holds is marked."""
+        held = {mark.shown: mark for mark in self.marks if mark.is_held}
+        pattern = re.compile("|".join(map(re.escape, sorted(held, key=len, reverse=True))) or "(?!)")
+        return Segment.of(part if isinstance(part, str) else held[part[0]] for part in divided_by(pattern, text))
+
     def placed_marks(self) -> Iterator[tuple[int, Mark]]:
         """Yields all marks, each with the offset in the text where it is shown."""
         offset = 0

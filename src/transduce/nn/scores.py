@@ -107,7 +107,7 @@ class AdditiveScore(nn.Module):
 
     def forward(self, query: QueryStates, keys: Keys) -> Scores:
         """See AttentionScore."""
-        return _energy(self.energy, self.query(query), keys)
+        return energy_of(self.energy, self.query(query), keys)
 
 
 class ConcatScore(nn.Module):
@@ -131,7 +131,7 @@ class ConcatScore(nn.Module):
 
     def forward(self, query: QueryStates, keys: Keys) -> Scores:
         """See AttentionScore."""
-        return _energy(self.energy, functional.linear(query, self.hidden.weight[:, : self.query_dim]), keys)
+        return energy_of(self.energy, functional.linear(query, self.hidden.weight[:, : self.query_dim]), keys)
 
 
 class FunctionScore(nn.Module):
@@ -204,6 +204,7 @@ SCORES: Registry[OwnScore] = Registry("score", "transduce.scores", _own_score, o
 """Users' scores; the built-in ones are ScoreKind."""
 
 
-def _energy(energy: nn.Linear, query: Queries, keys: Keys) -> Scores:
+def energy_of(energy: nn.Linear, query: Queries, keys: Keys) -> Scores:
+    """Returns the scores of projected queries and keys by a layer with one output (Bahdanau et al. 2015)."""
     hidden = torch.tanh(query[:, :, :, None] + keys[:, :, None])  # tanh(W s + U h)  [rows, 1, queries, keys, dim]
     return energy(hidden)[..., 0]  # v · tanh(W s + U h)  [rows, 1, queries, keys]

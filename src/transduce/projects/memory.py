@@ -60,7 +60,7 @@ class ProjectMemory:
 
     def for_documents(self) -> Mapping[str, tuple[str, str]]:
         """Returns all sources with their translations as they are now, by what a segment of a document shows of the
-        source: tags are no text, and blanks are single."""
+        source, without tags or with tags that are text; blanks are single."""
         memory, _ = self._current()
         with self._lock:
             if self._of_documents[0] is not memory:
@@ -68,7 +68,8 @@ class ProjectMemory:
                 for source, _ in pairs:
                     if source not in self._shown:
                         self._shown[source] = plain_segment(source).one_line
-                self._of_documents = memory, {self._shown[source]: (source, target) for source, target in pairs}
+                names = [(self._shown[source], " ".join(source.split())) for source, _ in pairs]
+                self._of_documents = memory, {name: pair for n, pair in enumerate(pairs) for name in names[n]}
             return self._of_documents[1]
 
     def replace(self, pairs: Sequence[tuple[str, str]]) -> None:

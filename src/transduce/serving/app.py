@@ -332,6 +332,7 @@ POSTED = {
     "/translate_file": (FORM,),
     "/v1/translate": (JSON,),
     "/v1/translate_file": (FORM,),
+    "/v1/segments": (FORM,),
     "/v2/document": (FORM,),
 }
 """The kinds of bodies that a path accepts; an upload's is a form."""

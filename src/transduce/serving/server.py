@@ -28,6 +28,7 @@ from transduce.serving.documents.messages import (
     Counted,
     File,
     MemoryRead,
+    OpenSegment,
     Read,
     ReadMemory,
     Sample,
@@ -297,13 +298,10 @@ class Server:
                     413, f"The document has {counted.characters:,} characters, but at most {most:,} are taken"
                 )
             if counted.too_large:
-                raise RefusedError(
-                    413,
-                    f"The paragraph at {counted.too_large} has more than {self.settings.max_characters:,} characters; "
-                    "divide it",
-                )
+                longest = f"{self.settings.max_characters:,} characters"
+                raise RefusedError(413, f"The paragraph at {counted.too_large} has more than {longest}; divide it")
             self.admission.charge(http, counted.characters)
-            yield document
+            yield replace(document, segments=counted.segments)
 
     async def sample_document(self, http: HTTPRequest, file: File, target: str) -> str:
         """Returns the beginning of a document's text; raises as `open_document` does."""
@@ -384,6 +382,8 @@ class OpenDocument:
 
     work: Work
     answers: Answers
+    segments: Sequence[OpenSegment] = ()
+    """What is to be translated, once a document is open."""
 
     async def read(self, files: Sequence[File], longest: int) -> Counted:
         """Reads files and counts their text, before `translate`; paragraphs have at most `longest` characters."""

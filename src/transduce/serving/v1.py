@@ -181,6 +181,20 @@ def v1(server: Server, detector: Detector) -> APIRouter:
 
         return await _stream(http, server, work, 10 * server.settings.timeout)
 
+    @router.post("/segments", openapi_extra=FILE_BODY, responses=ERRORS)
+    async def segments(http: HTTPRequest) -> Response:
+        """List the segments of a document that `translate_file` would translate, each once, in order."""
+        upload = await read_upload(http, server, detector)
+
+        async def work() -> Response:
+            async with (
+                server.begin(upload.source, upload.target) as model,
+                server.open_document(http, model, upload.file, project=upload.project) as document,
+            ):
+                return Response(msgspec.json.encode({"segments": document.segments}), media_type="application/json")
+
+        return await server.finish(http, work(), 10 * server.settings.timeout)
+
     @router.post("/admin/reload", responses=ERRORS)
     async def reload(http: HTTPRequest) -> dict[str, str]:
         """Reload the models; requests in progress keep theirs."""

@@ -6,6 +6,11 @@ const FEW = 4; // sentences that need no progress bar
 const REMEMBERED = 50000; // sentences whose translations are kept while the page is open
 const MAX_BYTES = 20 << 20; // of a file
 
+// Any error is shown, also one in what follows.
+addEventListener("error", (event) => say(`This page has failed: ${event.message}`, true));
+addEventListener("unhandledrejection", (event) => say(`This page has failed: ${event.reason}`, true));
+say("Loading the model …");
+
 const facts = JSON.parse(by("facts").textContent);
 const split = sentenceSplitter(facts.source, facts.words);
 const translations = new Map();
@@ -28,7 +33,7 @@ function say(text, isError = false) {
 
 function nameOf(code, name) {
   try {
-    return new Intl.DisplayNames([navigator.language, "en"], { type: "language", fallback: "none" }).of(code) ?? name;
+    return new Intl.DisplayNames([navigator.language, "en"], { type: "language", fallback: "none" }).of(tagOf(code)) ?? name;
   } catch {
     return name;
   }
@@ -160,7 +165,7 @@ async function start() {
   const parts = ["function startEngine(Module) {\n", engine, "\n}\n", facts.worker];
   state.worker = new Worker(URL.createObjectURL(new Blob(parts, { type: "text/javascript" })));
   state.worker.addEventListener("message", hear);
-  state.worker.addEventListener("error", (event) => fail(`The engine cannot be started (${event.message})`));
+  state.worker.addEventListener("error", (event) => fail(`The engine cannot be started (${event.message ?? "no reason was given"})`));
   state.worker.postMessage({ files: packed, settings: facts.settings });
 }
 
@@ -214,8 +219,8 @@ function begin() {
   document.querySelector("h1").setAttribute("aria-label", `${source} to ${target}`);
   by("source-name").textContent = source;
   by("target-name").textContent = target;
-  by("source").lang = facts.source;
-  by("target").lang = facts.target;
+  by("source").lang = tagOf(facts.source);
+  by("target").lang = tagOf(facts.target);
   const rest = document.createElement("span");
   rest.id = "rest";
   rest.append(document.createTextNode(""));

@@ -10,6 +10,20 @@ const AFTER_QUOTATION = /^[、，,：；とって]/u;
 const ORDINAL = /^(?:\p{Nd}{1,2}|[IVX]{1,6})$/u;
 
 /**
+ * The BCP 47 tag of a language's code; "", an unknown language in HTML, for a code that no tag may look like.
+ *
+ * @param {string} code a language's code, such as de, pt_BR or a made-up one
+ * @returns {string}
+ */
+function tagOf(code) {
+  try {
+    return Intl.getCanonicalLocales(code.replaceAll("_", "-"))[0];
+  } catch {
+    return "";
+  }
+}
+
+/**
  * Makes a function that divides a text: where the browser ends sentences, except after an abbreviation, initial or
  * ordinal, as documents/sentences.py decides it.
  *
@@ -18,7 +32,7 @@ const ORDINAL = /^(?:\p{Nd}{1,2}|[IVX]{1,6})$/u;
  * @returns {(text: string) => {sentences: {gap: string, text: string}[], rest: string}}
  */
 function sentenceSplitter(language, words) {
-  const segmenter = new Intl.Segmenter(language, { granularity: "sentence" });
+  const segmenter = new Intl.Segmenter(tagOf(language) || "und", { granularity: "sentence" });
   const known = Object.fromEntries(Object.entries(words).map(([kind, list]) => [kind, new Set(list)]));
 
   function mayEndBefore(word, following) {

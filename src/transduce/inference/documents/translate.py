@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from transduce.documents.document import Document, Languages, bytes_of
+from transduce.documents.document import Document, Languages, Unit, bytes_of
 from transduce.documents.formats import read_document
 from transduce.documents.languages import is_same, primary
 from transduce.documents.memory import Match, Remembers
@@ -166,7 +166,7 @@ class DocumentTranslator:
         remembered: list[tuple[int, Match]] = []
         for number, unit in enumerate(document.units):
             core = work.cores[number]
-            if unit.target is not None and (not core.is_translatable or not (retranslate or unit.is_draft)):
+            if not is_open(unit, retranslate) and unit.target is not None:
                 work.leave(number, unit.target)
             elif not core.is_translatable:
                 work.put(number, "source")
@@ -247,6 +247,11 @@ class _Work:
             None if match is None else Offer(match.source, match.target.text, round(match.similarity, 3)),
             (*notes, *unit.notes),
         )
+
+
+def is_open(unit: Unit, retranslate: bool = False) -> bool:
+    """Returns True if a translation of the unit's document writes a new one for it."""
+    return unit.source.is_translatable and (unit.target is None or retranslate or unit.is_draft)
 
 
 def html_data(text: str) -> bytes:

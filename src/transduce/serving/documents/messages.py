@@ -68,12 +68,24 @@ class Sampled(msgspec.Struct, frozen=True, tag=True):
     text: str
 
 
+class OpenSegment(msgspec.Struct, frozen=True):
+    """A text of a document that needs a translation."""
+
+    source: str
+    where: str
+    """Its first position, for people."""
+    held: list[str]
+    """Texts that the translation must contain as they are, such as placeholders."""
+
+
 class Counted(msgspec.Struct, frozen=True, tag=True):
     """From the process: how much text it has read."""
 
     characters: int
     too_large: str = ""
     """The position of the first paragraph with more characters or marks than allowed; "" for none."""
+    segments: list[OpenSegment] = []
+    """What `translate` would translate: each text once, in order."""
 
 
 class MemoryRead(msgspec.Struct, frozen=True, tag=True):

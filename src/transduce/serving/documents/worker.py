@@ -24,7 +24,7 @@ from transduce.documents.segment import Segment
 from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import TransduceError
 from transduce.inference.documents.sentence_translator import Links, Progress, TranslatedSentence
-from transduce.inference.documents.translate import DocumentTranslator
+from transduce.inference.documents.translate import DocumentTranslator, is_open
 from transduce.inference.request import Request
 from transduce.serving.documents.messages import (
     Align,
@@ -33,6 +33,7 @@ from transduce.serving.documents.messages import (
     Failed,
     File,
     MemoryRead,
+    OpenSegment,
     OutOfMemory,
     Question,
     Read,
@@ -163,8 +164,8 @@ class _Asking:
         if known is None:
             return None
         source, target = plain_segment(known[0]), plain_segment(known[1])
-        if not segment.marks and not source.marks:  # what looks like a mark in the translation is text
-            target = Segment((known[1],))
+        if " ".join(known[0].split()) == segment.one_line:  # it shows no tags: what looks like one is text
+            source, target = map(segment.with_held, known)
         return Match(segment.one_line, target, 1.0, source)
 
     def _ask(self, question: Question, kind: type[T]) -> T:
@@ -222,7 +223,18 @@ def _read(file: File, languages: Languages) -> Document:
 def _counted(longest: int, documents: Sequence[Document]) -> Counted:
     sizes = [(len(unit.source.text), unit.where) for document in documents for unit in document.units]
     too_large = (where for size, where in sizes if size > longest)
-    return Counted(sum(size for size, _ in sizes), next(too_large, ""))
+    return Counted(sum(size for size, _ in sizes), next(too_large, ""), _open_segments(documents))
+
+
+def _open_segments(documents: Sequence[Document]) -> list[OpenSegment]:
+    """Returns the segments to translate; those that a mark divides, such as a line break, only the model translates."""
+    listed: dict[str, OpenSegment] = {}
+    for unit in filter(is_open, (unit for document in documents for unit in document.units)):
+        core = unit.source.split_edges()[1]
+        if not any(mark.breaks for mark in core.marks):
+            held = [mark.shown for mark in core.marks if mark.is_held]
+            listed.setdefault(core.one_line, OpenSegment(core.one_line, unit.where, held))
+    return list(listed.values())
 
 
 class _Together:

@@ -10,9 +10,27 @@ function element(tag, text, more = {}) {
   return made;
 }
 
+addEventListener("error", (event) => say(`This page has failed: ${event.message}`));
+addEventListener("unhandledrejection", (event) => say(`This page has failed: ${event.reason}`));
+
+// The BCP 47 tag of a language's code; "", an unknown language in HTML, for a code that no tag may look like.
+function tagOf(code) {
+  try {
+    return Intl.getCanonicalLocales(code.replaceAll("_", "-"))[0];
+  } catch {
+    return "";
+  }
+}
+
+// A language's words or sentences in a text, also of a language that the browser does not know.
+function segmentsOf(text, code, granularity) {
+  return [...new Intl.Segmenter(tagOf(code) || "und", { granularity }).segment(text)];
+}
+
 function nameOf(language) {
   try {
-    return new Intl.DisplayNames([navigator.language || "en"], { type: "language" }).of(language.code);
+    const names = new Intl.DisplayNames([navigator.language || "en"], { type: "language", fallback: "none" });
+    return names.of(tagOf(language.code)) ?? language.name;
   } catch {
     return language.name;
   }

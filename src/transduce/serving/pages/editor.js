@@ -2,15 +2,17 @@
 
 const KEPT = "transduce.editor"; // what is typed is kept in the browser under this name, until it is removed
 const PASTED = "transduce.editor:text"; // and what is not made into segments yet under this
-const RIGHT_TO_LEFT = new Set(["ar", "arc", "ckb", "dv", "fa", "he", "ks", "ku", "ps", "sd", "syr", "ug", "ur", "yi"]);
+const RIGHT_TO_LEFT = new Set("Adlm Arab Aran Armi Hebr Mand Mend Nkoo Rohg Samr Syrc Thaa Yezi".split(" ")); // scripts
 const AHEAD = 10; // segments that are translated at once, before they are needed
+const AHEAD_CHARACTERS = 3000; // and the most characters of these
 const LONGEST_FILE = 2_000_000; // bytes
 const MOST_WORDS = 24; // of a completion, so that each keystroke is soon answered
 const QUIET = 700; // milliseconds without typing before a completion is read aloud
 const RETRY = 5000; // milliseconds between attempts to send what was not sent
 const SHOWN = 9;
 
-// A segment: source, target (typed), is "new", "draft", "confirmed" (not sent yet) or "sent" (the server has it as id).
+// A segment: source, file (a document's name, "" for text), held (what its translation must contain as it is), target
+// (typed), is "new", "draft", "confirmed" (not sent yet) or "sent" (the server has it as id).
 const editor = { projects: [], project: null, segments: [], current: -1, completion: "", request: null, revision: 0 };
 const asking = new Set();
 const sending = { isBusy: false, wasBroken: false };
@@ -20,7 +22,9 @@ function say(text) {
 }
 
 function directionOf(language) {
-  return RIGHT_TO_LEFT.has(language.toLowerCase().split(/[-_]/)[0]) ? "rtl" : "ltr";
+  const tag = tagOf(language);
+  const script = tag && new Intl.Locale(tag).maximize().script;
+  return script ? (RIGHT_TO_LEFT.has(script) ? "rtl" : "ltr") : "auto"; // an unknown language's text decides
 }
 
 // What is kept in the browser: the sources once, and each segment by itself, so that a keystroke writes little.
@@ -55,22 +59,52 @@ function keepSegment(number) {
 }
 
 function keepSources() {
-  keep("", { sources: editor.segments.map((segment) => segment.source), current: editor.current });
+  const of = (name) => editor.segments.map((segment) => segment[name]);
+  keep("", { sources: of("source"), files: of("file"), held: of("held"), current: editor.current });
+}
+
+// Documents are kept in the browser as they are, to be translated when they are downloaded.
+function documents(mode, act) {
+  return new Promise((resolve, reject) => {
+    const opening = indexedDB.open(KEPT, 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore("documents");
+    opening.onerror = () => reject(opening.error);
+    opening.onsuccess = () => {
+      const request = act(opening.result.transaction("documents", mode).objectStore("documents"));
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error);
+      opening.result.close();
+    };
+  });
+}
+
+function keyOf(name) {
+  return `${editor.project.name}/${name}`;
+}
+
+function isRightToLeft() {
+  return getComputedStyle(by("target")).direction === "rtl";
+}
+
+function newSegment(source, file = "", held = []) {
+  return { source, file, held, target: "", machine: "", status: "new", id: null, facts: null, asked: -1 };
 }
 
 function openProject(project) {
   editor.project = project;
   localStorage.setItem(KEPT, project.name);
   const before = kept("");
-  const blank = { target: "", machine: "", status: "new", id: null };
   const sources = before?.sources || [];
-  editor.segments = sources.map((source, number) => ({ ...blank, ...kept(`.${number}`), source, facts: null, asked: -1 }));
+  editor.segments = sources.map((source, n) => ({
+    ...newSegment(source, before.files?.[n], before.held?.[n]),
+    ...kept(`.${n}`),
+  }));
   for (const [side, language] of [["source", project.source], ["target", project.target]]) {
-    by(side).lang = language;
+    by(side).lang = tagOf(language);
     by(side).dir = directionOf(language);
   }
   by("behind").dir = by("target").dir;
-  by("forward").textContent = by("target").dir === "rtl" ? "←" : "→";
+  by("forward").textContent = isRightToLeft() ? "←" : "→";
   editor.current = -1;
   drawList();
   if (editor.segments.length) go(Math.min(Math.max(before.current, 0), editor.segments.length - 1));
@@ -101,6 +135,15 @@ function drawList() {
     }),
   );
   editor.segments.forEach((_, number) => drawRow(number));
+  by("list").hidden = !editor.segments.length;
+  by("empty").hidden = !by("list").hidden;
+  by("downloads").replaceChildren(
+    ...[...new Set(editor.segments.map(({ file }) => file))].map((name) => {
+      const button = element("button", name ? `Download ${name}, translated` : "Download the translated text");
+      button.addEventListener("click", () => (name ? downloadDocument(name) : downloadText()));
+      return button;
+    }),
+  );
   drawProgress();
 }
 
@@ -122,7 +165,7 @@ function drawProgress() {
   by("progress").max = Math.max(editor.segments.length, 1);
   by("progress").value = done;
   by("count").textContent = `${done} of ${editor.segments.length}`;
-  by("download").disabled = by("clear").disabled = !editor.segments.length;
+  by("clear").disabled = !editor.segments.length;
 }
 
 function go(number) {
@@ -157,7 +200,10 @@ async function learn(number) {
   const from = numbers.indexOf(number);
   const isNeeded = (n) => editor.segments[n].asked !== editor.revision && editor.segments[n].status === "new";
   const isFirst = editor.segments[number].asked < 0;
-  const wanted = [number, ...numbers.slice(from + 1, from + AHEAD).filter(isNeeded)].filter((n) => !asking.has(n));
+  let characters = 0;
+  const isShort = (n) => (characters += editor.segments[n].source.length) <= AHEAD_CHARACTERS;
+  const ahead = numbers.slice(from + 1, from + AHEAD).filter(isNeeded).filter(isShort);
+  const wanted = [number, ...ahead].filter((n) => !asking.has(n));
   if (!wanted.includes(number) || !(isFirst || isNeeded(number))) return;
   const { project, revision } = editor;
   wanted.forEach((n) => asking.add(n));
@@ -232,19 +278,33 @@ function drawTerms() {
   const text = by("target").value;
   const typed = text.toLocaleLowerCase();
   const terms = segment?.facts?.terms || [];
+  const missing = segment ? missingIn(segment, text) : [];
   by("terms").replaceChildren(
+    ...missing.map((held) => {
+      const item = element("li", "✗ ");
+      item.append(element("bdi", held, { className: "missing" }), " ");
+      item.append(element("small", "not met: the translation must contain it as the source does"));
+      return item;
+    }),
     ...terms.map((term) => {
       const isBanned = term.why === "banned" || term.why === "avoided";
       const isMachine = text === segment.facts.translation;
       const isMet = isMachine ? term.met : typed.includes(term.target.toLocaleLowerCase()) !== isBanned;
-      const unmet = isMachine && term.why !== "missing" ? `not met: ${term.why}` : "not met";
+      const absent = isMachine ? "the machine's translation does not contain it" : "what is typed does not contain it";
+      const unmet = `not met: ${isMachine && term.why !== "missing" ? term.why : absent}`;
       const item = element("li", `${isMet ? "✓" : "✗"} ${term.source ? `${term.source} → ` : ""}`);
       item.append(element("bdi", term.target, { className: isMet ? "" : "missing" }), " ");
-      item.append(element("small", isBanned ? (isMet ? "avoided" : "to be avoided") : isMet ? "met" : unmet));
+      item.append(element("small", isBanned ? (isMet ? "avoided" : "not met: it is to be avoided") : isMet ? "met" : unmet));
       return item;
     }),
   );
-  by("terms-title").hidden = !terms.length;
+  by("terms-title").hidden = !terms.length && !missing.length;
+}
+
+// What the document needs in a translation as often as in the source, such as placeholders, and a text has not.
+function missingIn({ held, source }, text) {
+  const count = (whole, part) => whole.split(part).length;
+  return [...new Set(held)].filter((part) => count(text, part) !== count(source, part));
 }
 
 // Typing, with the completion in grey behind it.
@@ -306,16 +366,13 @@ async function complete(before = null) {
 function firstWord(text) {
   const start = text.length - text.trimStart().length;
   const rest = text.slice(start);
-  if (Intl.Segmenter) {
-    for (const part of new Intl.Segmenter(editor.project.target, { granularity: "word" }).segment(rest)) {
-      if (!part.isWordLike) continue;
-      const end = start + part.index + part.segment.length;
-      const marks = text.slice(end).match(/^[^\s\p{L}\p{N}]+(?=\s|$)/u)?.[0] || ""; // what closes the word
-      return text.slice(0, end) + marks;
-    }
-    return text;
+  for (const part of segmentsOf(rest, editor.project.target, "word")) {
+    if (!part.isWordLike) continue;
+    const end = start + part.index + part.segment.length;
+    const marks = text.slice(end).match(/^[^\s\p{L}\p{N}]+(?=\s|$)/u)?.[0] || ""; // what closes the word
+    return text.slice(0, end) + marks;
   }
-  return text.match(/^\s*\S+/)?.[0] || text;
+  return text;
 }
 
 function accept(text) {
@@ -347,6 +404,8 @@ function confirmSegment() {
   const segment = editor.segments[editor.current];
   segment.target = by("target").value;
   if (!segment.target.trim()) return say("There is no translation to confirm yet: type one, or take a suggestion");
+  const missing = missingIn(segment, segment.target);
+  if (missing.length) return say(`Not confirmed: the translation must contain ${missing.join(", ")} as the source does`);
   if (segment.status !== "sent") segment.status = "confirmed";
   editor.request?.abort();
   keepSegment(editor.current);
@@ -410,33 +469,33 @@ async function sent(project, source, target) {
 
 // Text to segments.
 
-function* sentencesOf(text) {
-  for (const line of text.split(/\r\n|[\n\r\u2028\u2029]/)) {
-    if (!Intl.Segmenter) yield line.trim();
-    else
-      for (const { segment } of new Intl.Segmenter(editor.project.source, { granularity: "sentence" }).segment(line))
-        yield segment.trim();
-  }
+function sentencesOf(text) {
+  const lines = text.split(/\r\n|[\n\r\u2028\u2029]/);
+  return lines.flatMap((line) => segmentsOf(line, editor.project.source, "sentence").map(({ segment }) => segment.trim()));
 }
 
 function add(text) {
-  const sources = editor.project ? [...sentencesOf(text)].filter(Boolean) : [];
+  const sources = editor.project ? sentencesOf(text).filter(Boolean) : [];
   if (!sources.length) {
     say(editor.project ? "There is no text" : "Make a project first");
     return false;
   }
+  addSegments(sources.map((source) => newSegment(source)));
+  return true;
+}
+
+function addSegments(segments) {
   const first = editor.segments.length;
-  const blank = { target: "", machine: "", status: "new", id: null, facts: null, asked: -1 };
-  editor.segments.push(...sources.map((source) => ({ ...blank, source })));
+  editor.segments.push(...segments);
   keepSources();
   drawList();
-  say(`${sources.length} segments were added`);
+  say(`${segments.length} segments were added`);
   go(first);
-  return true;
 }
 
 async function addFile(file) {
   try {
+    if (!file.name.toLowerCase().endsWith(".txt")) return await addDocument(file);
     if (file.size > LONGEST_FILE) throw new Error(`${file.name} is larger than 2 MB; divide it`);
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
     if (text.includes("\0")) throw new TypeError("binary");
@@ -448,8 +507,48 @@ async function addFile(file) {
   }
 }
 
-function download() {
-  const text = editor.segments.map(({ source, target }) => target || source).join("\n");
+async function upload(path, file) {
+  const form = new FormData();
+  const { source, target, name } = editor.project;
+  for (const [key, value] of Object.entries({ file, source, target, project: name })) form.append(key, value);
+  const answer = await fetch(path, { method: "POST", body: form, headers: headers() }).then(checked);
+  return answer.json();
+}
+
+async function addDocument(file) {
+  if (!editor.project) return say("Make a project first");
+  if (editor.segments.some((segment) => segment.file === file.name))
+    return say(`${file.name} has its segments here already; remove all segments to begin anew`);
+  say(`Reading ${file.name} …`);
+  const { segments } = await upload("v1/segments", file);
+  if (!segments.length) return say(`${file.name} has no text that needs a translation`);
+  await documents("readwrite", (store) => store.put(file, keyOf(file.name)));
+  addSegments(segments.map(({ source, held }) => newSegment(source, file.name, held)));
+}
+
+async function downloadDocument(name) {
+  try {
+    await flush();
+    while (sending.isBusy) await new Promise((resolve) => setTimeout(resolve, 50));
+    const segments = editor.segments.filter((segment) => segment.file === name);
+    const left = segments.filter(({ status }) => status !== "sent").length;
+    if (segments.some(({ status }) => status === "confirmed")) throw new Error("What was confirmed is not sent yet");
+    const file = await documents("readonly", (store) => store.get(keyOf(name)));
+    if (!file) throw new Error(`The browser has not kept ${name}; remove all segments, and add it again`);
+    say(`Translating ${name} …`);
+    const { translatedFileUrl } = await upload("translate_file", file);
+    const url = new URL(translatedFileUrl).pathname;
+    element("a", "", { href: url, download: "" }).click();
+    const confirmed = `${segments.length - left} of ${segments.length} segments as confirmed`;
+    say(`${name}: ${confirmed}${left ? ", the others by the machine" : ""}`);
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+function downloadText() {
+  const texts = editor.segments.filter(({ file }) => !file);
+  const text = texts.map(({ source, target }) => target || source).join("\n");
   const url = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
   element("a", "", { href: url, download: `${editor.project.name}.${editor.project.target}.txt` }).click();
   setTimeout(() => URL.revokeObjectURL(url), 0);
@@ -459,6 +558,8 @@ function clear() {
   const open_ = editor.segments.filter(({ status }) => status !== "sent").length;
   if (open_ && !window.confirm(`${open_} segments are not with the server. Remove all?`)) return;
   editor.segments.forEach((_, number) => localStorage.removeItem(`${KEPT}.${editor.project.name}.${number}`));
+  const names = new Set(editor.segments.map(({ file }) => file));
+  for (const name of names) if (name) documents("readwrite", (store) => store.delete(keyOf(name)));
   editor.segments = [];
   editor.current = -1;
   keepSources();
@@ -469,7 +570,7 @@ function clear() {
 
 function press(event) {
   if (event.isComposing) return;
-  const forward = by("target").dir === "rtl" ? "ArrowLeft" : "ArrowRight";
+  const forward = isRightToLeft() ? "ArrowLeft" : "ArrowRight";
   const digit = event.code.match(/^(?:Digit|Numpad)([1-9])$/)?.[1];
   const { key, altKey, shiftKey, ctrlKey, metaKey } = event;
   const isPlain = !altKey && !ctrlKey && !metaKey && !shiftKey;
@@ -510,15 +611,19 @@ async function makeProject(event) {
 
 function choose(name) {
   const project = editor.projects.find((one) => one.name === name) || editor.projects[0];
+  by("add").disabled = by("file").disabled = !project;
+  by("step-project").hidden = Boolean(project);
   if (!project) return say("There is no project yet: make one below");
   by("project").value = project.name;
   openProject(project);
 }
 
 async function begin() {
-  const settings = await (await fetch("frontend/settings")).json();
+  const settings = await (await fetch("frontend/settings").then(checked)).json();
   by("key-part").hidden = !settings.keyRequired;
-  const languages = await (await fetch("languages")).json();
+  by("file").accept = settings.supportedFilesFormat.join(",");
+  by("formats").textContent = settings.supportedFilesFormat.join(" ");
+  const languages = await (await fetch("languages").then(checked)).json();
   const option = (language) => element("option", nameOf(language), { value: language.code });
   const fillTargets = () => {
     const targets = languages.find(({ code }) => code === by("from").value)?.targets || [];
@@ -554,7 +659,6 @@ async function begin() {
       if (kind === "drop" && event.dataTransfer.files[0]) addFile(event.dataTransfer.files[0]);
     });
   }
-  by("download").addEventListener("click", download);
   by("clear").addEventListener("click", clear);
   window.addEventListener("online", flush);
   setInterval(() => sending.wasBroken && flush(), RETRY);

@@ -108,7 +108,7 @@ function draw() {
     done = one.end;
   });
   by("target").replaceChildren(...parts);
-  by("target").lang = by("to").value;
+  by("target").lang = tagOf(by("to").value);
   by("copy").disabled = !state.sentences.length;
 }
 
@@ -247,8 +247,8 @@ async function translateFile(file) {
 }
 
 async function begin() {
-  const settings = await (await fetch("frontend/settings")).json();
-  state.languages = await (await fetch("languages")).json();
+  const settings = await (await fetch("frontend/settings").then(checked)).json();
+  state.languages = await (await fetch("languages").then(checked)).json();
   const sources = state.languages.filter((one) => one.targets.length);
   by("from").replaceChildren(...sources.map((one) => element("option", nameOf(one), { value: one.code })));
   fillTargets();
