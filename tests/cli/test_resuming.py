@@ -214,7 +214,7 @@ def test_half_a_chunk_that_a_kill_has_left_is_written_again(
 
 
 CHUNKS = ["first\n", "", "second and longer\n" * 500, "third\n"]
-SYSTEM_CALLS = "write flush fsync open replace rename unlink truncate ftruncate".split()
+SYSTEM_CALLS = ["write", "flush", "fsync", "open", "replace", "rename", "unlink", "truncate", "ftruncate"]
 
 
 def add_chunks(path: Path, kill_before: int | None = None) -> None:

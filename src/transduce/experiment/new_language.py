@@ -13,6 +13,7 @@ from transduce.corpora.languages import UNKNOWN
 from transduce.errors import InputError
 from transduce.files import check_absent
 from transduce.models.larger_vocabulary import with_new_tokens
+from transduce.orthography.words import count_words
 from transduce.probe import read_probe
 from transduce.task_table import check_tool
 from transduce.tasks.origin import with_new_language
@@ -120,4 +121,4 @@ def _of_languages(
 
 def _tokens_a_word(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
     tokens = sum(map(len, tokenizer.encode_batch(texts)))
-    return tokens / max(sum(len(text.split()) for text in texts), 1)
+    return tokens / max(sum(map(count_words, texts)), 1)
