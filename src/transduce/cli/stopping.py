@@ -9,16 +9,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import Any
 
-from transduce.main_thread import describe_place, innermost_frame, is_working
+from transduce.main_thread import IDLE, describe_place, innermost_frame
 
 ONCE = 1.0  # seconds in which several signals are one: who starts the command may pass on a Ctrl-C that it has already
 AGAIN = 0.05  # seconds until it is seen whether an import has ended
 LOOK = 0.25  # seconds between two looks at a main thread that was asked to stop
 STANDS = 5.0  # seconds that it may stay in one call of C code
-STANDS_SAVING = 10.0  # the same where it stops by itself, as training and a server do, which save first
-WHILE_WORKING = 0.1  # what a second counts there while the process computes or writes
-ALARM = getattr(signal, "SIGALRM", None)  # Windows has none
+STANDS_SAVING = 15.0  # the same where it stops by itself, as training and a server do, which save first
+WHILE_COMPUTING = 0.1  # what a second counts there while the process computes
 
 
 class Terminated(KeyboardInterrupt):
@@ -44,7 +44,7 @@ class Stop:
         Modules may catch an error that is raised while they are imported, and stay incomplete. So an import may finish
         first; but during a verb's own imports, before its work, the process ends at once, since nothing can be lost.
         """
-        is_reminder, self._is_reminder = self._is_reminder or number == ALARM, False
+        is_reminder, self._is_reminder = self._is_reminder, False
         if not is_reminder:
             if self.number is None:
                 self.number, self._asked_at = number, time.monotonic()
@@ -63,10 +63,7 @@ class Stop:
         self._remind()
 
     def _remind(self) -> None:
-        """Lets `handle` be called again in a moment: by an alarm, or by a thread where the system has none."""
-        if ALARM is not None:
-            signal.setitimer(signal.ITIMER_REAL, AGAIN)
-            return
+        """Lets a thread call `handle` again in a moment."""
 
         def remind() -> None:
             self._is_reminder = True
@@ -82,7 +79,7 @@ def stoppable() -> Iterator[Stop]:
     A process that does not stop within seconds, since its main thread stays in a call of C code, is ended.
     """
     stop = Stop()
-    before = {} if ALARM is None else {ALARM: signal.signal(ALARM, stop.handle)}
+    before: dict[signal.Signals, Any] = {}
     for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
         if signal.getsignal(number) == default:
             before[number] = signal.signal(number, stop.handle)
@@ -120,7 +117,7 @@ def _watch(hears: socket.socket, stop: Stop) -> None:
         hears: gives a byte for each signal, its number.
         stop: handles the signals, unless the running command has handlers of its own.
     """
-    number, asked_at, stood = 0, 0.0, 0.0
+    number, asked_at, stood, computed = 0, 0.0, 0.0, 0.0
     place: object = None
     while True:
         try:
@@ -140,7 +137,9 @@ def _watch(hears: socket.socket, stop: Stop) -> None:
         if at != place:
             stood, place = 0.0, at
         elif heard is None:
-            stood += LOOK if is_own or not is_working() else LOOK * WHILE_WORKING
+            is_computing = time.process_time() - computed > LOOK * IDLE
+            stood += LOOK * WHILE_COMPUTING if is_computing and not is_own else LOOK
+        computed = time.process_time()
         is_repeated = heard is not None and now - asked_at > ONCE and is_own and stop.number is None
         if is_repeated or stood >= (STANDS if is_own else STANDS_SAVING):
             where = describe_place(frame)

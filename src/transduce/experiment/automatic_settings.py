@@ -85,41 +85,30 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
 def choose_language_model(words: int, machine: Machine) -> Choice:
     """Chooses how to learn a language model from so many running words: a causal Transformer over subwords."""
     tokens = TOKENS_OF_A_WORD * words
-    large = machine.kind != "cpu" and words >= 2_000_000
-    layers, dim, window = (8, 512, 256) if large else (4, 256, 128) if words >= 100_000 else (3, SMALL_DIM, 64)
-    size = min(max(100 * round(0.8 * words**0.5 / 10), 300), 10_000 if machine.kind == "cpu" else 32_000)
-    batch = _choose_batch(20 * tokens, machine, 1000)
-    measured = TransformerConfig(encoder_layers=1, decoder_layers=layers, dim=dim, feed_forward_dim=4 * dim)
-    affordable = 60 * MINUTES / machine.seconds(measured, size, 1, 0.0)
+    is_large = machine.kind != "cpu" and words >= 2_000_000
+    layers, dim, window = (8, 512, 256) if is_large else (4, 256, 128) if words >= 100_000 else (3, SMALL_DIM, 64)
+    size = min(max(100 * round(0.08 * words**0.5), 300), 10_000 if machine.kind == "cpu" else 32_000)
+    sizes = {"dim": dim, "feed_forward_dim": 4 * dim}
+    affordable = 60 * MINUTES / machine.seconds(TransformerConfig(decoder_layers=layers, **sizes), size, 1, 0.0)
     passes = max(min(60 * (100_000 / words) ** 0.5, 60.0, affordable / tokens), 1.0)
+    batch = _choose_batch(passes * tokens, machine, 1000)
     updates = max(round(passes * tokens / batch), 1)
-    minutes = machine.seconds(measured, size, passes * tokens, 0.0) / 60
+    rates: Tables = {"learning_rate": 1e-3, "schedule": {"kind": "cosine", "warmup": min(updates // 10, 1000)}}
+    dropout = 0.2 if passes > FEW_PASSES else 0.0
     validation = _choose_validation(updates, {})
     tables: Tables = {
         "tokenizer": {"kind": "bpe", "max_size": size},
-        "model": {
-            "kind": "causal-transformer",
-            "layers": layers,
-            "dim": dim,
-            "heads": dim // 32,
-            "feed_forward_dim": 4 * dim,
-            "dropout": 0.2 if passes > FEW_PASSES else 0.0,
-        },
+        "model": {"kind": "causal-transformer", "layers": layers, **sizes, "heads": dim // 32, "dropout": dropout},
         "batching": {"window": window, "target_tokens": batch},
         "training": {"updates": updates, "label_smoothing": 0.0},
-        "optimizer": {
-            "kind": "adamw",
-            "learning_rate": 1e-3,
-            "schedule": {"kind": "cosine", "warmup": min(max(updates // 10, 1), 1000)},
-        },
+        "optimizer": {"kind": "adamw", **rates},
         **validation.tables,
         "checkpoint": {"every_minutes": 10},
     }
     reasons = [
         f"vocabulary: at most {size:,} subwords, for {words:,} running words",
         f"model: a causal Transformer of {layers} layers, {dim} wide, that reads windows of {window} tokens",
-        f"training: at most {updates:,} updates of {batch:,} tokens, {passes:,.0f} passes over the text, in about "
-        f"{minutes:.0f} minutes",
+        f"training: at most {updates:,} updates of {batch:,} tokens, {passes:,.0f} passes over the text",
     ]
     return Choice(tables, [*reasons, *validation.reasons])
 

@@ -85,6 +85,12 @@ def add_language(
     rates = [_tokens_a_word(side.source, measured) for side in (before, extended.tokenizers)]
     added = " and ".join(f"{count:,}" for count in dict.fromkeys(counts))
     tell(f"{language}: {added} new tokens; its words take {rates[1]:.2f} tokens each, and took {rates[0]:.2f}")
+    if bundle.config.languages is None:
+        known = Direction(bundle.config.source, bundle.config.target)
+        tell(
+            f"until it is trained, {known} is worse than before: its sources now begin with a token that is new; "
+            f"train with pairs of {known} beside the new ones (data.directions)"
+        )
     return result
 
 

@@ -11,13 +11,12 @@ import msgspec
 import torch
 from torch import distributed
 
-from transduce.main_thread import describe_place, innermost_frame, switches
+from transduce.main_thread import IDLE, describe_place, innermost_frame
 from transduce.training.launch import ENDED, RESUME
 
 INTERVAL = 1.0  # seconds between two beats
 SILENCE = 7.0  # seconds without a beat after which a process counts as gone
 DEADLOCK = 60.0  # seconds that all processes stay in one call of PyTorch each, and compute nothing
-IDLE = 0.1  # the share of a core below which a process computes nothing
 TORCH = f"{Path(torch.__file__).parent}{os.sep}"
 BY_TORCHRUN = "TORCHELASTIC_RUN_ID"
 """An environment variable of the processes that torchrun started."""
@@ -99,7 +98,7 @@ def _call_of_pytorch() -> object:
     frame = innermost_frame()
     if frame is None or not frame.f_code.co_filename.startswith(TORCH):
         return None
-    return id(frame), frame.f_lasti, switches()
+    return id(frame), frame.f_lasti
 
 
 def _key(rank: int) -> str:
