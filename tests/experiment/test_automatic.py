@@ -288,4 +288,4 @@ def test_settings_for_running_text_fit_its_length(words: int, kind: str) -> None
     sizes = [(each["model"]["dim"], each["tokenizer"]["max_size"]) for each in (less, more)]
     assert sizes == sorted(sizes)
     read = [each["training"]["updates"] * each["batching"]["target_tokens"] for each in (less, more)]
-    assert read[0] / words > read[1] / (10 * words)
+    assert read[0] / words >= 0.95 * read[1] / (10 * words)

@@ -117,7 +117,7 @@ def _watch(hears: socket.socket, stop: Stop) -> None:
         hears: gives a byte for each signal, its number.
         stop: handles the signals, unless the running command has handlers of its own.
     """
-    number, asked_at, stood, computed = 0, 0.0, 0.0, 0.0
+    number, asked_at, looked_at, stood, computed = 0, 0.0, 0.0, 0.0, 0.0
     place: object = None
     while True:
         try:
@@ -136,10 +136,10 @@ def _watch(hears: socket.socket, stop: Stop) -> None:
         at = frame, frame.f_lasti if frame else 0
         if at != place:
             stood, place = 0.0, at
-        elif heard is None:
-            is_computing = time.process_time() - computed > LOOK * IDLE
-            stood += LOOK * WHILE_COMPUTING if is_computing and not is_own else LOOK
-        computed = time.process_time()
+        else:
+            is_computing = time.process_time() - computed > (now - looked_at) * IDLE
+            stood += (now - looked_at) * (WHILE_COMPUTING if is_computing and not is_own else 1.0)
+        computed, looked_at = time.process_time(), now
         is_repeated = heard is not None and now - asked_at > ONCE and is_own and stop.number is None
         if is_repeated or stood >= (STANDS if is_own else STANDS_SAVING):
             where = describe_place(frame)
