@@ -7,7 +7,7 @@ from pathlib import Path
 from types import FrameType
 
 PACKAGE = f"{Path(__file__).parent}{os.sep}"
-IDLE = 0.1  # the share of a core below which a process is taken to compute nothing
+IDLE = 0.02  # the share of a core below which a process is taken to compute nothing
 
 
 def innermost_frame() -> FrameType | None:

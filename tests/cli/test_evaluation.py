@@ -273,6 +273,7 @@ def test_a_test_set_in_the_other_order_by_its_names_is_refused(
         ("evaluate", tiny_run, "--source", german, "--reference", english),
         ("compare", tiny_run, tiny_run / "model", "--source", german, "--reference", english),
         ("score", tiny_run, "--source", german, "--target", english),
+        ("align", tiny_run, german, english),
     ):
         status, _, errors = transduce(*command)
         assert status == 2

@@ -110,7 +110,7 @@ from transduce.cli import stopping
 from transduce.cli.failures import run
 from transduce.training import heartbeat
 from transduce.training.distributed import join_processes
-heartbeat.INTERVAL, heartbeat.DEADLOCK, stopping.STANDS = 0.1, {deadlock}, 1.0
+heartbeat.INTERVAL, heartbeat.DEADLOCK, stopping.STANDS = 0.25, {deadlock}, 1.0
 def exchange():
     with join_processes(torch.device("cpu")) as processes:
         print("joined", flush=True)

@@ -124,14 +124,18 @@ def align(
         symmetrize: How two alignments become one: intersection, union or grow-diag.
         output: Where to write; - is standard output.
     """
+    from transduce.bundle import find_bundle
+    from transduce.bundle_config import read_config
     from transduce.cli.output import text_output
-    from transduce.corpora.formats import parallel_files
+    from transduce.corpora.shards import open_corpus
     from transduce.experiment.alignment import check_symmetrization, open_aligner
 
     if (pairs is None) == (source is None) or (source is not None and target is None):
         raise InputError("give either a source and a target file, or --pairs")
     method = check_symmetrization(symmetrize)
-    corpus = parallel_files([pairs] if pairs is not None else [str(source), str(target)])
+    config = read_config(find_bundle(Path(model)))
+    files = [pairs] if pairs is not None else [str(source), str(target)]
+    corpus = open_corpus(files, None, (config.source, config.target))
 
     aligner = open_aligner(
         model, reverse, method, corpus, processor.device, teller(quiet), languages.to, languages.from_

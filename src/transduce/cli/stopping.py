@@ -18,7 +18,7 @@ AGAIN = 0.05  # seconds until it is seen whether an import has ended
 LOOK = 0.25  # seconds between two looks at a main thread that was asked to stop
 STANDS = 5.0  # seconds that it may stay in one call of C code
 STANDS_SAVING = 15.0  # the same where it stops by itself, as training and a server do, which save first
-WHILE_COMPUTING = 0.1  # what a second counts there while the process computes
+STANDS_COMPUTING = 150.0  # the same where it computes meanwhile, such as the last update's gradients
 
 
 class Terminated(KeyboardInterrupt):
@@ -117,7 +117,7 @@ def _watch(hears: socket.socket, stop: Stop) -> None:
         hears: gives a byte for each signal, its number.
         stop: handles the signals, unless the running command has handlers of its own.
     """
-    number, asked_at, looked_at, stood, computed = 0, 0.0, 0.0, 0.0, 0.0
+    number, asked_at, since, computed = 0, 0.0, 0.0, 0.0
     place: object = None
     while True:
         try:
@@ -135,13 +135,11 @@ def _watch(hears: socket.socket, stop: Stop) -> None:
         is_own = signal.getsignal(number) == stop.handle
         at = frame, frame.f_lasti if frame else 0
         if at != place:
-            stood, place = 0.0, at
-        else:
-            is_computing = time.process_time() - computed > (now - looked_at) * IDLE
-            stood += (now - looked_at) * (WHILE_COMPUTING if is_computing and not is_own else 1.0)
-        computed, looked_at = time.process_time(), now
+            place, since, computed = at, now, time.process_time()
+        is_computing = time.process_time() - computed > (now - since) * IDLE
+        longest = STANDS if is_own else STANDS_COMPUTING if is_computing else STANDS_SAVING
         is_repeated = heard is not None and now - asked_at > ONCE and is_own and stop.number is None
-        if is_repeated or stood >= (STANDS if is_own else STANDS_SAVING):
+        if is_repeated or now - since >= longest:
             where = describe_place(frame)
             _end(number, f" while it waited{f' in {where}' if where else ''}; what was saved before is whole")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.formats import Columns, is_file_of_pairs, parallel_files
-from transduce.corpora.languages import UNKNOWN, languages_of
+from transduce.corpora.languages import languages_of
 from transduce.errors import DataError
 
 
@@ -16,8 +16,8 @@ def open_corpus(
 
     Raises DataError if the names of two files say that they are in the other order.
     """
-    if languages[0] != languages[1] and languages_of(tuple(map(str, paths))) == languages[::-1] != UNKNOWN[::-1]:
-        source, target = languages
+    source, target = languages
+    if len(paths) == 2 and source != target and languages_of([str(path) for path in paths]) == (target, source):
         raise DataError(
             f"{paths[0]} and {paths[-1]} are {target} and {source} by their names, but the source is {source} and the "
             f"target {target}; name them in the other order"

@@ -85,6 +85,7 @@ def add_language(
     rates = [_tokens_a_word(side.source, measured) for side in (before, extended.tokenizers)]
     added = " and ".join(f"{count:,}" for count in dict.fromkeys(counts))
     tell(f"{language}: {added} new tokens; its words take {rates[1]:.2f} tokens each, and took {rates[0]:.2f}")
+    tell("words of old languages that are in no text to keep may be divided otherwise: 1 to 3 lines of captions in 100")
     if bundle.config.languages is None:
         known = Direction(bundle.config.source, bundle.config.target)
         tell(
