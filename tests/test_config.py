@@ -304,3 +304,29 @@ def test_toml_without_end_of_nesting_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"deep\.toml: not valid TOML: nested too deeply"):
         read_toml(tmp_path / "deep.toml")
     assert override({}, read_changes([f"a.b={deep}"])) == {"a": {"b": deep}}
+
+
+class _Left(Settings, frozen=True, tag_field="kind", tag="left"):
+    width: int = 3
+    depth: int = 1
+    shape: str = "round"
+
+
+class _Right(Settings, frozen=True, tag_field="kind", tag="right"):
+    width: int = 3
+    shape: int = 5
+
+
+class _Either(Settings, frozen=True):
+    one: _Left | _Right = _Left()
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_table_whose_kind_changes_keeps_what_both_kinds_have_and_all_that_is_asked_for(order: int) -> None:
+    tree = {"one": {"kind": "left", "width": 7, "depth": 2, "shape": "square"}}
+    changes = dict([("one.kind", "right"), ("one.shape", 9)][::order])
+    assert convert(override(tree, changes, _Either), _Either, "here").one == _Right(width=7, shape=9)
+    with pytest.raises(ConfigError, match="unknown key 'depth'"):
+        convert(override(tree, changes | {"one.depth": 4}, _Either), _Either, "here")
+    with pytest.raises(ConfigError, match="'none' is not one of left, right"):
+        convert(override(tree, {"one.kind": "none"}, _Either), _Either, "here")

@@ -96,10 +96,11 @@ def read_changes(changes: Changes, type_: Any = Any) -> dict[str, Any]:
 def override(tree: Mapping[str, Any], values: Mapping[str, Any], type_: Any = Any) -> dict[str, Any]:
     """Returns a copy of the tree with new values at dotted keys; None removes a setting.
 
-    A missing table that has several kinds in `type_` is made as one of its default kind.
+    A missing table that has several kinds in `type_` is made as one of its default kind. A table whose `kind` changes
+    keeps only the settings that both kinds have.
     """
     result = _copy(tree)
-    for key, value in values.items():
+    for key, value in sorted(values.items(), key=lambda item: not item[0].endswith(".kind")):  # kinds come first
         *parents, last = key.split(".")
         table, inside = result, type_
         for part in parents:
@@ -110,8 +111,23 @@ def override(tree: Mapping[str, Any], values: Mapping[str, Any], type_: Any = An
         if value is None:
             table.pop(last, None)
         else:
+            if last == "kind" and value != table.get("kind", value):
+                _keep_common(table, inside, value)
             table[last] = value
     return result
+
+
+def _keep_common(table: dict[str, Any], type_: Any, kind: Any) -> None:
+    """Removes the settings of a table that its type does not have for another kind, unless there is no such kind."""
+    if str(kind) not in _tags(type_):
+        return
+    before, after = (
+        {field.encode_name: field.type for struct in _structs(type_, named) for field in msgspec.structs.fields(struct)}
+        for named in (table, {"kind": kind})
+    )
+    for name in table.keys() - {"kind"}:
+        if name in before and after.get(name) != before[name]:
+            del table[name]
 
 
 def convert(tree: Mapping[str, Any], type_: type[S], origin: str, is_saved: bool = False) -> S:

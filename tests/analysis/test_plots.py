@@ -5,6 +5,8 @@ import warnings
 from importlib import resources
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from matplotlib.image import imread
 
 import transduce
 from transduce.analysis.design import colours, palettes, runs, style_sheet
-from transduce.analysis.figures import draw_look, draw_positions, draw_training
+from transduce.analysis.figures import _width_of, draw_look, draw_positions, draw_training
 from transduce.analysis.pictures import Pictures, position_pictures
 from transduce.analysis.plots import heat_map, plot_training_curves, readable
 from transduce.analysis.position_vectors import PositionVectors
@@ -130,3 +132,13 @@ def test_letters_that_no_font_has_are_no_warning(tmp_path: Path) -> None:
         warnings.simplefilter("error")
         Pictures(str, figure, dict).save(tmp_path / "signs.png")
     assert (tmp_path / "signs.png").stat().st_size > 0
+
+
+def test_labels_of_a_long_search_have_room_beside_each_other() -> None:
+    def look_of(steps: int, token: str) -> Any:
+        nodes = [SimpleNamespace(step=step, token=token) for step in range(steps)]
+        return SimpleNamespace(search=SimpleNamespace(nodes=nodes))
+
+    widths = [_width_of(look_of(steps, token)) for steps, token in ((3, "ab"), (60, "ab"), (60, "abcdefghij"))]
+    for width, (steps, letters) in zip(widths, ((3, 2), (60, 2), (60, 10)), strict=True):
+        assert width / steps > 6 / 72 * 0.6 * letters  # letters of 6 points, of which 72 are an inch

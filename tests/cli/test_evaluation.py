@@ -263,3 +263,18 @@ def test_a_mistake_is_one_line_and_exit_2(
     assert errors.count("\n") == 1
     assert output == ""
     assert not (tmp_path / "c").exists()
+
+
+def test_a_test_set_in_the_other_order_by_its_names_is_refused(
+    transduce: Command, tiny_run: Path, corpus: Path
+) -> None:
+    english, german = corpus / "test.en", corpus / "test.de"
+    for command in (
+        ("evaluate", tiny_run, "--source", german, "--reference", english),
+        ("compare", tiny_run, tiny_run / "model", "--source", german, "--reference", english),
+        ("score", tiny_run, "--source", german, "--target", english),
+        ("align", tiny_run, german, english),
+    ):
+        status, _, errors = transduce(*command)
+        assert status == 2
+        assert "the source is en and the target de; name them in the other order" in errors

@@ -86,3 +86,27 @@ def test_one_column_alone_is_a_mistake(transduce: Command) -> None:
     status, _, errors = transduce("train", "a.csv", "--source-column", "de")
     assert status == 2
     assert "--source-column and --target-column go together" in errors
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (("train", "multi30k", "--lernrate", "1e-3"), "optimizer.learning_rate=VALUE"),
+        (("sweep", "multi30k", "--batch-tokens", "100"), "batching.target_tokens=VALUE"),
+        (("distill", "teacher", "--droput=0.1"), "dropout=VALUE"),
+        (("train", "multi30k", "--overwrit"), "--overwrite"),
+        (("train", "multi30k", "--qwxz"), "no such option"),
+    ],
+)
+def test_a_setting_that_is_written_as_an_option_is_named(
+    transduce: Command, given: tuple[str, ...], meant: str
+) -> None:
+    status, _, errors = transduce(*given)
+    assert status == 2 and errors.count("\n") == 1
+    assert meant in errors
+
+
+def test_the_model_comes_before_the_text(transduce: Command, tiny_run: Path, corpus: Path) -> None:
+    status, _, errors = transduce("translate", corpus / "test.en", tiny_run)
+    assert status == 2
+    assert f"the model comes first: translate {tiny_run} {corpus / 'test.en'}" in errors

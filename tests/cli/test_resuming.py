@@ -1,15 +1,20 @@
 """An interrupted translation: what is done is kept, told of, and gone on with to the same bytes."""
 
+import copy
 import gzip
 import hashlib
+import itertools
 import json
+import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 
-from transduce.cli import progress, streams
+from transduce.cli import progress, resuming, streams
 from transduce.cli.stopping import Terminated
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator
@@ -206,6 +211,52 @@ def test_half_a_chunk_that_a_kill_has_left_is_written_again(
         partial.write("half a li")
     assert transduce(*command, "-o", tmp_path / "out", "--resume")[0] == 0
     assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+CHUNKS = ["first\n", "", "second and longer\n" * 500, "third\n"]
+SYSTEM_CALLS = ["write", "flush", "fsync", "open", "replace", "rename", "unlink", "truncate", "ftruncate"]
+
+
+def add_chunks(path: Path, kill_before: int | None = None) -> None:
+    """Adds all chunks to an output that is begun or gone on with; a process is killed before a call of the system."""
+    calls = 0
+
+    def count(frame: FrameType, event: str, called: Any) -> None:
+        nonlocal calls
+        if event == "c_call" and called.__name__ in SYSTEM_CALLS:
+            calls += 1
+            if calls == kill_before:
+                os._exit(9)
+
+    if kill_before is not None:
+        sys.setprofile(count)
+    with resuming.growing_output(str(path), {}, resume=True) as out:
+        report = copy.deepcopy(out.report)
+        for chunk in CHUNKS[report.lines :]:
+            report.lines += 1
+            out.add(chunk, report)
+
+
+@pytest.mark.parametrize("name", ["out", "out.gz"])
+def test_an_output_is_gone_on_with_to_the_same_bytes_from_a_kill_before_any_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(resuming, "task_of", lambda parameters: {"model": "this"})
+    for number in itertools.count(1):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        child = os.fork()
+        if not child:
+            add_chunks(folder / name, kill_before=number)
+            os._exit(0)
+        was_killed = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+        if not (folder / name).exists():  # the last calls only tidy up
+            add_chunks(folder / name)
+        written = (folder / name).read_bytes()
+        assert (gzip.decompress(written) if name == "out.gz" else written).decode() == "".join(CHUNKS)
+        if not was_killed:
+            break
+    assert number > 3 * len(CHUNKS)
 
 
 def test_resume_begins_where_nothing_was_done_and_needs_files(

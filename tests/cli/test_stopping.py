@@ -3,6 +3,7 @@
 import importlib
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -30,13 +31,13 @@ def slow(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_signal_is_raised_once_and_handlers_are_as_before() -> None:
-    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)]
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     for number, error in ((signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)):
         with stoppable():
             with pytest.raises(error):
                 os.kill(os.getpid(), number)
             os.kill(os.getpid(), number)  # passed on by who has started the command
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)] == before
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def test_a_signal_that_was_to_be_ignored_is() -> None:
@@ -78,3 +79,81 @@ def test_another_error_that_a_library_makes_of_it_is_reported_as_what_it_was(
     with stoppable() as stop:
         assert run(command, stop) == 143
     assert capsys.readouterr().err == "transduce: terminated\n"
+
+
+STARTED = """
+import ctypes, hashlib, os, signal, sys, threading
+from transduce.cli import stopping
+from transduce.cli.failures import run
+stopping.LOOK, stopping.STANDS, stopping.STANDS_SAVING = 0.02, 0.3, 0.3
+libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(128)
+libc.pthread_mutex_lock(mutex)
+stop_soon = lambda: threading.Timer(0.2, os.kill, (os.getpid(), signal.{name})).start()
+def wait_in_c():
+    libc.pthread_mutex_lock(mutex)
+def command():
+    {command}
+with stopping.stoppable() as stop:
+    status = run(command, stop)
+sys.exit(status)
+"""
+
+
+def end_of(command: str, number: signal.Signals) -> tuple[int, str]:
+    """Returns the exit status of a process in which a command is asked to stop, and what it says."""
+    script = STARTED.format(name=number.name, command=command.replace("\n", "\n    "))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "stop_soon(); wait_in_c()",
+        "try:\n    stop_soon(); threading.Event().wait()\nfinally: wait_in_c()",
+        "for n in (2, 15): signal.signal(n, lambda *_: None)\nstop_soon(); wait_in_c()",
+    ],
+    ids=["while it works", "while it cleans up", "with a handler of its own"],
+)
+def test_a_command_that_waits_in_c_code_for_ever_is_ended(command: str, number: signal.Signals) -> None:
+    status, told = end_of(command, number)
+    assert status == 128 + number
+    assert told.startswith(f"transduce: {'terminated' if number == 15 else 'interrupted'} while it waited")
+    assert "what was saved before is whole" in told and told.count("\n") == 1
+
+
+def test_the_function_that_waits_is_named() -> None:
+    lock = "Lock = type('Lock', (), {'fileno': lambda self: wait_in_c()})"
+    _, told = end_of(f"from transduce import files\n{lock}\nstop_soon(); files.lock(Lock())", signal.SIGTERM)
+    assert told == "transduce: terminated while it waited in files.py, lock; what was saved before is whole\n"
+
+
+def test_a_command_that_still_computes_to_save_its_work_is_not_ended() -> None:
+    """A single call of C code may be all that is left of an update."""
+    work = "for n in (2, 15): signal.signal(n, lambda *_: None)\nstop_soon()\n"
+    work += "hashlib.pbkdf2_hmac('sha512', b'', b'', 1_500_000)\nprint('saved', file=sys.stderr)"
+    assert end_of(work, signal.SIGTERM) == (0, "saved\n")
+
+
+def test_signals_of_a_fork_are_not_those_of_its_parent() -> None:
+    fork = (
+        "child = os.fork()\nif not child: signal.signal(15, lambda *_: None); os.kill(os.getpid(), 15); os._exit(0)\n"
+    )
+    assert end_of(f"{fork}os.waitpid(child, 0)\nthreading.Event().wait(1)", signal.SIGTERM) == (0, "")
+
+
+def test_an_interpreter_that_waits_for_a_thread_at_its_end_is_ended_with_the_status_of_its_command() -> None:
+    waiting = """
+import sys, threading
+from transduce import __main__
+from transduce.cli import main
+__main__.LONGEST_END = 0.3
+def fail():
+    threading.Thread(target=threading.Event().wait).start()
+    sys.exit(7)
+main.main = fail
+__main__.start()
+"""
+    done = subprocess.run([sys.executable, "-c", waiting], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (7, "")

@@ -172,3 +172,22 @@ def test_phrases_are_looked_for_up_to_their_longest():
     text = "to be or not to be or not to be or not"
     assert not cleaned([Repetition(most=2, max_words=4)], [(text, "x")])[0]
     assert cleaned([Repetition(most=2, max_words=3)], [(text, "x")])[0]
+
+
+SAME = "The little dog sleeps under the big table in the kitchen."
+TRANSLATED = {
+    "Burmese": "ခွေးကလေးသည် မီးဖိုချောင်ရှိ စားပွဲကြီးအောက်တွင် အိပ်နေသည်။",
+    "Chinese": "小狗在厨房的大桌子下面睡觉。",
+    "Japanese": "小さな犬が台所の大きなテーブルの下で寝ています。",
+    "Khmer": "ឆ្កែតូចកំពុងគេងនៅក្រោមតុធំក្នុងផ្ទះបាយ។",
+    "Lao": "ໝານ້ອຍນອນຢູ່ໃຕ້ໂຕະໃຫຍ່ໃນຫ້ອງຄົວ",
+    "Thai": "สุนัขตัวน้อยนอนหลับอยู่ใต้โต๊ะตัวใหญ่ในห้องครัว",
+    "Tibetan": "ཁྱི་ཆུང་ཆུང་དེ་ཐབ་ཚང་ནང་གི་ཅོག་ཙེ་ཆེན་པོའི་འོག་ལ་གཉིད་ཉལ་གྱི་འདུག",
+}
+
+
+@pytest.mark.parametrize("text", TRANSLATED.values(), ids=TRANSLATED)
+def test_words_are_counted_in_scripts_that_write_no_spaces_between_them(text):
+    pairs = [(SAME, text), (text, SAME), (" ".join([text] * 5), SAME), (SAME, text[:3])]
+    assert cleaned([Ratio(most=2)], pairs)[0] == pairs[:2]
+    assert cleaned([Length(min_words=6, max_words=22)], pairs)[0] == pairs[:2]

@@ -1,11 +1,13 @@
 """What is seen of sentence pairs before anything is made of them."""
 
 import math
+import random
 
 import pytest
 
 from transduce.corpora.corpus import SentencePair
-from transduce.corpora.facts import describe_pairs, sample_pairs
+from transduce.corpora.facts import are_swapped, describe_pairs, sample_pairs
+from transduce.corpora.generated.grammar import derive_pairs
 
 
 def test_a_sample_counts_all_and_keeps_the_same_lines_each_time() -> None:
@@ -58,3 +60,16 @@ def test_short_sentences_without_spaces_are_more_than_one_word(text: str) -> Non
     facts = describe_pairs([SentencePair(text, "A dog runs.")] * 4, 4)
     assert not facts.source.has_spaces
     assert facts.source.words == 4 * math.ceil(len(text) / 2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_swapped_sides_are_found_by_the_words_that_they_share_with_known_text(seed: int) -> None:
+    chance = random.Random(seed)
+    pairs = derive_pairs(600, seed=seed)
+    known, held_out = pairs[:500], pairs[500:]
+    chance.shuffle(held_out)
+    swapped = [SentencePair(pair.target, pair.source) for pair in held_out]
+    same = [SentencePair(pair.source, pair.source) for pair in pairs]
+    assert are_swapped(swapped, known) and are_swapped(swapped[:3], known)
+    assert not are_swapped(held_out, known) and not are_swapped(held_out[:3], known)
+    assert not are_swapped(same[500:], same[:500]) and not are_swapped([], known)

@@ -1,6 +1,7 @@
 """Copies of pairs are written as people type, the same in every pass, beside the pairs themselves."""
 
 import unicodedata
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -72,3 +73,10 @@ def test_shares_are_those_of_the_pairs_that_get_a_copy() -> None:
 def test_shares_add_up_to_all_pairs_at_the_most() -> None:
     with pytest.raises(ConfigError, match="capitals, typos: the shares must add up to 1"):
         convert({"train": ["a", "b"], "noise": {"capitals": 0.7, "typos": 0.4}}, DataConfig, "data")
+
+
+@given(st.text(alphabet="aabcäß .", min_size=1))
+def test_each_text_with_two_different_letters_side_by_side_gets_a_typing_error(text: str) -> None:
+    copy = WAYS_OF_TYPING["typos"](SentencePair(text, "x")).source
+    has_places = any(a.isalpha() and b.isalpha() for a, b in pairwise(text))
+    assert (copy != text) == has_places

@@ -1,11 +1,13 @@
 """A corpus of several files is read as one, and each file has a store of its own."""
 
+import gzip
 from pathlib import Path
 
 import pytest
 
 from transduce.corpora.cleaning import Duplicates, Identical
 from transduce.corpora.corpus import SentencePair
+from transduce.corpora.languages import UNKNOWN
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.shards import open_corpus, shards_of
 from transduce.corpora.splits import open_splits
@@ -67,3 +69,29 @@ def test_settings_name_patterns_and_columns(tmp_path):
         splits = open_splits(DataConfig(train=train, validation="dev.tsv", columns=["en", "de"]), tmp_path)
         assert list(splits.train[0].corpus) == pairs("a A", "b B")
         assert [list(part) for part in splits.train[0].corpus.reversed.parts] == [pairs("A a"), pairs("B b")]
+
+
+@pytest.mark.parametrize(
+    ("paths", "languages", "is_refused"),
+    [
+        (("dev.de", "dev.en"), ("en", "de"), True),
+        (("dev.de", "dev.en"), ("de", "en"), False),
+        (("dev.de", "dev.en"), UNKNOWN, False),
+        (("dev.deu.gz", "dev.eng.gz"), ("eng", "deu"), True),
+        (("dev-de.txt", "dev-en.txt"), ("en", "de"), True),
+        (("dev.a", "dev.b"), ("en", "de"), False),
+        (("dev.fr", "dev.it"), ("en", "de"), False),
+    ],
+)
+def test_two_files_in_the_other_order_by_their_names_are_refused(
+    tmp_path: Path, paths: tuple[str, str], languages: tuple[str, str], is_refused: bool
+) -> None:
+    files = [tmp_path / name for name in paths]
+    for file in files:
+        text = b"a line\n"
+        file.write_bytes(gzip.compress(text) if file.suffix == ".gz" else text)
+    if not is_refused:
+        assert len(list(open_corpus(files, None, languages))) == 1
+        return
+    with pytest.raises(DataError, match=f"the source is {languages[0]} and the target {languages[1]}"):
+        open_corpus(files, None, languages)

@@ -53,3 +53,12 @@ def test_finished_outputs_score_as_the_model_that_wrote_them(tiny_run: Path, cor
 def test_sources_that_do_not_fit_are_refused_before_they_are_translated(tiny_run: Path) -> None:
     with pytest.raises(DataError, match="sources: 2 lines, but there are 1 references"):
         evaluate(transduce.load(tiny_run), ["a", "b"], ["a"])
+
+
+def test_a_bleu_of_zero_of_lines_too_short_for_it_is_explained() -> None:
+    lines = ["Ja.", "Nein.", "Gut."]
+    found = evaluate_outputs(lines, lines)
+    assert found.bleu.score == 0 and "no translation has four words" in found.describe()
+    assert "four words" in found.to_dict()["note"]
+    longer = evaluate_outputs([*lines, "Der Hund schläft nicht."], [*lines, "Der Hund schläft nicht."])
+    assert longer.note is None and "note" not in longer.to_dict()

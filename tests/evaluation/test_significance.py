@@ -1,5 +1,6 @@
 """The tests agree with exhaustive ones; equal systems do not differ; a true null hypothesis is seldom rejected."""
 
+import random
 from itertools import product
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from transduce.evaluation import significance
+from transduce.evaluation.metric import PLAIN, Texts
+from transduce.evaluation.metrics import find_metric
 from transduce.evaluation.significance import Counts, bootstrap_sums, compare_counts, confidence_interval
 
 BASELINE = np.array([[3, 5], [1, 4], [6, 7], [2, 2], [0, 3]], dtype=np.float64)
@@ -99,5 +102,25 @@ def test_one_seed_draws_the_same_sentences_of_every_system() -> None:
 
 
 def test_an_interval_leaves_out_a_fortieth_on_each_side() -> None:
-    low, high = confidence_interval(np.arange(101, dtype=np.float64)[::-1])
-    assert (low, high) == (50 - 48, 50 + 48)
+    samples = np.arange(101, dtype=np.float64)[::-1]
+    assert confidence_interval(samples, 50.0) == (2, 98)
+    assert confidence_interval(samples, 1.0) == (1, 98)
+    assert confidence_interval(samples, 99.5) == (2, 99.5)
+
+
+SHORT_LINES = ["Yes.", "No, thank you.", "Good.", "The dog sleeps on the mat.", "Two cats see it.", "", "Why?"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_interval_contains_its_score_and_stays_within_the_range_of_the_metric(seed: int) -> None:
+    """Resamples of few lines are far from symmetric."""
+    chance = random.Random(seed)
+    references = [chance.choice(SHORT_LINES[:5]) for _ in range(chance.randint(1, 6))]
+    systems = [[chance.choice([line, *SHORT_LINES]) for line in references] for _ in range(2)]
+    texts = [Texts(outputs, references) for outputs in (references, *systems)]
+    for name, most in (("bleu", 100.0), ("chrf", 100.0), ("ter", np.inf), ("exact_match", 1.0)):
+        counts = [find_metric(name).count(each, PLAIN) for each in texts]
+        for score in (each.summary() for each in counts):
+            assert 0 <= score.interval[0] <= score.score <= score.interval[1] <= most
+        tested = compare_counts(counts[1].counts, counts[2].counts, counts[1].score_rows, trials=10)
+        assert -most <= tested.interval[0] <= tested.difference <= tested.interval[1] <= most

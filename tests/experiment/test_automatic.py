@@ -11,12 +11,15 @@ import torch
 import transduce
 from transduce.bundle import ModelBundle
 from transduce.cli.main import app, run
-from transduce.config import flatten, to_tree
+from transduce.config import convert, flatten, to_tree
 from transduce.corpora.splits import open_splits
 from transduce.errors import ConfigError, DataError
 from transduce.experiment import Files, Recipe, from_words, load_recipe
 from transduce.experiment.automatic import recipe_for
+from transduce.experiment.automatic_settings import choose_language_model
 from transduce.experiment.machine import Machine, measure_machine
+from transduce.experiment.recipe import find_recipe
+from transduce.tasks.language.settings import LanguageConfig
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +55,8 @@ def test_two_files_become_a_translator_by_one_command(
     assert run(lambda: app(["train", *files, *TINY])) == 0
     printed, told = capsys.readouterr()
     assert "the model is in runs/mine/model" in printed
-    assert "test BLEU" in printed
+    assert "test BLEU" in printed and ", with 95 % certainty " in printed
+    assert "this is not a translator yet; more pairs help most" in printed
     assert len(transduce.load("runs/mine").translate(["The dog sleeps."])) == 1
     lines = told.splitlines()
     starts = [line.partition(":")[0] for line in lines]
@@ -228,3 +232,60 @@ def test_measuring_the_machine_moves_no_random_generator() -> None:
     assert machine.operations > 0
     assert machine.kind == "cpu"
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("change", ["model.kind=recurrent", "optimizer.kind=muon", "tokenizer.kind=words"])
+def test_settings_chosen_for_one_kind_give_way_where_another_kind_is_swept(files: tuple[str, str], change: str) -> None:
+    recipe = recipe_for(Files(files), machine=processor)
+    key, _, kind = change.partition("=")
+    swept = flatten(to_tree(find_recipe(recipe, [change]).config))
+    assert swept[key] == kind
+    chosen = flatten(to_tree(recipe.config))
+    assert all(swept[name] == chosen[name] for name in ("batching.target_tokens", "training.updates", "model.dropout"))
+
+
+@pytest.mark.parametrize("names", [("dev.de", "dev.en"), ("dev.1", "dev.2")], ids=["names", "content"])
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_held_out_files_in_the_other_order_are_refused(
+    files: tuple[str, str], names: tuple[str, str], part: str
+) -> None:
+    lines = [Path(file).read_text(encoding="utf-8").splitlines()[:20] for file in reversed(files)]
+    for name, side in zip(names, lines, strict=True):
+        Path(name).write_text("\n".join(side) + "\n", encoding="utf-8")
+    for order, is_right in ((names, False), (names[::-1], True)):
+        asked = from_words([*files], {part: order})
+        if is_right:
+            assert recipe_for(asked, machine=processor)
+            continue
+        with pytest.raises(DataError, match=r"name them in the other order|name source and target in the order"):
+            recipe_for(asked, machine=processor)
+
+
+def test_running_text_becomes_a_language_model_by_one_command(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    Path("notes.txt").write_text(text, encoding="utf-8")
+    assert run(lambda: app(["train", "notes.txt"])) == 2
+    assert "for a language model of running text add task=language" in capsys.readouterr().err
+    small = ["training.updates=12", "model.dim=24", "model.heads=3", "model.layers=1", "model.feed_forward_dim=32"]
+    assert run(lambda: app(["train", "notes.txt", "task=language", *small])) == 0
+    told = capsys.readouterr().err.splitlines()
+    starts = [line.partition(":")[0] for line in told]
+    for choice in ("data", "vocabulary", "model", "training", "validation"):
+        assert choice in starts
+    assert len(transduce.load("runs/notes").generate("The", search=transduce.Sampling(seed=1), max_tokens=5).text) > 0
+    assert run(lambda: app(["train", "notes.txt", "task=language", "training.updates=14", "--resume"])) == 0
+
+
+@pytest.mark.parametrize("words", [300, 40_000, 3_000_000])
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_settings_for_running_text_fit_its_length(words: int, kind: str) -> None:
+    more = choose_language_model(10 * words, Machine(kind, 1e11)).tables
+    less = choose_language_model(words, Machine(kind, 1e11)).tables
+    for tables in (less, more):
+        convert({"task": "language", "data": {"train": ["x"]}, **tables}, LanguageConfig, "chosen")
+    sizes = [(each["model"]["dim"], each["tokenizer"]["max_size"]) for each in (less, more)]
+    assert sizes == sorted(sizes)
+    read = [each["training"]["updates"] * each["batching"]["target_tokens"] for each in (less, more)]
+    assert read[0] / words >= 0.95 * read[1] / (10 * words)

@@ -123,6 +123,16 @@ def test_an_nllb_with_a_new_language_goes_back(models: tuple[str, Path, Path], t
     assert "wol_Latn" in ModelBundle.load(tmp_path / "back").config.languages.tokens
 
 
+@pytest.mark.parametrize("models", ["marian"], indirect=True)
+def test_a_model_of_one_direction_says_that_it_is_worse_until_it_is_trained(
+    models: tuple[str, Path, Path], tmp_path: Path
+) -> None:
+    told: list[str] = []
+    add_language(models[1], tmp_path / "out", "fr", FRENCH, pieces=5, tell=told.append)
+    assert "may be divided otherwise" in told[-2]
+    assert "until it is trained, de-en is worse than before" in told[-1] and "train with pairs of de-en" in told[-1]
+
+
 def test_a_language_that_cannot_be_added_is_refused(models: tuple[str, Path, Path], tmp_path: Path) -> None:
     kind, before, _ = models
     source, target, new = CODES[kind]

@@ -9,7 +9,6 @@ from transduce.search.rules import (
     AfterContext,
     Banned,
     BannedPhrases,
-    EndLoops,
     EndWhere,
     ForcedPrefixes,
     LengthConstraint,
@@ -174,23 +173,3 @@ def test_tokens_that_have_come_are_less_likely_and_no_others(tokens: list[list[l
             for token in range(VOCABULARY):
                 factor = 1.5 if token in tokens[sentence][row] else 1.0
                 assert torch.isclose(after[sentence, row, token], before[sentence, row, token] * factor)
-
-
-@given(
-    start=st.lists(st.integers(2, 4), max_size=3),
-    run=st.lists(st.integers(2, 4), min_size=1, max_size=6),
-    repeats=st.integers(1, 9),
-    tokens=st.integers(1, 12),
-)
-def test_an_output_ends_where_its_last_tokens_repeat_a_short_run(
-    start: list[int], run: list[int], repeats: int, tokens: int
-) -> None:
-    text = [*start, *(run * repeats)]
-    last = text[-tokens:]
-    is_loop = len(last) == tokens and any(last[n:] == last[:-n] for n in range(1, min(4, tokens // 2) + 1))
-    rows = torch.zeros(1, 2, VOCABULARY)
-    rows[..., END] = -3.0
-    EndLoops(tokens, END)(rows, Prefixes(torch.tensor([0]), torch.tensor([[text, text]])))
-    expected = [-torch.inf if is_loop and token != END else 0.0 for token in range(VOCABULARY)]
-    expected[END] = -3.0
-    assert rows[0].tolist() == [expected, expected]

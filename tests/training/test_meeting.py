@@ -1,11 +1,14 @@
 """Processes of a run meet anew after torchrun has started all of them again, and end when one of them is silent."""
 
+import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from datetime import timedelta
+from subprocess import PIPE
 
 import pytest
 from torch import distributed
@@ -62,6 +65,7 @@ def test_those_who_wait_for_others_that_do_not_come_say_so(store: distributed.St
 SILENT = """
 import sys, time
 from datetime import timedelta
+from subprocess import PIPE
 from torch import distributed
 from transduce.training import heartbeat
 heartbeat.SILENCE = 2.0
@@ -97,3 +101,65 @@ def test_a_process_ends_with_a_line_when_another_is_silent(monkeypatch: pytest.M
     second.communicate()
     assert first.returncode == 1
     assert "another process of this run has ended" in errors
+
+
+APART = """
+import os, signal, sys, threading
+import torch
+from transduce.cli import stopping
+from transduce.cli.failures import run
+from transduce.training import heartbeat
+from transduce.training.distributed import join_processes
+heartbeat.INTERVAL, heartbeat.DEADLOCK, stopping.STANDS = 0.25, {deadlock}, 1.0
+def exchange():
+    with join_processes(torch.device("cpu")) as processes:
+        print("joined", flush=True)
+        if {number} and not processes.is_first:
+            threading.Timer(0.5, os.kill, (os.getpid(), {number})).start()
+        processes.all_reduce(torch.ones(3)) if processes.is_first else processes.all_gather("x")
+with stopping.stoppable() as stop:
+    status = run(exchange, stop)
+sys.exit(status)
+"""
+
+
+def start_apart(deadlock: float, number: int = 0) -> list[subprocess.Popen[str]]:
+    """Starts two processes that wait for each other in different exchanges, and returns once both have joined.
+
+    Processes end after `deadlock` seconds of that; the second one is sent the signal of this number."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        places = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    command = [sys.executable, "-c", APART.format(deadlock=deadlock, number=int(number))]
+    started = [
+        subprocess.Popen(
+            command, stdout=PIPE, stderr=PIPE, text=True, env={**os.environ, **places, "RANK": rank, "LOCAL_RANK": rank}
+        )
+        for rank in "01"
+    ]
+    for process in started:
+        assert process.stdout is not None and process.stdout.readline() == "joined\n"
+    return started
+
+
+@pytest.mark.slow
+def test_processes_that_wait_for_each_other_in_different_exchanges_say_so_and_end() -> None:
+    started = start_apart(1.0)
+    told = [process.communicate(timeout=120)[1] for process in started]
+    assert [process.returncode for process in started] == [1, 1]
+    expected = (
+        "all processes of this run wait for each other (process 0 in training/distributed.py, all_reduce, "
+        "process 1 in training/distributed.py, all_gather); resume the run"
+    )
+    assert any(expected in each for each in told), told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_process_that_waits_for_another_one_ends_when_it_is_asked_to(number: signal.Signals) -> None:
+    """PyTorch waits in C++ code, in which no handler of a signal is called."""
+    started = start_apart(1e9, number)
+    told = started[1].communicate(timeout=120)[1]
+    assert started[1].returncode == 128 + number
+    assert "while it waited in training/distributed.py, all_gather; what was saved before is whole" in told
+    assert started[0].wait(120) == 1

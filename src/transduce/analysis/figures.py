@@ -33,6 +33,7 @@ TITLES = {
     "cross": "target to source",
 }
 PER_TOKEN = 0.16  # inches of a heat map
+PER_LETTER = 0.06  # inches of a label in the tree of a search
 
 
 @styled()
@@ -46,7 +47,8 @@ def draw_look(look: Findings) -> Figure:
     heights = [size] * map_rows + ([2.4] if look.confidence else [])
     heights += [2.4, PER_TOKEN * len(look.target.tokens) + 1.3] if look.occlusion is not None else []
     heights += [_height_of(look)] if look.search is not None else []
-    figure = Figure(figsize=(columns * size + 0.6, sum(heights) + 0.4 * len(heights)), layout="constrained")
+    width = max(columns * size + 0.6, _width_of(look))
+    figure = Figure(figsize=(width, sum(heights) + 0.4 * len(heights)), layout="constrained")
     grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
     for number, attention in enumerate(look.attention):
         axes = figure.add_subplot(grid[number // columns, number % columns])
@@ -131,6 +133,16 @@ def _tokens(look: Findings, attention: AttentionMap) -> tuple[list[str], list[st
         "query": (look.target.tokens, look.read),
         "cross": (look.target.tokens, of_source),
     }[attention.part]
+
+
+def _width_of(look: Findings) -> float:
+    """Returns the width in inches in which the labels of each step of the search stand apart."""
+    if look.search is None:
+        return 0.0
+    of_step: dict[int, int] = {}
+    for node in look.search.nodes:
+        of_step[node.step] = max(of_step.get(node.step, 0), len(node.token))
+    return len(of_step) * (PER_LETTER * max(of_step.values()) + PER_TOKEN) + 1.0
 
 
 def _height_of(look: Findings) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Annotated, Any
 
 import msgspec
@@ -58,7 +59,23 @@ class TakesFiles(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Repeats the option before the second file, as click expects it."""
         is_named = any(argument.partition("=")[0] in NAMES for argument in args)
-        return super().parse_args(ctx, _repeated(args) if is_named else args)
+        try:
+            return super().parse_args(ctx, _repeated(args) if is_named else args)
+        except UsageError as error:
+            if name := getattr(error, "option_name", "").strip("-"):
+                error.possibilities = _meant(name, self.params)  # type: ignore[attr-defined]
+            raise
+
+
+def _meant(name: str, parameters: Sequence[Any]) -> list[str]:
+    """Returns the option or setting that is most like an unknown option; settings are not options, but `KEY=VALUE`."""
+    from transduce.config import flatten, to_tree
+    from transduce.experiment.recipe import load_recipe
+
+    settings = flatten(to_tree(load_recipe("multi30k").config))
+    known = {key.rpartition(".")[2].replace("_", "-"): f"{key}=VALUE" for key in settings}
+    known |= {option.strip("-"): option for parameter in parameters for option in parameter.opts}
+    return [known[each] for each in get_close_matches(name, list(known), n=1)]
 
 
 def _repeated(arguments: Sequence[str]) -> list[str]:

@@ -47,7 +47,8 @@ def score(
     from transduce.bundle import find_bundle
     from transduce.bundle_config import read_config
     from transduce.cli.output import text_output
-    from transduce.corpora.formats import parallel_files, read_lines
+    from transduce.corpora.formats import read_lines
+    from transduce.corpora.shards import open_corpus
     from transduce.inference.scorer import Scorer, perplexity
     from transduce.task_table import check_writes
 
@@ -62,10 +63,12 @@ def score(
     else:
         if (pairs is None) == (source is None) or (source is None) != (target is None):
             raise InputError("give either --source and --target, or --pairs")
-        corpus = parallel_files([pairs] if pairs is not None else [str(source), str(target)])
+        corpus = ()
     bundle = machine.open(model)
     if not is_text:
         bundle = bundle.directed(bundle.config.find_direction(languages.to, languages.from_))
+        files = [pairs] if pairs is not None else [str(source), str(target)]
+        corpus = open_corpus(files, None, (bundle.config.source, bundle.config.target))
     elif languages != LanguageOptions():
         raise InputError("--to and --from are for models that translate; leave them out")
     scorer = Scorer(bundle)
@@ -121,14 +124,18 @@ def align(
         symmetrize: How two alignments become one: intersection, union or grow-diag.
         output: Where to write; - is standard output.
     """
+    from transduce.bundle import find_bundle
+    from transduce.bundle_config import read_config
     from transduce.cli.output import text_output
-    from transduce.corpora.formats import parallel_files
+    from transduce.corpora.shards import open_corpus
     from transduce.experiment.alignment import check_symmetrization, open_aligner
 
     if (pairs is None) == (source is None) or (source is not None and target is None):
         raise InputError("give either a source and a target file, or --pairs")
     method = check_symmetrization(symmetrize)
-    corpus = parallel_files([pairs] if pairs is not None else [str(source), str(target)])
+    config = read_config(find_bundle(Path(model)))
+    files = [pairs] if pairs is not None else [str(source), str(target)]
+    corpus = open_corpus(files, None, (config.source, config.target))
 
     aligner = open_aligner(
         model, reverse, method, corpus, processor.device, teller(quiet), languages.to, languages.from_

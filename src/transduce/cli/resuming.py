@@ -34,7 +34,7 @@ class Done:
     """The task: all that determines the output."""
     bytes: NonNegativeInt = 0
     """The number of bytes that are whole chunks."""
-    sha256: str = ""
+    sha256: str = hashlib.sha256().hexdigest()
     """The SHA-256 of the last chunk."""
     report: RequestReport = field(default_factory=RequestReport)
     """The report on the lines of these bytes."""
@@ -120,11 +120,12 @@ class _Partial:
         self._final = final
         self._path = partial_of(final)
         self.journal = self._path.with_name(f"{self._path.name}.json")
+        self._is_resumable = task is not None
         if is_empty(file):
             self._done = Done(task or {})
+            self._write_journal()  # before any text: without it nobody would know whose text that is
         else:
             self._done = self._read(task, resume)
-        self._is_resumable = task is not None
 
     @property
     def report(self) -> RequestReport:
@@ -138,6 +139,9 @@ class _Partial:
         self._file.flush()
         digest = hashlib.sha256(data).hexdigest()
         self._done = Done(self._done.task, self._done.bytes + len(data), digest, copy.deepcopy(report), len(data))
+        self._write_journal()
+
+    def _write_journal(self) -> None:
         if self._is_resumable:
             sync(self._path)
             write_text(self.journal, msgspec.json.encode(self._done).decode())

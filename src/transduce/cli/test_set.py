@@ -16,7 +16,8 @@ from transduce.corpora.catalogue.download import announce
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.directions import MANY, Direction
-from transduce.corpora.formats import parallel_files, read_lines
+from transduce.corpora.formats import read_lines
+from transduce.corpora.shards import open_corpus
 from transduce.corpora.splits import open_split, open_splits
 from transduce.errors import InputError
 from transduce.evaluation.evaluate import DirectionEvaluations, Evaluation, evaluate, evaluate_outputs
@@ -168,7 +169,8 @@ def open_test_set(data: DataOptions, systems: Mapping[str, System]) -> TestSet:
     elif data.source is None:
         return TestSet(None, list(read_lines(data.reference)))
     else:
-        corpus = parallel_files([data.source, data.reference])
+        languages = {(model.source, model.target) for model in models.values()}
+        corpus = open_corpus([data.source, data.reference], None, *(languages if len(languages) == 1 else ()))
     pairs = list(corpus)
     return TestSet([pair.source for pair in pairs], [pair.target for pair in pairs])
 

@@ -86,8 +86,9 @@ def train(
     Examples: `transduce train mine.de mine.en --test new.de new.en`, `transduce train multi30k training.updates=2000`
 
     Args:
-        recipe: Two aligned files, or one .tsv, .csv or .jsonl file (settings are then chosen automatically); or a
-            recipe's name, a .toml file, or a run's folder. Then settings to change, as KEY=VALUE.
+        recipe: Two aligned files, one .tsv, .csv or .jsonl file, or with task=language files of running text (settings
+            are then chosen automatically); or a recipe's name, a .toml file, or a run's folder. Then settings to
+            change, as KEY=VALUE.
         out: The run's folder (default: runs/NAME; if RECIPE is a run's folder, that folder).
         resume: Resume from the newest checkpoint, if there is one.
         overwrite: Replace an existing run in the folder.

@@ -92,12 +92,14 @@ def translate(
         ray: Translate each file on a cluster of Ray: its address, auto (default), or local to start one.
         format: What the input is (default: by its ending, else lines); text is plain text in paragraphs.
     """
-    from transduce.bundle import find_bundle
+    from transduce.bundle import find_bundle, is_model
     from transduce.bundle_config import read_config
     from transduce.cli.documents import check_lines, kind_of, translate_document
     from transduce.cli.requests import read_glossary
     from transduce.cli.streams import check_read_once
 
+    if Path(model).is_file() and not is_model(model) and is_model(input):
+        raise InputError(f"{input} is a model and {model} a text; the model comes first: translate {input} {model}")
     kind = kind_of(context, input, format)
     _check_options(context.params, machine, kind is not None)
     files = {"--prefix-file": lines.prefix_file, "--glossary": glossary, "--memory": document.memory}

@@ -13,7 +13,7 @@ from transduce.corpora.corpus import Filter, Keeps, ParallelCorpus, SentencePair
 from transduce.corpora.fingerprints import Fingerprints
 from transduce.corpora.overlap import OverlapFilter, Scope, plain, scope_fingerprint
 from transduce.corpora.splitting import Side, letters_of
-from transduce.orthography.words import word_texts
+from transduce.orthography.words import count_words, word_texts
 from transduce.ranges import LARGEST, PositiveInt, PositiveShare
 
 
@@ -35,7 +35,7 @@ class Length(CleaningStep, frozen=True, tag_field="kind", tag="length"):
     """Leaves out pairs with too few or too many words on a side."""
 
     min_words: PositiveInt = 1
-    """The fewest words of each side; white space separates words."""
+    """The fewest words of each side; their number follows from white space, or from letters in scripts without it."""
     max_words: PositiveInt | None = None
     """The most words of each side; no limit by default."""
 
@@ -235,7 +235,7 @@ def cleaning_filters(steps: Sequence[Step], held_out: Sequence[ParallelCorpus]) 
 
 
 def _lengths(pair: SentencePair) -> tuple[int, int]:
-    return len(pair.source.split()), len(pair.target.split())
+    return count_words(pair.source), count_words(pair.target)
 
 
 def _repetitions(text: str, max_words: int) -> int:

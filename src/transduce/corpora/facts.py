@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from transduce.corpora.corpus import SentencePair
 from transduce.orthography.characters import UNSPACED
+from transduce.orthography.words import word_texts
 
 SAMPLE = 50_000
 MOST_OF_A_WORD = 12  # characters between spaces beyond which spaces do not separate words
@@ -87,15 +88,29 @@ def sample_pairs(pairs: Iterable[SentencePair], size: int = SAMPLE) -> tuple[int
 def describe_pairs(sample: Sequence[SentencePair], pairs: int, languages: tuple[str, str] = ("", "")) -> CorpusFacts:
     """Returns the facts of a corpus of this many pairs, from a sample, in languages whose codes may be known."""
     scale = pairs / max(len(sample), 1)
-    source, target = languages
     return CorpusFacts(
         pairs,
-        _side([pair.source for pair in sample], scale, source),
-        _side([pair.target for pair in sample], scale, target),
+        *(_side(texts, scale, language) for texts, language in zip(_sides(sample), languages, strict=True)),
     )
 
 
-def count_words(text: str, has_spaces: bool) -> int:
+def are_swapped(pairs: Sequence[SentencePair], known: Sequence[SentencePair]) -> bool:
+    """Returns True if the source of pairs is the target of known ones, by the words that only one known side has."""
+    vocabularies = [{word for text in side for word in word_texts(text.casefold())} for side in _sides(known)]
+    both = vocabularies[0] & vocabularies[1]
+    alike = {True: 0, False: 0}
+    for side, texts in enumerate(_sides(pairs)):
+        for word in (word for text in texts for word in word_texts(text.casefold()) if word not in both):
+            for other, vocabulary in enumerate(vocabularies):
+                alike[side == other] += word in vocabulary
+    return alike[False] > 2 * alike[True]
+
+
+def _sides(pairs: Sequence[SentencePair]) -> tuple[list[str], list[str]]:
+    return [pair.source for pair in pairs], [pair.target for pair in pairs]
+
+
+def _count_words(text: str, has_spaces: bool) -> int:
     """Counts words between spaces; in a script without these, words of usual length."""
     return len(text.split()) if has_spaces else math.ceil(len(text) / CHARACTERS_OF_A_WORD)
 
@@ -107,7 +122,7 @@ def _side(texts: Sequence[str], scale: float, language: str) -> SideFacts:
     unspaced = sum(count for character, count in characters.items() if UNSPACED.match(character))
     # by the letters, since short sentences are no longer than words; by the length in scripts that are not known
     has_spaces = 2 * unspaced <= characters.total() <= MOST_OF_A_WORD * sum(len(text.split()) for text in texts)
-    lengths = sorted(count_words(text, has_spaces) for text in texts)
+    lengths = sorted(_count_words(text, has_spaces) for text in texts)
     return SideFacts(
         words=round(scale * sum(lengths)),
         usual_length=lengths[int(0.95 * (len(lengths) - 1))] if lengths else 0,

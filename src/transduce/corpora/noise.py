@@ -49,7 +49,7 @@ class Noise(Settings, frozen=True):
     @property
     def content(self) -> str:
         """A text that changes if the copies may change."""
-        return f"noise {msgspec.json.encode(self).decode()}"
+        return f"noise 2 {msgspec.json.encode(self).decode()}"
 
     def copies(self, pair: SentencePair) -> Iterator[SentencePair]:
         """Yields the copy of a pair, if it gets one, which depends on the pair alone."""
@@ -103,10 +103,11 @@ def mistyped(pair: SentencePair) -> SentencePair:
                 del written[at]
             case 1:
                 written.insert(at, written[at])
-            case 2:
+            case 2 if written[at - 1] != written[at]:
                 written[at - 1 : at + 1] = written[at], written[at - 1]
             case _:
-                written[at] = draw.choice(letters)
+                others = [letter for letter in letters if letter != written[at]]
+                written[at : at + 1] = draw.sample(others, min(len(others), 1))
     return SentencePair("".join(written), pair.target)
 
 

@@ -5,13 +5,23 @@ from pathlib import Path
 
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.formats import Columns, is_file_of_pairs, parallel_files
+from transduce.corpora.languages import languages_of
 from transduce.errors import DataError
 
 
 def open_corpus(
     paths: Sequence[str | Path], columns: Columns | None = None, languages: tuple[str, str] = ("", "")
 ) -> ParallelCorpus:
-    """Opens a corpus as `parallel_files` does, or one of several shards; patterns name several files."""
+    """Opens a corpus as `parallel_files` does, or one of several shards; patterns name several files.
+
+    Raises DataError if the names of two files say that they are in the other order.
+    """
+    source, target = languages
+    if len(paths) == 2 and source != target and languages_of([str(path) for path in paths]) == (target, source):
+        raise DataError(
+            f"{paths[0]} and {paths[-1]} are {target} and {source} by their names, but the source is {source} and the "
+            f"target {target}; name them in the other order"
+        )
     shards = shards_of(paths)
     corpora = [parallel_files(shard, columns, languages) for shard in shards]
     if len(corpora) == 1:

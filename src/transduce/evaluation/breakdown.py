@@ -9,6 +9,7 @@ import numpy as np
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, make_bleu
 from transduce.evaluation.metric import SentenceCounts
 from transduce.evaluation.translations import length_ratio
+from transduce.orthography.words import count_words
 
 LENGTHS = (0, 10, 20, 30, 40, 60)
 """Maximum words of each part but the last; the first holds blank lines, and is mostly empty."""
@@ -48,7 +49,7 @@ class FrequencyPart:
 
 def by_length(sources: Sequence[str], bleu: Mapping[str, SentenceCounts]) -> list[LengthPart]:
     """Returns BLEU of each system by the number of words in the source; parts without sentences are left out."""
-    lengths = np.array([len(source.split()) for source in sources])
+    lengths = np.array([count_words(source) for source in sources])
     parts = np.searchsorted(LENGTHS, lengths)
     by_part = []
     for part, (at_least, at_most) in enumerate(_ranges(LENGTHS)):

@@ -14,7 +14,13 @@ from transduce.evaluation.bleu_tokenizers import BleuTokenizer
 from transduce.evaluation.metric import Score, Scoring, Texts, check_aligned
 from transduce.evaluation.metrics import STANDARD, MetricName, count_all, find_metric, metrics_by_key
 from transduce.evaluation.significance import RESAMPLES, SEED
-from transduce.evaluation.translations import BleuVariant, exact_match, length_ratio, score_bleu_variants
+from transduce.evaluation.translations import (
+    BleuVariant,
+    bleu_note,
+    exact_match,
+    length_ratio,
+    score_bleu_variants,
+)
 from transduce.extras import check_installed
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
@@ -32,6 +38,8 @@ class Evaluation:
     length_ratio: float
     """Tokens of the translations divided by tokens of the references, as BLEU splits them."""
     sentences: int
+    note: str | None = None
+    """What to know about the scores, in a line; None for nothing."""
     all_bleu: list[BleuVariant] | None = None
     """BLEU in the four ways that papers report it; None if not requested."""
     seconds: float | None = None
@@ -47,7 +55,7 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Returns the output of `transduce evaluate --json`."""
         facts: dict[str, Any] = msgspec.to_builtins(replace(self, translations=[]))
-        unasked = {"translations"} | ({"all_bleu"} if self.all_bleu is None else set())
+        unasked = {"translations"} | {name for name in ("all_bleu", "note") if facts[name] is None}
         return facts.pop("scores") | {name: fact for name, fact in facts.items() if name not in unasked}
 
     def describe(self) -> str:
@@ -59,6 +67,7 @@ class Evaluation:
             lines.append(
                 _line(f"BLEU {variant.tokenize:<5}{'uncased' if variant.lowercase else 'cased':<8}", variant, 2)
             )
+        lines += [] if self.note is None else [self.note]
         lines.append(f"95 % intervals by {RESAMPLES:,} bootstrap resamples of the sentences, seed {SEED}")
         lines.append(f"length {self.length_ratio:.3f} of the reference's; exact match {100 * self.exact_match:.1f} %")
         if self.seconds is None:
@@ -123,6 +132,7 @@ def evaluate_outputs(
         exact_match=exact_match(outputs, references, lowercase),
         length_ratio=length_ratio(counts["bleu"]),
         sentences=len(outputs),
+        note=bleu_note(counts["bleu"]),
         all_bleu=score_bleu_variants(outputs, references) if all_bleu else None,
     )
 

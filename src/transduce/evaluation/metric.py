@@ -56,8 +56,9 @@ class SentenceCounts:
 
     def summary(self) -> Score:
         """Returns the score of all sentences together, with signature and interval."""
-        interval = confidence_interval(self.score_rows(bootstrap_sums(self.counts)))
-        return Score(self.score, self.signature, interval)
+        score = self.score
+        interval = confidence_interval(self.score_rows(bootstrap_sums(self.counts)), score)
+        return Score(score, self.signature, interval)
 
     @staticmethod
     def summed(systems: "Sequence[SentenceCounts]") -> "SentenceCounts":

@@ -21,7 +21,7 @@ ScoreRows = Callable[[Counts], NDArray[np.float64]]
 RESAMPLES = 1_000
 TRIALS = 10_000
 SEED = 12345
-"""sacreBLEU's random seed, so that intervals equal those it prints."""
+"""sacreBLEU's random seed."""
 
 _ELEMENTS_AT_ONCE = 2**22
 _TIE = 1e-9  # two ways to the same score may differ by rounding
@@ -55,7 +55,7 @@ def compare_counts(
     swapped = _swapped_differences(system, baseline, score, trials, seed)
     return Difference(
         difference=float(observed),
-        interval=confidence_interval(resampled),
+        interval=confidence_interval(resampled, float(observed)),
         bootstrap_p=_p_value(resampled - resampled.mean(), observed),
         randomization_p=_p_value(swapped, observed),
     )
@@ -69,12 +69,16 @@ def bootstrap_sums(counts: Counts, resamples: int = RESAMPLES, seed: int = SEED)
     return np.stack([np.bincount(draw, minlength=sentences) @ counts for draw in draws])
 
 
-def confidence_interval(samples: NDArray[np.float64]) -> tuple[float, float]:
-    """Returns the mean of the resampled scores, and half the width of their middle 95 %, as sacreBLEU does."""
+def confidence_interval(samples: NDArray[np.float64], score: float) -> tuple[float, float]:
+    """Returns the ends of the middle 95 % of resampled scores (percentile bootstrap, Efron 1979), widened to contain
+    the score itself.
+
+    So it stays within the range of the metric, unlike sacreBLEU's, which is the resamples' mean with half that width on
+    each side.
+    """
     ordered = np.sort(samples)
     outside = len(ordered) // 40
-    half = (ordered[-1 - outside] - ordered[outside]) / 2
-    return float(samples.mean() - half), float(samples.mean() + half)
+    return float(min(ordered[outside], score)), float(max(ordered[-1 - outside], score))
 
 
 def _swapped_differences(

@@ -107,6 +107,13 @@ def length_ratio(bleu: SentenceCounts) -> float:
     return float(output / max(reference, 1))
 
 
+def bleu_note(bleu: SentenceCounts) -> str | None:
+    """Returns why BLEU is 0 however good the outputs are; None if it need not be."""
+    if bleu.counts[:, -1].sum():  # 4-grams of the outputs
+        return None
+    return "BLEU is 0 since no translation has four words (4-grams), as BLEU counts them: see chrF for lines so short"
+
+
 def exact_match(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> float:
     """Returns the share of outputs that equal their reference, 0 to 1."""
     pairs = list(zip(outputs, references, strict=True))
@@ -125,7 +132,8 @@ def _count(metric: "BLEU | CHRF | TER", outputs: Sequence[str], references: Sequ
     metric.n_bootstrap, metric.seed = RESAMPLES, str(SEED)  # for the signature
     return SentenceCounts(
         np.array(counts, dtype=np.float64),
-        lambda sums: float(metric._compute_score_from_stats(sums).score),  # type: ignore[arg-type] # whole numbers
+        # rounded, since means of shares may be 100.00000000000004
+        lambda sums: round(metric._compute_score_from_stats(sums).score, 12),  # type: ignore[arg-type] # whole numbers
         str(metric.get_signature()),
     )
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,12 +16,13 @@ from transduce.bundle_config import read_config
 from transduce.config import Changes, convert, override, read_changes, read_toml
 from transduce.corpora.cleaning import Step, selecting_filters
 from transduce.corpora.corpus import ParallelCorpus
-from transduce.corpora.facts import CorpusFacts, describe_pairs, sample_pairs
+from transduce.corpora.facts import CorpusFacts, are_swapped, describe_pairs, sample_pairs
 from transduce.corpora.formats import (
     FORMATS,
     is_bilingual,
     is_file_of_pairs,
     languages_in_file,
+    text_file,
 )
 from transduce.corpora.given import pairs_setting
 from transduce.corpora.languages import UNKNOWN, languages_of, name_of
@@ -28,16 +30,24 @@ from transduce.corpora.settings import DataConfig
 from transduce.corpora.shards import open_corpus
 from transduce.corpora.splits import open_held_out
 from transduce.errors import ConfigError, DataError
-from transduce.experiment.automatic_settings import choose, choose_adaptation, choose_cleaning, choose_width
+from transduce.experiment.automatic_settings import (
+    choose,
+    choose_adaptation,
+    choose_cleaning,
+    choose_language_model,
+    choose_width,
+)
 from transduce.experiment.completion import complete
 from transduce.experiment.machine import Machine, measure_machine
 from transduce.experiment.recipe import Recipe, change, load_recipe, recipes, with_files
+from transduce.orthography.words import count_words
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.tokenizer import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
-MIN_PAIRS = 20
+MIN_PAIRS, MIN_WORDS = 20, 200
+COMPARED = 500  # held-out pairs whose words are looked at
 SHORT = 400_000  # running words up to which the subwords that a text yields are counted
 
 
@@ -50,10 +60,12 @@ class Files:
     """Settings that the user has set; see `transduce.config.Changes`."""
 
     def __post_init__(self) -> None:
+        if self.is_text:
+            return
         if len(self.paths) == 1 and not is_file_of_pairs(self.paths[0]):
             raise ConfigError(
                 f"{self.paths[0]}: give the file of its translations too, line by line, or one file of pairs "
-                f"({', '.join(FORMATS.names())})"
+                f"({', '.join(FORMATS.names())}); for a language model of running text add task=language"
             )
         if len(self.paths) == 2 and (both := next(filter(is_file_of_pairs, self.paths), None)):
             raise ConfigError(f"{both}: holds both sides by its ending; give it alone, or two files of another ending")
@@ -61,8 +73,15 @@ class Files:
             raise ConfigError(f"expected two line-aligned files or one file of pairs, found {len(self.paths)}")
 
     @property
+    def is_text(self) -> bool:
+        """True for files of running text, from which a language model learns."""
+        return read_changes(self.overrides).get("task") == "language"
+
+    @property
     def name(self) -> str:
         """The name of a run on these files."""
+        if len(self.paths) == 1 and self.is_text:
+            return Path(self.paths[0]).name.partition(".")[0] or "text"
         return name_of(self.paths)
 
     @property
@@ -134,6 +153,8 @@ def recipe_for(
     """
     if recorded is not None and recorded.exists():
         return _recorded(recorded, files)
+    if files.is_text:
+        return _recipe_for_text(files, tell, machine)
     changes = read_changes(files.overrides, TranslationConfig)
     wanted = complete(override({}, changes, TranslationConfig), TranslationConfig, Path())
     languages = _languages(files.paths)
@@ -148,9 +169,9 @@ def recipe_for(
     else:
         tell(f"languages: from {settings.source} to {settings.target}")
     corpus = open_corpus(files.paths, settings.columns_for(files.paths), (settings.source, settings.target))
-    open_held_out(settings, Path())  # a mistake there is reported before the machine is measured
+    held_out = open_held_out(settings, Path())  # a mistake there is reported before the machine is measured
     asked = settings.cleaning if "cleaning" in wanted.get("data", {}) else None
-    cleaning, kept, most_subwords = _look_at(corpus, (settings.source, settings.target), asked, tell)
+    cleaning, kept, most_subwords = _look_at(corpus, (settings.source, settings.target), asked, held_out, tell)
     if start is None:
         chosen = choose(kept, most_subwords, machine(), wanted)
     else:
@@ -158,6 +179,21 @@ def recipe_for(
     for reason in chosen.reasons:
         tell(reason)
     tables = {**chosen.tables, "data": {**named, **cleaning, **chosen.tables["data"]}}
+    return Recipe(files.name, change(tables, "settings", files.overrides), Path())
+
+
+def _recipe_for_text(files: Files, tell: Callable[[str], None], machine: Callable[[], Machine]) -> Recipe[Any]:
+    """Chooses settings for a language model of running text."""
+    words, lines = 0, 0
+    for line in (line for path in files.paths for line in text_file(Path(path))):
+        words, lines = words + count_words(line), lines + 1
+    if words < MIN_WORDS:
+        raise DataError(f"{files.paths[0]}: {words:,} words, too few to learn from; there must be {MIN_WORDS} or more")
+    tell(f"data: {lines:,} lines, {words:,} running words")
+    chosen = choose_language_model(words, machine())
+    for reason in chosen.reasons:
+        tell(reason)
+    tables = {"task": "language", "data": {"train": list(files.paths)}, **chosen.tables}
     return Recipe(files.name, change(tables, "settings", files.overrides), Path())
 
 
@@ -190,13 +226,23 @@ def _languages(paths: Sequence[str]) -> tuple[str, str]:
 
 
 def _look_at(
-    corpus: ParallelCorpus, languages: tuple[str, str], asked: Sequence[Step] | None, tell: Callable[[str], None]
+    corpus: ParallelCorpus,
+    languages: tuple[str, str],
+    asked: Sequence[Step] | None,
+    held_out: Sequence[ParallelCorpus],
+    tell: Callable[[str], None],
 ) -> tuple[dict[str, Any], CorpusFacts, int | None]:
     """Returns settings that clean a corpus, unless `asked` has others, facts about the rest, and the subwords of a
-    short one."""
+    short one; DataError if the sides of a held-out corpus are in the other order."""
     pairs, sample = sample_pairs(corpus)
     if not sample:
         raise DataError(f"{corpus.name}: no sentence pairs; the files are empty")
+    for other in held_out:
+        if are_swapped(list(islice(other, COMPARED)), sample):
+            raise DataError(
+                f"{other.name}: its sources look like the targets of {corpus.name}; name source and target in the order"
+                " of the training data"
+            )
     facts = describe_pairs(sample, pairs, languages)
     tell(f"data: {pairs:,} pairs, {facts.source.words:,} and {facts.target.words:,} running words")
     tables: dict[str, Any] = {}

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from transduce.corpora.corpus import SentencePair
-from transduce.corpora.facts import CorpusFacts, count_words
+from transduce.corpora.facts import CorpusFacts
 from transduce.corpora.splitting import default_share
 from transduce.experiment.machine import Machine
 from transduce.models.transformer import TransformerConfig
+from transduce.orthography.words import count_words
 from transduce.text.tokenizer_training import FIRST
 from transduce.training.estimate import describe_duration
 
@@ -48,12 +49,12 @@ def choose_cleaning(sample: Sequence[SentencePair], facts: CorpusFacts) -> Choic
     if facts.source.has_spaces and facts.target.has_spaces:
         length["max_words"] = longest
         criteria.append(f"more than {longest} words")
-        if (ratio := _choose_ratio(sample)) is not None:
-            steps.append({"kind": "ratio", "most": ratio})
-            criteria.append(f"{ratio:g} times the words on a side")
     else:
         data["max_tokens"] = 2 * longest
         criteria.append(f"more than {2 * longest} subwords")
+    if (ratio := _choose_ratio(sample)) is not None:
+        steps.append({"kind": "ratio", "most": ratio})
+        criteria.append(f"{ratio:g} times the words on a side")
     steps.append({"kind": "duplicates"})
     reason = f"cleaning: removed are duplicates and pairs with {', '.join(criteria)}"
     return Choice({"data": {"cleaning": steps, **data}}, [reason])
@@ -81,6 +82,37 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
     )
 
 
+def choose_language_model(words: int, machine: Machine) -> Choice:
+    """Chooses how to learn a language model from so many running words: a causal Transformer over subwords."""
+    tokens = TOKENS_OF_A_WORD * words
+    is_large = machine.kind != "cpu" and words >= 2_000_000
+    layers, dim, window = (8, 512, 256) if is_large else (4, 256, 128) if words >= 100_000 else (3, SMALL_DIM, 64)
+    size = min(max(100 * round(0.08 * words**0.5), 300), 10_000 if machine.kind == "cpu" else 32_000)
+    sizes = {"dim": dim, "feed_forward_dim": 4 * dim}
+    affordable = 60 * MINUTES / machine.seconds(TransformerConfig(decoder_layers=layers, **sizes), size, 1, 0.0)
+    passes = max(min(60 * (100_000 / words) ** 0.5, 60.0, affordable / tokens), 1.0)
+    batch = _choose_batch(passes * tokens, machine, 1000)
+    updates = max(round(passes * tokens / batch), 1)
+    rates: Tables = {"learning_rate": 1e-3, "schedule": {"kind": "cosine", "warmup": min(updates // 10, 1000)}}
+    dropout = 0.2 if passes > FEW_PASSES else 0.0
+    validation = _choose_validation(updates, {})
+    tables: Tables = {
+        "tokenizer": {"kind": "bpe", "max_size": size},
+        "model": {"kind": "causal-transformer", "layers": layers, **sizes, "heads": dim // 32, "dropout": dropout},
+        "batching": {"window": window, "target_tokens": batch},
+        "training": {"updates": updates, "label_smoothing": 0.0},
+        "optimizer": {"kind": "adamw", **rates},
+        **validation.tables,
+        "checkpoint": {"every_minutes": 10},
+    }
+    reasons = [
+        f"vocabulary: at most {size:,} subwords, for {words:,} running words",
+        f"model: a causal Transformer of {layers} layers, {dim} wide, that reads windows of {window} tokens",
+        f"training: at most {updates:,} updates of {batch:,} tokens, {passes:,.0f} passes over the text",
+    ]
+    return Choice(tables, [*reasons, *validation.reasons])
+
+
 def choose_adaptation(
     kept: CorpusFacts, start: str, vocabulary: int, machine: Machine, wanted: Mapping[str, Any]
 ) -> Choice:
@@ -101,7 +133,7 @@ def choose_adaptation(
 
 
 def _choose_ratio(sample: Sequence[SentencePair]) -> float | None:
-    lengths = [sorted((count_words(pair.source, True), count_words(pair.target, True))) for pair in sample]
+    lengths = [sorted((count_words(pair.source), count_words(pair.target))) for pair in sample]
     ratios = [longer / shorter for shorter, longer in lengths if shorter]
     for most in RATIOS:
         if sum(ratio > most for ratio in ratios) <= MAX_LEFT_OUT * len(ratios):
@@ -230,7 +262,7 @@ def _choose_schedule(
         size, of_a_batch = {"target_tokens": batch, "groups": GROUPS}, f"{batch:,} target tokens"
     updates = max(round(all_tokens / batch), 1)
     minutes = all_tokens / _tokens_a_minute(kept, machine, model, vocabulary)
-    why = "enough for a corpus of this size"
+    why = "as many as a corpus of this size can use"
     if all_tokens == affordable:
         why = f"what this machine can do in about {minutes:.0f} minutes"
     more = []

@@ -80,6 +80,7 @@ def distill(
     Raises InputError, ConfigError, DataError or CheckpointError for invalid input, or texts, models or settings other
     than those that `out` was made from; Interrupted after Ctrl-C or SIGTERM, with everything saved.
     """
+    student = _student(find_recipe(recipe, overrides), overrides)  # a wrong name is an error before anything is read
     models = _paths(teacher)
     direction = _direction(models, to, from_)
     own, named = recipe_of(models[0]), Sources.named(sources)
@@ -98,7 +99,6 @@ def distill(
         _part("text", lines_of(texts.text), best),
         _part("test", pairs_of([texts.tested]), best),
     ]
-    student = _student(find_recipe(recipe, overrides), overrides)
     folder = Path(out or Path("runs") / f"{models[0].resolve().name}-student")
     stages = Stages(
         folder=folder,

@@ -13,6 +13,7 @@ from transduce.corpora.languages import UNKNOWN
 from transduce.errors import InputError
 from transduce.files import check_absent
 from transduce.models.larger_vocabulary import with_new_tokens
+from transduce.orthography.words import count_words
 from transduce.probe import read_probe
 from transduce.task_table import check_tool
 from transduce.tasks.origin import with_new_language
@@ -84,6 +85,13 @@ def add_language(
     rates = [_tokens_a_word(side.source, measured) for side in (before, extended.tokenizers)]
     added = " and ".join(f"{count:,}" for count in dict.fromkeys(counts))
     tell(f"{language}: {added} new tokens; its words take {rates[1]:.2f} tokens each, and took {rates[0]:.2f}")
+    tell("words of old languages that are in no text to keep may be divided otherwise: 1 to 3 lines of captions in 100")
+    if bundle.config.languages is None:
+        known = Direction(bundle.config.source, bundle.config.target)
+        tell(
+            f"until it is trained, {known} is worse than before: its sources now begin with a token that is new; "
+            f"train with pairs of {known} beside the new ones (data.directions)"
+        )
     return result
 
 
@@ -120,4 +128,4 @@ def _of_languages(
 
 def _tokens_a_word(tokenizer: Tokenizer, texts: Sequence[str]) -> float:
     tokens = sum(map(len, tokenizer.encode_batch(texts)))
-    return tokens / max(sum(len(text.split()) for text in texts), 1)
+    return tokens / max(sum(map(count_words, texts)), 1)

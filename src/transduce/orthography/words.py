@@ -1,12 +1,13 @@
 """Finds words of a text in any script, and whether a text holds a phrase as whole words."""
 
+import math
 import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from transduce.budget import check
-from transduce.orthography.characters import UNSPACED, Span, characters, is_extending, is_within_character
+from transduce.orthography.characters import SPELLED, UNSPACED, Span, characters, is_extending, is_within_character
 
 _KATAKANA = re.compile("[\u30a1-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
 _HANGUL = re.compile("[\u1100-\u11ff\u3131-\u318e\ua960-\ua97c\uac00-\ud7fb]")
@@ -16,6 +17,14 @@ _PARTICLES = (
     "야 이야 이다 입니다 이에요 예요 였다 이었다 인 이고 이며"
 )
 _PARTICLE = "(?:" + "|".join(sorted(_PARTICLES.split(), key=len, reverse=True)) + ")"
+_TIBETAN = "[\u0f40-\u0fbc]"
+_LETTERS_OF_A_WORD = (
+    (re.compile(f"(?!{SPELLED.pattern}){UNSPACED.pattern}"), 1.7),
+    (SPELLED, 4.5),
+    (re.compile(_TIBETAN), 4.5),
+)
+"""Letters of scripts without spaces, and how many of them usually make a word, vowels and tones counted."""
+_UNSPACED_LETTERS = re.compile(f"{UNSPACED.pattern}|{_TIBETAN}")
 KOREAN_ENDING = re.compile(rf"{_PARTICLE}{{1,3}}(?![\uac00-\ud7a3])")
 """Particles that Korean writes onto a noun, up to the end of the word: 개는 and 개들에게 hold 개, 개나리 does not."""
 
@@ -99,6 +108,16 @@ def words(text: str) -> list[Span]:
         else:
             spans += [(run.start() + begin, run.start() + end) for begin, end in _divided(run[0])]
     return spans
+
+
+def count_words(text: str) -> int:
+    """Returns the number of words between white space; in scripts that write words without spaces, the number that so
+    many letters usually make."""
+    made = [len(letters.findall(text)) / of_a_word for letters, of_a_word in _LETTERS_OF_A_WORD]
+    if not any(made):
+        return len(text.split())
+    others = _UNSPACED_LETTERS.sub(" ", text).split()
+    return sum(any(map(str.isalnum, word)) for word in others) + math.ceil(sum(made))
 
 
 def words_between(starts: Sequence[int], start: int, stop: int) -> range:

@@ -12,9 +12,6 @@ from transduce.search.required_phrases import WordEdges
 from transduce.search.settings import Limits
 from transduce.text.phrases import ends_with, holds
 
-LONGEST_LOOP = 4
-"""The most tokens of a run that counts as a loop where it is repeated."""
-
 LogProbabilities = Float[Tensor, "sentences rows vocabulary"]
 
 
@@ -189,28 +186,6 @@ class EndWhere:
                 if self.holds(number, tokens):
                     log_probabilities[i, row] = -torch.inf
                     log_probabilities[i, row, self.end] = 0.0
-
-
-@dataclass(frozen=True)
-class EndLoops:
-    """Ends an output whose last tokens repeat a short run, as a model writes that has hardly learned, against all rules
-    before this one."""
-
-    tokens: int
-    """The number of last tokens that must repeat the run."""
-    end: int
-
-    def __call__(self, log_probabilities: LogProbabilities, prefixes: Prefixes) -> None:
-        """See Rule."""
-        runs = range(1, min(LONGEST_LOOP, self.tokens // 2) + 1)
-        if prefixes.length < self.tokens or not runs:
-            return
-        last = prefixes.tokens[..., -self.tokens :]
-        loops = [(last[..., run:] == last[..., :-run]).all(-1) for run in runs]
-        is_loop = torch.stack(loops).any(0)  # [sentences, rows]
-        end = log_probabilities[..., self.end].clone()
-        log_probabilities.masked_fill_(is_loop[..., None], -torch.inf)
-        log_probabilities[..., self.end] = end
 
 
 @dataclass(frozen=True)

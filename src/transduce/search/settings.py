@@ -29,9 +29,6 @@ class SearchSettings(Settings, frozen=True):
     repetition_penalty: RepetitionPenalty = 1.0
     """Factor of the log-probability of tokens that occurred before, also in a prompt (Keskar et al. 2019; 1: off)."""
 
-    end_loops: NonNegativeInt = 0
-    """End an output whose last tokens, as many as this, repeat a run of up to four tokens (0: off)."""
-
     def _check_together(self) -> None:
         if self.max_ratio + self.max_extra == 0:
             raise ValueError("max_ratio and max_extra must not both be 0")

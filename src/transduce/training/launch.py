@@ -12,7 +12,8 @@ from typing import IO
 from transduce.errors import ConfigError
 from transduce.training.signals import Interrupted
 
-ENDED = "another process of this run has ended; resume the run to go on from the last checkpoint"
+RESUME = "resume the run to go on from the last checkpoint"
+ENDED = f"another process of this run has ended; {RESUME}"
 PATIENCE = 60  # seconds in which the others end when the first has
 INTERVAL = 0.5  # seconds between two looks at the others
 GRACE = 10  # seconds in which a process notices by itself that another has ended

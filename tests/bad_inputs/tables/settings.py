@@ -147,7 +147,6 @@ NUMBERS = [
     Number("search.max_extra", "-1"),
     Number("search.min_ratio", "-1 nan inf"),
     Number("search.no_repeat_ngram", "-1"),
-    Number("search.end_loops", "-1"),
     Number("search.repetition_penalty", "0.9 nan inf"),
     Number("search.size", "0 -1"),
     Number("search.length_penalty", "nan inf"),

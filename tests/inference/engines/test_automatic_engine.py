@@ -123,7 +123,6 @@ def test_only_unsure_sentences_are_searched_again_and_alone_as_beside_others(
         (Beam(repetition_penalty=1.2), "a repetition penalty"),
         (Beam(min_ratio=0.5), "a minimum length"),
         (Beam(no_repeat_ngram=2), "no repeated n-grams"),
-        (Beam(end_loops=16), "ends of loops"),
     ],
 )
 def test_what_ctranslate2_searches_otherwise_is_searched_by_pytorch(

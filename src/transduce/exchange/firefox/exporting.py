@@ -93,7 +93,10 @@ def export_firefox(model: Path, folder: Path, texts: Sequence[str]) -> StudentEx
     bundle = ModelBundle.load(model)
     check_tool(model, bundle.config.task, "translator")
     if problems := what_cannot_be_exported(bundle):
-        raise InputError(f"{model} cannot be exported to Firefox's form: {'; '.join(problems)}")
+        raise InputError(
+            f"{model} cannot be exported to Firefox's form, which holds students: "
+            f"`transduce distill {model} --recipe student-base` trains one on its translations; {'; '.join(problems)}"
+        )
     require_fxtranslate()
     lines = list(islice(_usable(bundle, texts), MEASURED))
     if not lines:

@@ -29,7 +29,6 @@ from transduce.search.choices import Search, can_require
 from transduce.search.loop import Hypothesis, SearchProblem, TakeStep, take_step
 from transduce.search.rules import (
     BannedPhrases,
-    EndLoops,
     ForcedPrefixes,
     NoRepeatNgram,
     PenalizeRepetition,
@@ -192,8 +191,6 @@ def rules_for(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -
         rules.append(NoRepeatNgram(search.no_repeat_ngram))
     if search.repetition_penalty > 1:
         rules.append(PenalizeRepetition(search.repetition_penalty))
-    if search.end_loops:
-        rules.append(EndLoops(search.end_loops, vocabulary.end))
     if any(piece.banned for piece in pieces):
         rules.append(BannedPhrases([piece.banned for piece in pieces], vocabulary.edges(), vocabulary.decode))
     if any(piece.prefix for piece in pieces):

@@ -43,7 +43,7 @@ from transduce.tasks.task import (
 from transduce.tasks.translation.preparation import prepare, validation_corpora
 from transduce.tasks.translation.sampling import in_own_direction, training_data
 from transduce.tasks.translation.settings import TranslationConfig
-from transduce.tasks.translation.validation import LOOP, build_validator, metrics_of, probe_texts, usual_needs
+from transduce.tasks.translation.validation import build_validator, metrics_of, probe_texts, usual_needs
 from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
 from transduce.training.distributed import Processes
 
@@ -173,21 +173,18 @@ class TranslationExperiment:
         if not scores:
             return None
         first, mean = next(iter(scores.values())), fmean(score.score for score in scores.values())
-        facts: dict[str, Any] = {"bleu": mean, "signature": first.signature, "search": to_tree(self._search)}
+        facts: dict[str, Any] = {"bleu": mean, "signature": first.signature, "search": to_tree(self.config.search)}
+        if None in scores:
+            facts |= {"interval": list(first.interval), "sentences": len(pairs)}
         if each := {str(direction): score.score for direction, score in scores.items() if direction is not None}:
             facts["directions"] = each
         if general := list(self.splits.general_test or ()):
             facts[f"{GENERAL}bleu"] = self._bleu(translator, general)[0].score
         return facts | ({PARTS: parts} if parts else {})
 
-    @property
-    def _search(self) -> Beam:
-        """The search of the final test, in which the model of a run that was hardly trained ends its outputs, too."""
-        return msgspec.structs.replace(self.config.search, end_loops=self.config.search.end_loops or LOOP)
-
     def _bleu(self, translator: Translator, pairs: Sequence[SentencePair]) -> tuple[Score, list[str]]:
         folds_case = translator.bundle.config.tokenizer.of_target.folds_case
-        translations = translator.translate([pair.source for pair in pairs], self._search)
+        translations = translator.translate([pair.source for pair in pairs], self.config.search)
         outputs = [translation.text for translation in translations]
         return score_bleu(outputs, [pair.target for pair in pairs], folds_case), outputs
 
@@ -217,6 +214,20 @@ class TranslationExperiment:
                 corpora[direction] = corpus
         texts = TestPairs(corpora, (splits.test or splits.validation).name, self.config.search)
         return TestData(texts, "sentences", "translations", self.config.tokenizer.of_target.folds_case)
+
+
+MORE_PAIRS = (
+    "more pairs help most: of short sentences much alike, 300 gave BLEU 6, 1,000 gave 15, 10,000 gave 34, and other "
+    "text needs many times more; with few pairs start from a trained model (training.start_from=MODEL), or add text of "
+    "the target language by `transduce backtranslate`"
+)
+MEANINGS = (
+    (30.0, "BLEU from 30 on: most is understood, of text like this"),
+    (20.0, f"BLEU of 20 to 30: the gist is clear, details are often wrong; {MORE_PAIRS}"),
+    (10.0, f"BLEU of 10 to 20: the gist can be guessed at; {MORE_PAIRS}"),
+    (0.0, f"BLEU below 10: this is not a translator yet; {MORE_PAIRS}"),
+)
+"""From which BLEU on it means what, by a common reading, and what would help."""
 
 
 def _tests(splits: Splits) -> dict[Direction | None, ParallelCorpus]:
@@ -253,11 +264,16 @@ class TranslationTask:
         return score_translations(bundle, data.texts, metrics, scoring)
 
     def describe_test(self, test: dict[str, Any]) -> str:
-        """Describes BLEU with its signature."""
+        """Describes BLEU with its interval and signature, and what such a score means."""
         each = ", ".join(f"{direction} {score:.1f}" for direction, score in test.get("directions", {}).items())
         mean = each and f", the mean of {each}"
         general = f", {test[f'{GENERAL}bleu']:.1f} on the general text" if f"{GENERAL}bleu" in test else ""
-        return f"test BLEU {test['bleu']:.1f}{mean}{general} ({test['signature']})"
+        likely = ""
+        if "interval" in test:
+            low, high = test["interval"]
+            likely = f", with 95 % certainty {low:.1f} to {high:.1f} of {test['sentences']:,} sentences"
+        meaning = next(meaning for least, meaning in MEANINGS if test["bleu"] >= least)
+        return f"test BLEU {test['bleu']:.1f}{mean}{likely}{general} ({test['signature']})\n{meaning}"
 
 
 TRANSLATION = TranslationTask()

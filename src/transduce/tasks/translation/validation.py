@@ -35,9 +35,7 @@ from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Sample, Validation
 
-LOOP = 16
-"""Tokens of a loop that ends an output: few trained models write as many, and others would fill each output with it."""
-GREEDY = Beam(size=1, end_loops=LOOP)
+GREEDY = Beam(size=1)
 OWN_SCORES = {"loss", "perplexity"}
 PROBE_CHARACTERS = 200  # of a side; longer validation pairs are made part of a probe only if all are longer
 SMALLER_PARTS = f"raise training.accumulate, or {SMALLER_BATCHES}"

@@ -95,7 +95,6 @@ def unlike_a_plain_beam(search: Search, piece: Piece | None = None) -> list[str]
         "sampling": isinstance(search, Sampling),
         "diverse beams": isinstance(search, DiverseBeam),
         "a repetition penalty": search.repetition_penalty > 1,
-        "ends of loops": search.end_loops > 0,
         "a coverage penalty": isinstance(search, Beam) and search.coverage_penalty > 0,
         "prefixes": piece is not None and bool(piece.prefix),
         "required phrases": piece is not None and bool(piece.required),

@@ -119,7 +119,7 @@ def unlike_fxtranslate(search: Search, piece: Piece | None = None) -> list[str]:
         "other lengths": (search.max_ratio, search.max_extra, search.min_ratio)
         != (plain.max_ratio, plain.max_extra, plain.min_ratio),
         "unknown tokens": search.allow_unknown,
-        "a rule on repeated words": max(search.no_repeat_ngram, search.end_loops) > 0 or search.repetition_penalty > 1,
+        "a rule on repeated words": search.no_repeat_ngram > 0 or search.repetition_penalty > 1,
         "a coverage penalty": isinstance(search, Beam) and search.coverage_penalty > 0,
         "prefixes": piece is not None and bool(piece.prefix),
         "required phrases": piece is not None and bool(piece.required),
