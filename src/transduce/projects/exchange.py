@@ -2,7 +2,6 @@
 
 import csv
 import io
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from transduce.documents.formats import format_of, read_document
 from transduce.documents.memory import plain_text
 from transduce.documents.messages.tbx import Term, write_tbx
 from transduce.documents.pairs import languages_in
-from transduce.errors import DataError, InputError
+from transduce.errors import InputError
 from transduce.projects.project import Project
 from transduce.projects.store import FileUnit, Segment
 from transduce.text.glossary import Entry, Glossary, cells_of
@@ -82,16 +81,7 @@ def read_glossary(data: bytes, kind: str, wanted: Languages) -> Glossary:
     Raises InputError for another kind or a file that cannot be read, DataError for a bad line or too many entries.
     """
     name = f"glossary{glossary_ending(kind)}"
-    with tempfile.TemporaryDirectory(prefix="transduce-") as folder:
-        path = Path(folder) / name
-        path.write_bytes(data)
-        try:
-            glossary = Glossary.read(path, wanted.source, wanted.target)
-        except (DataError, InputError) as error:
-            raise type(error)(str(error).replace(str(path), name)) from None
-    if len(glossary.entries) > MOST_TERMS:
-        raise DataError(f"the glossary has {len(glossary.entries):,} entries, but at most {MOST_TERMS:,} are taken")
-    return glossary
+    return Glossary.parse(io.BytesIO(data), name, wanted.source, wanted.target, most=MOST_TERMS)
 
 
 def write_glossary(entries: Sequence[Entry], kind: str, wanted: Languages) -> bytes:

@@ -167,6 +167,10 @@ class Store:
         query = "select ifnull(max(id), 0) - (select count(*) from segments where taken_back is not null) from segments"
         return int(self._read(query)[0][0])
 
+    def taken_back(self) -> int:
+        """Counts the segments that were taken back."""
+        return int(self._read("select count(*) from segments where taken_back is not null")[0][0])
+
     def confirm_units(self, file: str, units: Sequence[FileUnit], origin: str) -> list[Segment]:
         """Adds segments for those units of a file that are new or changed since the file was last given.
 

@@ -58,8 +58,6 @@ class Report(msgspec.Struct):
     """Segments seen."""
     waiting: int = 0
     """Segments that are still to learn."""
-    snapshot: str = ""
-    """Path of the snapshot with the adapter; "" for none."""
     undone: int = 0
     """Segments whose updates were undone."""
     held_out: int = 0
@@ -156,7 +154,6 @@ def _report(learned: Learned, segments: Sequence[Segment]) -> Report:
         learned=seen[-1].id if seen else 0,
         segments=len(seen),
         waiting=len(segments) - len(seen),
-        snapshot="" if learned.path is None else str(learned.path),
         undone=sum(lesson.is_undone for lesson in lessons),
         held_out=sum(lesson.kind == "held out" for lesson in lessons),
         chrf=chrf_of(lessons[-COMPARED:], [segment.target for segment in seen[-COMPARED:]]),
