@@ -15,7 +15,7 @@ from transduce.documents.pairs import languages_in
 from transduce.errors import InputError
 from transduce.projects.project import Project
 from transduce.projects.store import FileUnit, Segment
-from transduce.text.glossary import Entry, Glossary, cells_of
+from transduce.text.glossary import Entry, cells_of
 
 KINDS = ("tmx", "po", "xliff")
 """Formats of the files whose final units are confirmed segments."""
@@ -29,8 +29,6 @@ GLOSSARIES = {
     "text/xml": ".tbx",
 }
 """Kinds of glossaries by what HTTP calls them, as endings of files."""
-MOST_TERMS = 10_000
-"""The most entries of a project's glossary."""
 
 
 def learn_file(project: Project, path: str | Path) -> list[Segment]:
@@ -75,17 +73,8 @@ def final_units(path: Path, wanted: Languages) -> tuple[list[FileUnit], str]:
     return units, kind
 
 
-def read_glossary(data: bytes, kind: str, wanted: Languages) -> Glossary:
-    """Reads a glossary that came over HTTP, of a kind of `GLOSSARIES`.
-
-    Raises InputError for another kind or a file that cannot be read, DataError for a bad line or too many entries.
-    """
-    name = f"glossary{glossary_ending(kind)}"
-    return Glossary.parse(io.BytesIO(data), name, wanted.source, wanted.target, most=MOST_TERMS)
-
-
 def write_glossary(entries: Sequence[Entry], kind: str, wanted: Languages) -> bytes:
-    """Writes a glossary in a kind of `GLOSSARIES`, as `read_glossary` reads it.
+    """Writes a glossary in a kind of `GLOSSARIES`, as `Glossary.parse` reads it.
 
     Raises InputError for another kind, and for a term base of entries that apply to every sentence.
     """

@@ -1,7 +1,7 @@
 """The page that shows what a project's adapter learned: gain, forgetting and cost, segment by segment."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 
@@ -10,13 +10,12 @@ import numpy as np
 from transduce.analysis.page import Link, drawing, html_table, render_sections
 from transduce.analysis.training_log import Curves, Series
 from transduce.evaluation.metric import SentenceCounts
-from transduce.evaluation.translations import count_chrf, count_ter
+from transduce.evaluation.translations import count_chrf
 from transduce.extras import check_installed
-from transduce.projects.edits import ReliabilityBin
+from transduce.projects.edits import ReliabilityBin, count_edits
 from transduce.projects.lessons import Check, Lesson
 from transduce.projects.store import Event, Segment
 
-Count = Callable[[Sequence[str], Sequence[str]], SentenceCounts]
 WITHOUT, WITH = "without adapter", "with adapter"
 WINDOW = 50
 """Segments whose chrF is a point of the curve."""
@@ -96,9 +95,9 @@ def _summary(course: Course) -> str:
     rows.append(("of these undone", sum(lesson.is_undone for lesson in course.lessons)))
     translated = course.translated
     if translated:
-        chrf, edits = _counts(translated, count_chrf), _counts(translated, count_ter)
-        saved = edits[WITHOUT].counts[:, 0].sum() - edits[WITH].counts[:, 0].sum()
-        words = edits[WITHOUT].counts[:, 1].sum()
+        chrf, both = _counts(translated), [(lesson, segment.target) for _, segment, lesson in translated]
+        without, words = map(sum, zip(*(count_edits(lesson.static, target) for lesson, target in both), strict=True))
+        saved = without - sum(count_edits(lesson.adapted, target)[0] for lesson, target in both)
         rows += [
             (f"chrF {WITHOUT}", round(chrf[WITHOUT].score, 1)),
             (f"chrF {WITH}", round(chrf[WITH].score, 1)),
@@ -115,11 +114,11 @@ def _summary(course: Course) -> str:
     return html_table(("figure", "value"), rows)
 
 
-def _counts(translated: Sequence[tuple[int, Segment, Lesson]], count: Count) -> dict[str, SentenceCounts]:
+def _counts(translated: Sequence[tuple[int, Segment, Lesson]]) -> dict[str, SentenceCounts]:
     references = [segment.target for _, segment, _ in translated]
     return {
-        WITHOUT: count([lesson.static for _, _, lesson in translated], references),
-        WITH: count([lesson.adapted for _, _, lesson in translated], references),
+        WITHOUT: count_chrf([lesson.static for _, _, lesson in translated], references),
+        WITH: count_chrf([lesson.adapted for _, _, lesson in translated], references),
     }
 
 
@@ -127,7 +126,7 @@ def _figure(course: Course) -> str:
     translated = course.translated
     every = max(1, len(translated) // MOST_POINTS)
     curves = {WITHOUT: dict[str, Series](), WITH: dict[str, Series]()}
-    counts = _counts(translated, count_chrf) if translated else {}
+    counts = _counts(translated) if translated else {}
     for name, of in counts.items():
         ends = range(min(WINDOW, len(translated)), len(translated) + 1, every)
         x = [translated[end - 1][0] for end in ends]
@@ -181,7 +180,7 @@ def _differences(course: Course) -> str:
     translated = course.translated
     if not translated:
         return "<p>None yet.</p>"
-    scores = {name: of.score_rows(of.counts) for name, of in _counts(translated, count_chrf).items()}
+    scores = {name: of.score_rows(of.counts) for name, of in _counts(translated).items()}
     order = np.argsort(scores[WITHOUT] - scores[WITH], kind="stable")
     most = [*order[: SHOWN // 2], *order[max(SHOWN // 2, len(order) - SHOWN // 2) :]]
     rows = [

@@ -2,7 +2,9 @@
 
 import logging
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from transduce.errors import TransduceError
 from transduce.projects.exchange import learn_file
@@ -11,6 +13,8 @@ from transduce.projects.project import Project, Projects
 
 PAUSE = 1.0
 """Seconds between two looks at the files; one is read when it was the same in two looks."""
+AT_ONCE = 4
+"""Projects that are looked at, or waited for, at a time."""
 log = logging.getLogger("transduce.projects")
 
 State = tuple[int, int, int]
@@ -25,7 +29,7 @@ class Watcher:
         self._projects = projects
         self._learning = learning
         self._pause = pause
-        self._revisions: dict[str, int] = {}
+        self._revisions: WeakKeyDictionary[Project, int] = WeakKeyDictionary()
         self._seen: dict[Path, State | None] = {}
         self._read: dict[Path, State] = {}
         self._is_closed = threading.Event()
@@ -52,17 +56,24 @@ class Watcher:
                 project.store.log("refused", {"file": path.name, "reason": str(error).replace(str(path), path.name)})
                 log.warning("%s: a watched file is refused: %s", project.name, error)
         revision = project.store.revision()
-        if revision != self._revisions.get(project.name):
-            self._revisions[project.name] = revision
+        if revision != self._revisions.get(project):
             self._learning.changed(project)
+            self._revisions[project] = revision
 
     def _run(self) -> None:
-        while not self._is_closed.wait(self._pause):
-            for project in self._projects.all:
-                try:
-                    self.look(project)
-                except Exception as error:  # of one project; the others are watched on
-                    log.error("%s cannot be watched now", project.name, exc_info=error)
+        looking: dict[Project, Future[None]] = {}
+        with ThreadPoolExecutor(AT_ONCE, "watcher") as threads:
+            while not self._is_closed.wait(self._pause):
+                looking = {project: look for project, look in looking.items() if not look.done()}
+                for project in self._projects.all:  # one that waits for its file does not hold up others
+                    if project not in looking:
+                        looking[project] = threads.submit(self._look, project)
+
+    def _look(self, project: Project) -> None:
+        try:
+            self.look(project)
+        except Exception as error:  # of one project; the others are watched on
+            log.error("%s cannot be watched now", project.name, exc_info=error)
 
 
 def _state_of(path: Path) -> State | None:

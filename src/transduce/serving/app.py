@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from transduce.analysis.design import palettes
 from transduce.errors import TransduceError
-from transduce.projects.project import UnknownProjectError
+from transduce.projects.project import DamagedProjectError, UnknownProjectError
 from transduce.projects.store import StoreError, UnknownSegmentError
 from transduce.projects.watching import Watcher
 from transduce.serving.admission import size_of
@@ -60,8 +60,6 @@ def build_app(server: Server) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         server.documents.start()
         watcher = None if server.projects is None else Watcher(server.projects, server.learning)
-        for project in server.projects.all if server.projects else ():
-            server.learning.changed(project)  # what was confirmed, but not learned before the last end
         yield
         jobs.close()
         if watcher is not None:
@@ -148,6 +146,8 @@ def _answer(error: Exception, path: str) -> JSONResponse:
             return _answer(RefusedError(503, message, 10.0), path)
         case UnknownProjectError() | UnknownSegmentError():
             return _answer(RefusedError(404, str(error)[:1000]), path)
+        case DamagedProjectError():
+            return _answer(RefusedError(503, str(error), 60.0), path)
         case StoreError():
             log.error("a request is refused: %s", error)
             return _answer(RefusedError(503, "The project's file cannot be used now; the log says why", 10.0), path)

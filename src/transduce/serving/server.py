@@ -5,10 +5,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from functools import partial
+from typing import ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
-from starlette.concurrency import run_in_threadpool
+from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request as HTTPRequest
 
 from transduce.inference.documents.sentence_model import SentenceModel
@@ -27,8 +28,10 @@ from transduce.serving.clients import CLIENT
 from transduce.serving.documents.messages import (
     Counted,
     File,
+    GlossaryRead,
     MemoryRead,
     Read,
+    ReadGlossary,
     ReadMemory,
     Sample,
     Sampled,
@@ -49,6 +52,11 @@ from transduce.serving.texts import Prepared, Sentence, Split, WantedTokens, pre
 from transduce.text.glossary import Glossary
 
 T = TypeVar("T")
+P = ParamSpec("P")
+TURNS = 8
+"""The threads in which a project's file is waited for at a time."""
+TURN_SECONDS = 5.0
+"""The seconds for which a request waits for one of them."""
 PREPARED_AT_ONCE = 4
 SOON_PREPARED = 300
 """The most characters of a request that is prepared on the event loop, since a thread would take longer."""
@@ -74,6 +82,7 @@ class Server:
         self.admission = Admission(self.settings, self.metrics)
         self.files = Files(self.settings.max_kept_bytes)
         self.glossaries = None if self.settings.glossaries is None else Glossaries(self.settings.glossaries)
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._preparing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._preparing_at_once = asyncio.Semaphore(PREPARED_AT_ONCE)
         self.metrics.watch("transduce_requests_in_progress", "Requests in progress", lambda: self.admission.running)
@@ -106,12 +115,12 @@ class Server:
         self.metrics.request("none", status, 0.0)
         self.admission.count_refused(client)
 
-    def project(self, name: str, source: str | None = None, target: str | None = None) -> Project:
+    async def project(self, name: str, source: str | None = None, target: str | None = None) -> Project:
         """Returns a project by its name; RefusedError (404) if there is none, or the server has no projects, and (400)
-        if it is of other languages than asked for."""
+        if it is of other languages than asked for; raises as `of_project` does."""
         if self.projects is None:
             raise RefusedError(404, "This server has no projects")
-        project = self.projects.find(name)
+        project = await self.of_project(name, self.projects.find, name)
         if (source or project.source, target or project.target) != (project.source, project.target):
             raise RefusedError(
                 400, f"Invalid request: the project {project.name} is from {project.source} to {project.target}"
@@ -125,7 +134,22 @@ class Server:
         """
         await self.admission.admit(http, key, texts)
         name = http.path_params.get("project")
-        return None if name is None else self.project(name)
+        return None if name is None else await self.project(name)
+
+    async def of_project(self, name: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Runs work that may wait for a project's file in a thread, of which each project has a few of its own.
+
+        Raises RefusedError (503) if all of them wait.
+        """
+        turns = self._turns.setdefault(name, asyncio.Semaphore(TURNS))
+        try:
+            await asyncio.wait_for(turns.acquire(), TURN_SECONDS)
+        except TimeoutError:
+            raise RefusedError(503, f"The project {name[:64]} is busy; try again soon", TURN_SECONDS) from None
+        try:  # to its end, also if the client goes away
+            return await to_thread.run_sync(partial(work, *args, **kwargs), limiter=CapacityLimiter(1))
+        finally:
+            turns.release()
 
     def translator_of(self, project: Project) -> SharedTranslator | None:
         """Returns the model of a project's languages, without what was learned from the project, for work in threads;
@@ -299,6 +323,11 @@ class Server:
         async with self.documents.work(http.state.client, is_upload=True) as work:
             return (await work.ask(ReadMemory(file, source, target), MemoryRead)).pairs
 
+    async def read_glossary(self, http: HTTPRequest, file: File, source: str, target: str) -> Glossary:
+        """Returns the terms in a table or a term base; raises as `open_document` does."""
+        async with self.documents.work(http.state.client, is_upload=True) as work:
+            return Glossary((await work.ask(ReadGlossary(file, source, target), GlossaryRead)).entries)
+
     async def translate_pages(self, http: HTTPRequest, model: ServedModel, texts: Sequence[str]) -> list[str]:
         """Translates pages in HTML, or parts of some."""
         files = [File(html_data(text), "the text", "html") if text.strip() else None for text in texts]
@@ -333,8 +362,8 @@ class Server:
     ) -> AsyncIterator["OpenDocument"]:
         if project is not None:
             model = self.with_project(model, project)
-            glossary = glossary or await run_in_threadpool(self.terms.glossary, project)
-        memory = None if project is None else await run_in_threadpool(project.memory.for_documents)
+            glossary = glossary or await self.of_project(project.name, self.terms.glossary, project)
+        memory = None if project is None else await self.of_project(project.name, project.memory.for_documents)
         shared = SharedTranslator(model.batcher, model.translator)
         sentences: SentenceTranslator = SentenceModel(shared, Beam(size=self.settings.beam_size))
         if glossary is not None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import IO, Literal
 
 from tokenizers import normalizers
 
@@ -85,7 +85,7 @@ class Glossary:
 
     @staticmethod
     def parse(
-        stream: BinaryIO, name: str, source: str = "", target: str = "", use: Use = "inflected", most: int = 10**9
+        stream: IO[bytes], name: str, source: str = "", target: str = "", use: Use = "inflected", most: int = 10**9
     ) -> "Glossary":
         """Reads an open file of a name as `read` does; DataError for one of more than `most` entries."""
         is_tbx = Path(name).suffix.lower() == ".tbx"
@@ -156,7 +156,7 @@ def _comparable(text: str) -> str:
     return composed
 
 
-def _of_table(stream: BinaryIO, path: str, source: str, target: str) -> Iterator[Entry]:
+def _of_table(stream: IO[bytes], path: str, source: str, target: str) -> Iterator[Entry]:
     """Yields the entries of the lines of a table; a first line may name its columns."""
     columns: list[int] | None = None
     is_csv = Path(path).suffix.lower() == ".csv"
@@ -208,7 +208,7 @@ def _columns(names: list[str], source: str, target: str) -> list[int]:
     return [terms, phrases, *(n for n, name in enumerate(names) if plain_name(name) == BAN)]
 
 
-def _of_tbx(stream: BinaryIO, path: str, source: str, target: str) -> Iterator[Entry]:
+def _of_tbx(stream: IO[bytes], path: str, source: str, target: str) -> Iterator[Entry]:
     """Yields each source term with the concept's preferred term, or else its first, and bans of deprecated ones.
 
     A concept's variants are forms of its first source term, of the target term that is taken, or of the first banned

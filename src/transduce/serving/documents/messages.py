@@ -6,6 +6,7 @@ import msgspec
 
 from transduce.documents.tagged_text import Tags
 from transduce.inference.request import Request
+from transduce.text.glossary import Entry
 
 T = TypeVar("T")
 
@@ -54,6 +55,14 @@ class ReadMemory(msgspec.Struct, frozen=True, tag=True):
     target: str
 
 
+class ReadGlossary(msgspec.Struct, frozen=True, tag=True):
+    """To the process: read a glossary, a table or a term base (TBX)."""
+
+    file: File
+    source: str
+    target: str
+
+
 class Translate(msgspec.Struct, frozen=True, tag=True):
     """To the process: continue, translate and write the documents that were read."""
 
@@ -80,6 +89,12 @@ class MemoryRead(msgspec.Struct, frozen=True, tag=True):
     """From the process: sources and translations of a memory."""
 
     pairs: list[tuple[str, str]]
+
+
+class GlossaryRead(msgspec.Struct, frozen=True, tag=True):
+    """From the process: the entries of a glossary."""
+
+    entries: list[Entry]
 
 
 class Written(msgspec.Struct, frozen=True, tag=True):
@@ -137,9 +152,9 @@ class Recall(msgspec.Struct, frozen=True, tag=True):
     """The segment's text without its tags, with single blanks."""
 
 
-Order = Sample | Read | ReadMemory | Translate
+Order = Sample | Read | ReadMemory | ReadGlossary | Translate
 Question = Examine | Sentences | Align | Recall
-Result = Sampled | Counted | MemoryRead | Written
+Result = Sampled | Counted | MemoryRead | GlossaryRead | Written
 Report = Question | Result | Refused | OutOfMemory | Failed
 
 

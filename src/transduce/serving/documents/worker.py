@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from io import BytesIO
 from math import ceil
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -32,10 +33,12 @@ from transduce.serving.documents.messages import (
     Examine,
     Failed,
     File,
+    GlossaryRead,
     MemoryRead,
     OutOfMemory,
     Question,
     Read,
+    ReadGlossary,
     ReadMemory,
     Recall,
     Refused,
@@ -47,12 +50,15 @@ from transduce.serving.documents.messages import (
     decode,
     encode,
 )
+from transduce.text.glossary import Glossary
 
 if sys.platform != "win32":
     import resource
 
 HAS_LIMITS = sys.platform != "win32"
 T = TypeVar("T")
+MOST_TERMS = 10_000
+"""The most entries of a glossary."""
 SAMPLE_UNITS, SAMPLE_CHARACTERS = 50, 2000
 SPARE_MEMORY = 32 * 2**20
 """Bytes beyond the limit with which a process that has reached it can still report so."""
@@ -191,9 +197,13 @@ def _done_with_care(line: _Line, limits: Limits) -> bytes:
     return encode(report)
 
 
-def _done(line: _Line, limits: Limits) -> Sampled | MemoryRead | Written:
-    order: Sample | Read | ReadMemory = line.receive(Sample | Read | ReadMemory)  # type: ignore[arg-type]
+def _done(line: _Line, limits: Limits) -> Sampled | MemoryRead | GlossaryRead | Written:
+    kinds = Sample | Read | ReadMemory | ReadGlossary
+    order: Sample | Read | ReadMemory | ReadGlossary = line.receive(kinds)  # type: ignore[arg-type]
     _limit_time(limits)
+    if isinstance(order, ReadGlossary):
+        data, name = BytesIO(order.file.data), order.file.name
+        return GlossaryRead(list(Glossary.parse(data, name, order.source, order.target, most=MOST_TERMS).entries))
     if isinstance(order, ReadMemory):
         return MemoryRead(pairs_of_tmx(order.file.data, order.file.name, Languages(order.source, order.target)))
     if isinstance(order, Sample):
