@@ -252,6 +252,7 @@ def test_facts_events_and_the_report_tell_what_was_learned(
     until_learned(background, project)
     assert project.store.events() == events
     page = background.report(project)
+    assert "instead of" in page and "Nothing can be said yet" not in page
     assert "words saved" in page and "<svg" in page and project.store.segments()[0].target in page
     assert "http://" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
         "http://creativecommons.org", ""

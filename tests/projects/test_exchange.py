@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from transduce.documents.document import Languages
 from transduce.errors import DataError, InputError
 from transduce.projects.exchange import glossary_ending, learn_file, write_glossary
-from transduce.projects.parts import NoLearning
+from transduce.projects.parts import Learning
 from transduce.projects.project import Project, Projects
 from transduce.projects.settings import ProjectSettings
 from transduce.projects.watching import Watcher
@@ -192,7 +192,7 @@ def test_of_a_table_with_too_many_entries_only_the_first_are_read(name: str) -> 
     assert len(read) < 30
 
 
-class _Told(NoLearning):
+class _Told(Learning):
     def __init__(self) -> None:
         self.revisions: list[int] = []
 

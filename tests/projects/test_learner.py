@@ -17,7 +17,7 @@ from transduce.projects.general import General
 from transduce.projects.learner import Learner
 from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.lessons import Learned
-from transduce.projects.snapshots import Snapshot, Snapshots
+from transduce.projects.snapshots import Snapshot, Snapshots, read_snapshot
 from transduce.search.beam import Beam
 
 pytestmark = pytest.mark.slow
@@ -112,7 +112,7 @@ def test_a_damaged_snapshot_is_made_again(
     newest.write_bytes(data)
     again = learner(tiny_run, general, tmp_path)
     assert equal(again.learn(segments), before)
-    assert again.damaged == [newest.name]
+    assert read_snapshot(newest) is not None
     for path in tmp_path.iterdir():
         path.unlink()
     assert equal(learner(tiny_run, general, tmp_path).learn(segments), before)

@@ -150,11 +150,6 @@ class Learner:
         return self._losses([self._encode(segment.source, segment.target) for segment in segments])
 
     @property
-    def damaged(self) -> list[str]:
-        """Names of snapshots that were damaged, whose segments were learned again."""
-        return [] if self._snapshots is None else self._snapshots.damaged
-
-    @property
     def _position(self) -> int:
         return len(self._state.progress.lessons)
 

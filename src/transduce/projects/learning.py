@@ -23,6 +23,7 @@ from transduce.inference.translator import Translator
 from transduce.projects.adapted import with_adapter
 from transduce.projects.edits import ReliabilityBin
 from transduce.projects.lessons import Progress
+from transduce.projects.parts import Learning
 from transduce.projects.project import Project
 from transduce.projects.report import Course, render_report
 from transduce.projects.snapshots import Snapshot, current_snapshot
@@ -36,7 +37,6 @@ MOST_FAILURES = 3
 PAUSE = 1.0
 """Seconds before the process is started anew."""
 END_SECONDS = 2.0
-REPORTED_EVENTS = 50
 log = logging.getLogger("transduce.projects")
 
 FindTranslator = Callable[[str, str], Translator | None]
@@ -50,7 +50,7 @@ class _Adapted:
     translator: Translator
 
 
-class BackgroundLearning:
+class BackgroundLearning(Learning):
     """Learns what is confirmed in projects in a process of its own, and adapts the served model to each.
 
     A project's model is run by PyTorch in float32, on the device of the served one, whichever engine runs that: an
@@ -77,8 +77,7 @@ class BackgroundLearning:
         self._thread.start()
 
     def changed(self, project: Project) -> None:
-        """Says that a segment was confirmed or taken back, or that a project was opened: what was learned from one that
-        was taken back is no longer used. Reads the project's file."""
+        """See Learning."""
         if not project.settings.learning.enabled:
             return
         taken_back = project.store.taken_back()
@@ -91,7 +90,7 @@ class BackgroundLearning:
             self._changed.notify()
 
     def adapted(self, project: Project, translator: Translator) -> Translator:
-        """Returns the translator with what was learned so far; returns at once."""
+        """See Learning."""
         with self._changed:
             served, report = translator.bundle, self._reports.get(project)
             of_model = self._adapted.get(served.model) if isinstance(served, ModelBundle) else None
@@ -104,7 +103,7 @@ class BackgroundLearning:
         return translator
 
     def facts(self, project: Project) -> dict[str, Any]:
-        """Returns facts for JSON: `learned`, the number of the last segment that was learned, and others."""
+        """See Learning."""
         report = self._reports.get(project, Report())
         facts: dict[str, Any] = msgspec.to_builtins(report)
         del facts["segments"], facts["chrf"]
@@ -114,17 +113,15 @@ class BackgroundLearning:
         return facts
 
     def report(self, project: Project, reliability: Sequence[ReliabilityBin] = ()) -> str:
-        """Returns a page in HTML that shows what was learned, by segment, and how good estimates of edits are."""
+        """See Learning."""
         translator, segments = self._find(project.source, project.target), project.store.segments()
         snapshot = None if translator is None else _snapshot(translator.bundle, project, segments)
         progress = Progress() if snapshot is None else msgspec.json.decode(snapshot.facts, type=Progress)
-        events, lessons = project.store.events(last=REPORTED_EVENTS), progress.lessons
-        return render_report(
-            project.name, Course(segments[: len(lessons)], lessons, progress.checks, events, reliability)
-        )
+        lessons = progress.lessons
+        return render_report(project.name, Course(segments[: len(lessons)], lessons, progress.checks, reliability))
 
     def close(self) -> None:
-        """Ends what learns; what it has not learned is learned after the next start."""
+        """See Learning."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()

@@ -120,10 +120,10 @@ class Project:
                 self._glossary, self._is_read = (Glossary(entries) if entries else None), True
             return self._glossary
 
-    def replace_glossary(self, glossary: Glossary | None) -> None:
+    def replace_glossary(self, glossary: Glossary) -> None:
         """Replaces the terms of the project, durably."""
         with self._lock:
-            self.store.replace_terms(glossary.entries if glossary else [])
+            self.store.replace_terms(glossary.entries)
             self._is_read = False
 
 
@@ -158,11 +158,13 @@ class Projects:
             if settings.parent.name.startswith("."):  # where a killed process left half of a new one
                 remove(settings.parent)
                 continue
-            with suppress(DamagedProjectError):
-                try:
-                    self.find(settings.parent.name)
-                except StoreError as error:
-                    log.error("the project %s is opened later: %s", settings.parent.name, error)
+            try:
+                check_name(settings.parent.name)
+                self.find(settings.parent.name)
+            except DamagedProjectError:  # of which the log tells already
+                pass
+            except TransduceError as error:
+                log.error("the project %s is not opened: %s", settings.parent.name, error)
 
     def close(self) -> None:
         """Closes all projects and lets other processes open them."""
@@ -230,7 +232,6 @@ class Projects:
         changed = [path.stat().st_mtime_ns for path in (folder, folder / SETTINGS, folder / STORE) if path.exists()]
         if self._damaged.get(name) != changed:
             try:
-                check_name(name)
                 project = self._open[name] = Project.open(folder)
                 project.tell_losses()
                 return project

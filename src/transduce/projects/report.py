@@ -14,7 +14,7 @@ from transduce.evaluation.translations import count_chrf
 from transduce.extras import check_installed
 from transduce.projects.edits import ReliabilityBin, count_edits
 from transduce.projects.lessons import Check, Lesson
-from transduce.projects.store import Event, Segment
+from transduce.projects.store import Segment
 
 WITHOUT, WITH = "without adapter", "with adapter"
 WINDOW = 50
@@ -23,6 +23,8 @@ MOST_POINTS = 300
 SHOWN = 30
 """Segments in each table."""
 SHOWN_EVENTS = 50
+SURE = 2.0
+"""Standard errors by which the mean gain must differ from zero to be called one."""
 COUNTED = {"learned": "learned", "held out": "held out as checks", "left out": "left out, as too long"}
 
 
@@ -34,7 +36,6 @@ class Course:
     lessons: Sequence[Lesson]
     """A lesson for each segment."""
     checks: Sequence[Check]
-    events: Sequence[Event] = ()
     reliability: Sequence[ReliabilityBin] = ()
     """Past translations in the order of the estimates of their edits; none with too few."""
 
@@ -59,14 +60,9 @@ def render_report(name: str, course: Course) -> str:
             drawing(_figure(course), "Gain, forgetting and cost"),
         ),
         (
-            "Which segments taught most",
-            "The segments whose own loss fell most when they were learned, in nats per token. Both models can be "
-            "looked at: attention, search and confidence for the same source.",
-            _lessons(course),
-        ),
-        (
             "Where the adapter helped most, and least",
-            "Translations of segments before each was learned, by the difference of their chrF.",
+            "Translations of segments before each was learned, by the difference of their chrF. Both models can be "
+            "looked at: attention, search and confidence for the same source.",
             _differences(course),
         ),
         (
@@ -76,16 +72,36 @@ def render_report(name: str, course: Course) -> str:
             _undone(course),
         ),
         *_reliability(course),
-        ("Last events", "What happened to the project's learning, the newest first.", _events(course)),
     ]
     return render_sections("Learning report", name, sections)
 
 
 def _explanation(course: Course) -> str:
-    return (
-        "Each segment is translated before it is learned, by the model alone and with the adapter of that moment, and "
+    return _verdict(course) + (
+        " Each segment is translated before it is learned, by the model alone and with the adapter of that moment, and "
         "both are compared with what was confirmed. Words saved are edits of words that the second needed less (TER)."
     )
+
+
+def _verdict(course: Course) -> str:
+    """Returns whether learning has helped, and what to do."""
+    translated = course.translated
+    if not translated:
+        return "Nothing can be said yet: go on confirming segments, a few more show whether learning helps."
+    counts = _counts(translated)
+    scores = f"chrF {counts[WITH].score:.1f} instead of {counts[WITHOUT].score:.1f}"
+    rows = {name: of.score_rows(of.counts) for name, of in counts.items()}
+    gains = rows[WITH] - rows[WITHOUT]
+    error = SURE * gains.std() / len(gains) ** 0.5
+    if gains.mean() > error:
+        return f"Learning helps: new segments are translated nearer to what you confirm ({scores}); go on."
+    if gains.mean() < -error:
+        return (
+            f"Learning makes new segments worse ({scores}): look at the confirmed translations below for mistakes and "
+            "words that the model cannot write, give it general text, or switch learning off (general and enabled in "
+            "project.toml)."
+        )
+    return f"Learning makes no clear difference yet ({scores}): go on confirming segments, more of them show more."
 
 
 def _summary(course: Course) -> str:
@@ -157,25 +173,6 @@ def _looks(segment: Segment) -> tuple[Link, Link]:
     return Link(f"look/{segment.id}?adapted=false", WITHOUT), Link(f"look/{segment.id}", WITH)
 
 
-def _lessons(course: Course) -> str:
-    every = enumerate(zip(course.segments, course.lessons, strict=True), 1)
-    learned = [(number, segment, lesson) for number, (segment, lesson) in every if lesson.kind == "learned"]
-    learned.sort(key=lambda each: each[2].after - each[2].before)
-    rows = [
-        (
-            number,
-            segment.source,
-            segment.target,
-            round(lesson.before, 2),
-            round(lesson.after, 2),
-            "undone" if lesson.is_undone else "",
-            *_looks(segment),
-        )
-        for number, segment, lesson in learned[:SHOWN]
-    ]
-    return html_table(("segment", "source", "confirmed", "loss before", "after", "", "look", "look"), rows)
-
-
 def _differences(course: Course) -> str:
     translated = course.translated
     if not translated:
@@ -223,11 +220,3 @@ def _reliability(course: Course) -> list[tuple[str, str, str]]:
     names = ("translations", "estimated edit rate", "actual edit rate", "within their intervals")
     rows = [(each.count, round(each.estimated, 2), round(each.actual, 2), f"{each.covered:.0%}") for each in bins]
     return [("Estimates of edits", text, html_table(names, rows))]
-
-
-def _events(course: Course) -> str:
-    rows = [
-        (event.kind, ", ".join(f"{name}: {value}" for name, value in event.facts.items() if name != "state"))
-        for event in reversed(course.events)
-    ]
-    return html_table(("event", "facts"), rows[:SHOWN_EVENTS]) if rows else "<p>None.</p>"

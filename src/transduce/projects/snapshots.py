@@ -67,8 +67,6 @@ class Snapshots:
         """Opens a folder; snapshots at multiples of `every` are kept longer than the newest."""
         self.folder = folder
         self.every = every
-        self.damaged: list[str] = []
-        """Names of files that were damaged when they were read, and left out."""
 
     def newest(self, keys: Sequence[str]) -> Snapshot | None:
         """Returns the snapshot after the most segments whose key is `keys[position]`, None without any; removes damaged
@@ -83,7 +81,6 @@ class Snapshots:
                 if snapshot is not None and snapshot.key == keys[position]:
                     return snapshot
                 path.unlink(missing_ok=True)
-                self.damaged.append(path.name)
         return None
 
     def write(self, snapshot: Snapshot, keys: Sequence[str]) -> None:

@@ -144,6 +144,10 @@ class Store:
         """Closes the file; what was answered is on the disk already."""
         with self._lock:
             self._database.close()
+            (own, *others), (there, *beside) = self._identity, _identity(self.path)
+            for path, was, is_ in zip(_beside(self.path), others, beside, strict=True):
+                if there != own and is_ == was:  # SQLite would read it with the file that has taken this one's place
+                    path.unlink(missing_ok=True)
 
     def confirm(self, source: str, machine: str, target: str, origin: str = "api") -> Segment:
         """Adds a segment; InputError for a blank source or target, or text that is not Unicode."""

@@ -99,7 +99,7 @@ class Learners:
                 learner = self._learner(order)
                 segments = store.segments()
                 learned = learner.learn(segments, MOST_AT_ONCE)
-                _log(store, learner, learned, segments)
+                _log(store, learned, segments)
                 return _report(learned, segments)
         except (TransduceError, OSError) as error:
             self._known.pop(order.project, None)
@@ -123,9 +123,7 @@ class Learners:
         return known[1]
 
 
-def _log(store: Store, learner: Learner, learned: Learned, segments: Sequence[Segment]) -> None:
-    while learner.damaged:
-        store.log("damaged", {"snapshot": learner.damaged.pop()})
+def _log(store: Store, learned: Learned, segments: Sequence[Segment]) -> None:
     checks = learned.checks[-MOST_AT_ONCE:]
     if not checks:
         return

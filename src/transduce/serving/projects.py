@@ -149,8 +149,8 @@ def projects(server: Server) -> APIRouter:
         """Replace the memory that was given by a TMX file's; confirmed segments stay."""
         project = await find(http, name)
         file = File(await http.body(), "memory.tmx", "tmx")
-        reading = server.read_memory(http, file, project.source, project.target)
-        pairs = await server.finish(http, reading, 10 * server.settings.timeout)
+        entries = await server.finish(http, server.read_entries(http, file, project), 10 * server.settings.timeout)
+        pairs = [(entry.source, entry.target) for entry in entries]
         await server.of_project(name, project.memory.replace, pairs)
         return {"pairs": len(pairs)}
 
@@ -171,11 +171,10 @@ def projects(server: Server) -> APIRouter:
         ending = glossary_ending(kind)
         if len(data) > MAX_GLOSSARY_BYTES:
             raise RefusedError(413, f"The glossary has more than {MAX_GLOSSARY_BYTES:,} bytes")
-        file = File(data, f"glossary{ending}")
-        reading = server.read_glossary(http, file, project.source, project.target)
-        read = await server.finish(http, reading) if data.strip() else None
-        await server.of_project(name, project.replace_glossary, read)
-        return {"terms": len(read.entries) if read else 0}
+        reading = server.read_entries(http, File(data, f"glossary{ending}"), project)
+        entries = await server.finish(http, reading) if data.strip() else []
+        await server.of_project(name, project.replace_glossary, Glossary(entries))
+        return {"terms": len(entries)}
 
     @router.post("/{name}/translate")
     async def translate(http: HTTPRequest, name: str, asked: ToTranslate) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from starlette.requests import Request as HTTPRequest
 from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.documents.sentence_translator import SentenceTranslator, Tell
 from transduce.inference.documents.translate import html_data, html_text
-from transduce.projects.parts import Learning, NoLearning
+from transduce.projects.parts import Learning
 from transduce.projects.project import Project, Projects
 from transduce.projects.quality import ProjectQuality
 from transduce.projects.repair import Repairs
@@ -27,12 +27,10 @@ from transduce.serving.batching import Batcher, SharedTranslator
 from transduce.serving.clients import CLIENT
 from transduce.serving.documents.messages import (
     Counted,
+    EntriesRead,
     File,
-    GlossaryRead,
-    MemoryRead,
     Read,
-    ReadGlossary,
-    ReadMemory,
+    ReadEntries,
     Sample,
     Sampled,
     Translate,
@@ -49,7 +47,7 @@ from transduce.serving.models import Models, ServedModel
 from transduce.serving.settings import ServerSettings
 from transduce.serving.terms import SentencesWithTerms
 from transduce.serving.texts import Prepared, Sentence, Split, WantedTokens, prepare
-from transduce.text.glossary import Glossary
+from transduce.text.glossary import Entry, Glossary
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -70,7 +68,7 @@ class Server:
     settings: ServerSettings
     metrics: Metrics
     projects: Projects | None = None
-    learning: Learning = field(default_factory=NoLearning)
+    learning: Learning = field(default_factory=Learning)
     """Adapts models to projects in the background."""
 
     def __post_init__(self) -> None:
@@ -318,15 +316,11 @@ class Server:
         async with self.documents.work(http.state.client, is_upload=True) as work:
             return (await work.ask(Sample(file, target), Sampled)).text
 
-    async def read_memory(self, http: HTTPRequest, file: File, source: str, target: str) -> list[tuple[str, str]]:
-        """Returns the sources and translations in a memory (TMX); raises as `open_document` does."""
+    async def read_entries(self, http: HTTPRequest, file: File, project: Project) -> list[Entry]:
+        """Returns the sources and translations in a memory or a glossary; raises as `open_document` does."""
+        order = ReadEntries(file, project.source, project.target)
         async with self.documents.work(http.state.client, is_upload=True) as work:
-            return (await work.ask(ReadMemory(file, source, target), MemoryRead)).pairs
-
-    async def read_glossary(self, http: HTTPRequest, file: File, source: str, target: str) -> Glossary:
-        """Returns the terms in a table or a term base; raises as `open_document` does."""
-        async with self.documents.work(http.state.client, is_upload=True) as work:
-            return Glossary((await work.ask(ReadGlossary(file, source, target), GlossaryRead)).entries)
+            return (await work.ask(order, EntriesRead)).entries
 
     async def translate_pages(self, http: HTTPRequest, model: ServedModel, texts: Sequence[str]) -> list[str]:
         """Translates pages in HTML, or parts of some."""

@@ -47,16 +47,8 @@ class Read(msgspec.Struct, frozen=True, tag=True):
     """True if the other end has a memory, which is asked for each segment."""
 
 
-class ReadMemory(msgspec.Struct, frozen=True, tag=True):
-    """To the process: read a translation memory (TMX)."""
-
-    file: File
-    source: str
-    target: str
-
-
-class ReadGlossary(msgspec.Struct, frozen=True, tag=True):
-    """To the process: read a glossary, a table or a term base (TBX)."""
+class ReadEntries(msgspec.Struct, frozen=True, tag=True):
+    """To the process: read a translation memory (.tmx) or a glossary (.tsv, .csv, .tbx)."""
 
     file: File
     source: str
@@ -85,14 +77,8 @@ class Counted(msgspec.Struct, frozen=True, tag=True):
     """The position of the first paragraph with more characters or marks than allowed; "" for none."""
 
 
-class MemoryRead(msgspec.Struct, frozen=True, tag=True):
-    """From the process: sources and translations of a memory."""
-
-    pairs: list[tuple[str, str]]
-
-
-class GlossaryRead(msgspec.Struct, frozen=True, tag=True):
-    """From the process: the entries of a glossary."""
+class EntriesRead(msgspec.Struct, frozen=True, tag=True):
+    """From the process: sources and translations."""
 
     entries: list[Entry]
 
@@ -152,9 +138,9 @@ class Recall(msgspec.Struct, frozen=True, tag=True):
     """The segment's text without its tags, with single blanks."""
 
 
-Order = Sample | Read | ReadMemory | ReadGlossary | Translate
+Order = Sample | Read | ReadEntries | Translate
 Question = Examine | Sentences | Align | Recall
-Result = Sampled | Counted | MemoryRead | GlossaryRead | Written
+Result = Sampled | Counted | EntriesRead | Written
 Report = Question | Result | Refused | OutOfMemory | Failed
 
 

@@ -30,16 +30,14 @@ from transduce.inference.request import Request
 from transduce.serving.documents.messages import (
     Align,
     Counted,
+    EntriesRead,
     Examine,
     Failed,
     File,
-    GlossaryRead,
-    MemoryRead,
     OutOfMemory,
     Question,
     Read,
-    ReadGlossary,
-    ReadMemory,
+    ReadEntries,
     Recall,
     Refused,
     Sample,
@@ -50,7 +48,7 @@ from transduce.serving.documents.messages import (
     decode,
     encode,
 )
-from transduce.text.glossary import Glossary
+from transduce.text.glossary import Entry, Glossary
 
 if sys.platform != "win32":
     import resource
@@ -197,15 +195,14 @@ def _done_with_care(line: _Line, limits: Limits) -> bytes:
     return encode(report)
 
 
-def _done(line: _Line, limits: Limits) -> Sampled | MemoryRead | GlossaryRead | Written:
-    kinds = Sample | Read | ReadMemory | ReadGlossary
-    order: Sample | Read | ReadMemory | ReadGlossary = line.receive(kinds)  # type: ignore[arg-type]
+def _done(line: _Line, limits: Limits) -> Sampled | EntriesRead | Written:
+    order: Sample | Read | ReadEntries = line.receive(Sample | Read | ReadEntries)  # type: ignore[arg-type]
     _limit_time(limits)
-    if isinstance(order, ReadGlossary):
-        data, name = BytesIO(order.file.data), order.file.name
-        return GlossaryRead(list(Glossary.parse(data, name, order.source, order.target, most=MOST_TERMS).entries))
-    if isinstance(order, ReadMemory):
-        return MemoryRead(pairs_of_tmx(order.file.data, order.file.name, Languages(order.source, order.target)))
+    if isinstance(order, ReadEntries):
+        data, name, *sides = order.file.data, order.file.name, order.source, order.target
+        if order.file.kind == "tmx":
+            return EntriesRead([Entry(*pair) for pair in pairs_of_tmx(data, name, Languages(*sides))])
+        return EntriesRead(list(Glossary.parse(BytesIO(data), name, *sides, most=MOST_TERMS).entries))
     if isinstance(order, Sample):
         units = _read(order.file, Languages("", order.target)).units
         return Sampled(" ".join(unit.source.text for unit in units[:SAMPLE_UNITS])[:SAMPLE_CHARACTERS])
