@@ -4,6 +4,7 @@ import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from transduce.projects.exchange import glossary_ending, learn_file, write_gloss
 from transduce.projects.parts import Learning
 from transduce.projects.project import Project, Projects
 from transduce.projects.settings import ProjectSettings
+from transduce.projects.store import StoreError
 from transduce.projects.watching import Watcher
 from transduce.text.glossary import Entry, Glossary
 
@@ -235,16 +237,26 @@ def test_a_watched_file_is_learned_from_when_it_stays_and_what_others_confirm_is
         projects.close()
 
 
-def test_one_project_that_cannot_be_watched_does_not_hold_up_others(tmp_path: Path, caplog: Any) -> None:
-    projects, told = Projects(tmp_path), _Told()
+@pytest.mark.parametrize("kind", ["waits", "fails"])
+def test_one_project_that_cannot_be_watched_does_not_hold_up_others(
+    tmp_path: Path, caplog: Any, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    projects, told, end = Projects(tmp_path), _Told(), Event()
     broken, whole = projects.create("a", "en", "de"), projects.create("b", "en", "de")
-    broken.store.close()
+
+    def revision() -> int:
+        if kind == "waits":
+            end.wait(60)
+        raise StoreError("locked")
+
+    monkeypatch.setattr(broken.store, "revision", revision)
     watcher = Watcher(projects, told, pause=0.01)
     whole.store.confirm("a", "", "b")
     for _ in range(1000):
         if told.revisions[-1:] == [1]:
             break
         watcher._is_closed.wait(0.01)
+    end.set()
     watcher.close()
     projects.close()
     assert told.revisions[-1] == 1
