@@ -326,7 +326,8 @@ def test_a_killed_server_has_all_that_it_answered(tiny_run: Path, tmp_path: Path
 
 def test_translations_have_an_estimate_of_their_edits_once_there_is_enough_to_learn_from(served: Served) -> None:
     path = served.made("estimated")
-    store = served.server.project("estimated").store
+    assert served.server.projects is not None
+    store = served.server.projects.find("estimated").store
 
     def quality() -> Any:
         (segment,) = served.ask("POST", f"{path}/translate", {"text": "The dog sleeps."}).json()["segments"]

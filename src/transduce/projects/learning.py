@@ -188,8 +188,9 @@ class BackgroundLearning(Learning):
 
     def _adapt(self, served: ModelBundle, project: Project, snapshot: Snapshot, taken_back: int) -> None:
         """Makes the adapted model, and then serves it."""
-        of_model = self._adapted.setdefault(served.model, OrderedDict())
-        known = of_model.get(project)
+        with self._changed:
+            of_model = self._adapted.setdefault(served.model, OrderedDict())
+            known = of_model.get(project)
         if known is not None and known.key == snapshot.key:
             return
         bundle = with_adapter(self._base(served, project), snapshot.adapter, snapshot.scale)

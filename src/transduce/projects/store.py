@@ -1,6 +1,5 @@
 """All that people said in a project, in one SQLite file: each call is on the disk when it returns."""
 
-import os
 import sqlite3
 import threading
 import time
@@ -13,6 +12,7 @@ from typing import Any
 import msgspec
 
 from transduce.errors import InputError, TransduceError
+from transduce.files import status
 from transduce.text.glossary import Entry
 
 APPLICATION = 0x7464_7031
@@ -313,14 +313,7 @@ def _beside(path: Path) -> list[Path]:
 def _identity(path: Path) -> list[tuple[int, int] | None]:
     """Returns which files have the names of a store's: devices and numbers, None for one that is missing."""
     files = [path, *_beside(path)]
-    return [(status.st_dev, status.st_ino) if (status := _status(file)) else None for file in files]
-
-
-def _status(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except OSError:
-        return None
+    return [(found.st_dev, found.st_ino) if (found := status(file)) else None for file in files]
 
 
 def _check(database: sqlite3.Connection, path: Path) -> None:

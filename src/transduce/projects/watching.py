@@ -7,6 +7,7 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from transduce.errors import TransduceError
+from transduce.files import status
 from transduce.projects.exchange import learn_file
 from transduce.projects.parts import Learning
 from transduce.projects.project import Project, Projects
@@ -45,7 +46,8 @@ class Watcher:
         """Reads the watched files of a project that have changed, and tells what learns of a new revision."""
         for name in project.settings.watch:
             path = project.folder / name
-            state = _state_of(path)
+            found = status(path)
+            state = found and (found.st_ino, found.st_size, found.st_mtime_ns)
             is_steady, self._seen[path] = state == self._seen.get(path), state
             if state is None or not is_steady or state == self._read.get(path):
                 continue
@@ -74,11 +76,3 @@ class Watcher:
             self.look(project)
         except Exception as error:  # of one project; the others are watched on
             log.error("%s cannot be watched now", project.name, exc_info=error)
-
-
-def _state_of(path: Path) -> State | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns

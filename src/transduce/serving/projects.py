@@ -171,8 +171,8 @@ def projects(server: Server) -> APIRouter:
         ending = glossary_ending(kind)
         if len(data) > MAX_GLOSSARY_BYTES:
             raise RefusedError(413, f"The glossary has more than {MAX_GLOSSARY_BYTES:,} bytes")
-        reading = server.read_entries(http, File(data, f"glossary{ending}"), project)
-        entries = await server.finish(http, reading) if data.strip() else []
+        file = File(data, f"glossary{ending}")
+        entries = await server.finish(http, server.read_entries(http, file, project)) if data.strip() else []
         await server.of_project(name, project.replace_glossary, Glossary(entries))
         return {"terms": len(entries)}
 

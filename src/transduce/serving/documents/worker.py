@@ -199,10 +199,11 @@ def _done(line: _Line, limits: Limits) -> Sampled | EntriesRead | Written:
     order: Sample | Read | ReadEntries = line.receive(Sample | Read | ReadEntries)  # type: ignore[arg-type]
     _limit_time(limits)
     if isinstance(order, ReadEntries):
-        data, name, *sides = order.file.data, order.file.name, order.source, order.target
+        data, name, wanted = order.file.data, order.file.name, Languages(order.source, order.target)
         if order.file.kind == "tmx":
-            return EntriesRead([Entry(*pair) for pair in pairs_of_tmx(data, name, Languages(*sides))])
-        return EntriesRead(list(Glossary.parse(BytesIO(data), name, *sides, most=MOST_TERMS).entries))
+            return EntriesRead([Entry(*pair) for pair in pairs_of_tmx(data, name, wanted)])
+        read = Glossary.parse(BytesIO(data), name, wanted.source, wanted.target, most=MOST_TERMS)
+        return EntriesRead(list(read.entries))
     if isinstance(order, Sample):
         units = _read(order.file, Languages("", order.target)).units
         return Sampled(" ".join(unit.source.text for unit in units[:SAMPLE_UNITS])[:SAMPLE_CHARACTERS])
