@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -14,26 +13,11 @@ from transduce.errors import DataError, InputError
 from transduce.evaluation.translations import count_ter, ter_words
 from transduce.extras import require
 from transduce.projects.project import Project
+from transduce.projects.store import Segment
 
 COLUMNS = ("source", "machine", "target")
 MOST_COMPARED = 1000
 """The most edits, times words of the longer text, among which moved phrases are sought."""
-
-
-class Edited(Protocol):
-    """A source, its machine translation, and what a person made of it; a project's segments are such."""
-
-    @property
-    def source(self) -> str:
-        """The text that was translated."""
-
-    @property
-    def machine(self) -> str:
-        """The machine translation that the person was shown; "" if there was none."""
-
-    @property
-    def target(self) -> str:
-        """The translation as the person left it."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +27,9 @@ class PastEdit:
     source: str
     machine: str
     target: str
+
+
+Edited = PastEdit | Segment
 
 
 @dataclass(frozen=True)

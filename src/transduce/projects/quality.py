@@ -184,7 +184,9 @@ class ProjectQuality:
         with self._lock:
             estimator = self._estimators.get(project)
             if estimator is None or estimator.bundle is not bundle:
-                self._drop_replaced()
+                for other, known in [*self._estimators.items()]:  # models that are no longer served go
+                    if getattr(self._translator_of(other), "bundle", None) is not known.bundle:
+                        del self._estimators[other]
                 estimator = self._estimators[project] = QualityEstimator(bundle, translator.exclusively)
                 self._revisions.pop(project, None)
             if self._revisions.get(project) == revision:
@@ -200,13 +202,6 @@ class ProjectQuality:
                 thread = self._threads[project] = threading.Thread(target=work, daemon=True, name="quality")
                 thread.start()
         return estimator
-
-    def _drop_replaced(self) -> None:
-        """Drops what was learned of models that are no longer served."""
-        for project, estimator in list(self._estimators.items()):
-            translator = self._translator_of(project)
-            if translator is None or translator.bundle is not estimator.bundle:
-                del self._estimators[project]
 
     def _learn(self, project: Project, estimator: QualityEstimator, segments: Sequence[Edited], revision: int) -> None:
         with suppress(CancelledError):  # the model is being replaced, or the server ends

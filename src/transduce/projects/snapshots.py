@@ -4,16 +4,17 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from transduce.corpora.corpus import SentencePair
 from transduce.files import new_file
 from transduce.nn.low_rank import DOWN, UP
 from transduce.projects.learning_settings import LearningSettings
+from transduce.projects.store import Segment
 from transduce.tensor_files import save_tensors
 
 FORMAT = 5
@@ -21,18 +22,8 @@ FORMAT = 5
 ENDING = ".safetensors"
 KEPT = "kept."
 """Prefix of tensors of the state at the last check, to which a group that is undone returns."""
-
-
-class Confirmed(Protocol):
-    """A segment that a person confirmed."""
-
-    @property
-    def source(self) -> str:
-        """Text that was translated."""
-
-    @property
-    def target(self) -> str:
-        """Translation that the person wrote or approved."""
+Confirmed = Segment | SentencePair
+"""A segment that a person confirmed: its source and target are learned."""
 
 
 @dataclass(frozen=True)
@@ -130,13 +121,9 @@ def current_snapshot(
     folder: Path, model: str, settings: LearningSettings, segments: Sequence[Confirmed]
 ) -> Snapshot | None:
     """Returns the state that a project's translations use, in its server and of files: the one after the most segments
-    that were confirmed and not taken back. None without any, and where learning is switched off.
+    of all that were confirmed and not taken back. None without any, and where learning is switched off.
 
-    Args:
-        folder: the project's snapshots.
-        model: hash of the model that translates, see `transduce.bundle.identity`.
-        settings: the project's table `[learning]`.
-        segments: all segments that were confirmed and not taken back, in their order.
+    `model` is the `transduce.bundle.identity` of the model that translates.
     """
     wanted = model_key(model, settings)
     for path in sorted(folder.glob(f"*-*{ENDING}"), reverse=True) if settings.enabled else ():
