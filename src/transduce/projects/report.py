@@ -52,11 +52,13 @@ def render_report(name: str, course: Course) -> str:
         text = "Nothing is learned yet: confirm segments, and come back in some seconds."
         return render_sections("Learning report", name, [("Nothing yet", text, ""), *_reliability(course)])
     sections = [
-        ("In short", _explanation(course), _summary(course)),
+        ("In short", _verdict(course), _summary(course)),
         (
             "Gain, forgetting and cost",
-            f"Over the confirmed segments: chrF of {WINDOW} segments at a time, each translated before it was learned; "
-            "the loss on held-out segments; what is lost on general text; and the seconds that each segment took.",
+            "Each segment is translated before it is learned, by the model alone and with the adapter of that moment; "
+            "both are compared with what was confirmed. Words saved are edits that the second needed less (TER). "
+            f"Below: chrF of {WINDOW} segments at a time, the loss on held-out segments, what is lost on general text, "
+            "and the seconds that each segment took.",
             drawing(_figure(course), "Gain, forgetting and cost"),
         ),
         (
@@ -74,13 +76,6 @@ def render_report(name: str, course: Course) -> str:
         *_reliability(course),
     ]
     return render_sections("Learning report", name, sections)
-
-
-def _explanation(course: Course) -> str:
-    return _verdict(course) + (
-        " Each segment is translated before it is learned, by the model alone and with the adapter of that moment, and "
-        "both are compared with what was confirmed. Words saved are edits of words that the second needed less (TER)."
-    )
 
 
 def _verdict(course: Course) -> str:
