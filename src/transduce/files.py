@@ -210,6 +210,14 @@ def _try_lock(descriptor: int) -> bool:
     return True
 
 
+def status(path: Path) -> os.stat_result | None:
+    """Returns the system's facts about a file; None if there is none."""
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
 def sync(path: Path) -> None:
     """Waits until a file, or the names in a folder, are on the disk, as far as the system offers it."""
     is_folder = path.is_dir()

@@ -8,15 +8,16 @@ import pytest
 
 from small_corpus import small_corpus
 from transduce.bundle import ModelBundle, find_bundle, identity
+from transduce.config import to_toml
 from transduce.inference.translator import Translator
 from transduce.projects.adapted import with_adapter
 from transduce.projects.general import General
 from transduce.projects.knowledge import Knowledge
 from transduce.projects.learner import Learner
 from transduce.projects.learning_settings import LearningSettings
-from transduce.projects.project import ADAPTERS, Project
+from transduce.projects.project import ADAPTERS, SETTINGS, Project
 from transduce.projects.settings import ProjectSettings
-from transduce.projects.snapshots import Snapshot, Snapshots
+from transduce.projects.snapshots import Snapshot, Snapshots, model_key, segment_keys
 from transduce.search.beam import Beam
 from transduce.text.glossary import Entry, Glossary
 
@@ -61,8 +62,13 @@ def test_files_that_are_named_take_the_place_of_the_projects(transduce: Transduc
 def test_the_model_is_as_the_project_has_taught_it(transduce: Transduce, tiny_run: Path, shop: Path) -> None:
     bundle, general = ModelBundle.load(tiny_run), General(small_corpus(30))
     settings = LearningSettings(rank=4, alpha=32.0, learning_rate=0.03, most_lost=1000.0, most_forgotten=1000.0)
+    (shop / SETTINGS).write_text(to_toml(ProjectSettings(source="en", target="de", learning=settings)))
+    with closing(Project.open(shop)) as project:
+        for pair in small_corpus(211)[-8:]:
+            project.store.confirm(pair.source, "", pair.target)
+        segments = project.store.segments()
     learner = Learner(ModelBundle.load(tiny_run), settings, general, shop / ADAPTERS)
-    learned = learner.learn(small_corpus(211)[-9:])
+    learned = learner.learn(segments)
     taught = Translator(with_adapter(bundle, learned.adapter, learner.adapters.scale))
     search = Beam(size=2)
     expected = [translation.text for translation in taught.translate(LINES, search)]
@@ -89,8 +95,10 @@ def test_what_a_project_learns_changes_what_an_output_depends_on(shop: Path, tin
         assert Knowledge.read(shop, tiny_run).content != before
         project.store.take_back(segment.id)
     assert Knowledge.read(shop, tiny_run).content == before
-    snapshot = Snapshot(1, "0" * 64, identity(find_bundle(tiny_run)), 2.0, "", {})
-    Snapshots(shop / ADAPTERS, 1).write(snapshot, ["", "0" * 64])
+    with closing(Project.open(shop)) as project:
+        keys = segment_keys("", project.store.segments())
+    learns = model_key(identity(find_bundle(tiny_run)), LearningSettings())
+    Snapshots(shop / ADAPTERS, 1).write(Snapshot(1, keys[1], "", learns, 2.0, "", {}), keys)
     assert Knowledge.read(shop, tiny_run).content != before
 
 

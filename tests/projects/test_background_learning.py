@@ -1,26 +1,34 @@
 """What is confirmed in a project is learned in the background and served, each project by its own weights."""
 
+import gc
 import os
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
+import msgspec
 import pytest
 import torch
 
 from small_corpus import small_corpus
 from transduce.bundle import ModelBundle
+from transduce.config import to_toml
+from transduce.inference.engines.precision import at_precision
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator
 from transduce.projects import learning
+from transduce.projects.knowledge import Knowledge
 from transduce.projects.learner import Learner
 from transduce.projects.learning import BackgroundLearning
 from transduce.projects.learning_settings import LearningSettings
+from transduce.projects.project import SETTINGS as SETTINGS_FILE
 from transduce.projects.project import Project
 from transduce.projects.settings import ProjectSettings
-from transduce.projects.snapshots import read_snapshot
+from transduce.projects.snapshots import Snapshot, read_snapshot, segment_keys
 from transduce.projects.teaching import Learners, Order, Report
 from transduce.search.beam import Beam
 from transduce.serving.batching import Batcher
@@ -96,6 +104,95 @@ def test_what_is_confirmed_is_served_and_what_is_taken_back_is_not(
     assert background.adapted(project, served) is served
 
 
+def state(translator: Translator) -> dict[str, torch.Tensor]:
+    """The weights with which PyTorch translates."""
+    assert isinstance(translator.bundle, ModelBundle)
+    return dict(at_precision(translator.bundle, "float32").model.state_dict())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_files_and_the_server_use_the_same_and_nothing_that_was_taken_back(
+    background: BackgroundLearning, project: Project, served: Translator, tiny_run: Path, seed: int
+) -> None:
+    """After any confirming, taking back, confirming another translation, and switching learning off and on."""
+    chance, pairs, settings = Random(seed), iter(small_corpus(211)), SETTINGS
+    for _ in range(7):
+        segments = project.store.segments()
+        step = chance.choice(["confirm", "confirm", "take back", "change", "switch"]) if segments else "confirm"
+        some = chance.choice(segments) if segments else None
+        if step == "switch":
+            project.close()
+            settings = msgspec.structs.replace(settings, enabled=not settings.enabled)
+            (project.folder / SETTINGS_FILE).write_text(
+                to_toml(ProjectSettings(source="en", target="de", learning=settings))
+            )
+            project = Project.open(project.folder)
+        elif step == "take back" and some is not None:
+            project.store.take_back(some.id)
+        elif step == "change" and some is not None:
+            project.store.take_back(some.id)
+            project.store.confirm(some.source, "", f"{some.target} so")
+        else:
+            for _ in range(3):
+                pair = next(pairs)
+                project.store.confirm(pair.source, "", pair.target)
+        background.changed(project)
+        segments = project.store.segments()
+        learned = Knowledge.read(project.folder, tiny_run).snapshot  # before it is learned anew
+        assert learned is None or learned.key in segment_keys(learned.first, segments)
+        if settings.enabled:
+            until_learned(background, project)
+        knowledge, adapted = Knowledge.read(project.folder, tiny_run), background.adapted(project, served)
+        assert (adapted is served) == (knowledge.snapshot is None) == (not settings.enabled or not segments)
+        of_files = state(Translator(knowledge.taught(ModelBundle.load(tiny_run))))
+        assert all(torch.equal(tensor, of_files[name]) for name, tensor in state(adapted).items())
+        if knowledge.snapshot is not None:
+            alone = Learner(ModelBundle.load(tiny_run), settings).learn(segments).adapter
+            assert all(torch.equal(tensor, alone[name]) for name, tensor in knowledge.snapshot.adapter.items())
+            assert {int(path.name[:7]) for path in project.adapters.iterdir()} <= set(range(1, len(segments) + 1))
+    project.close()
+
+
+def test_what_is_taken_back_is_not_served_while_the_rest_is_learned(
+    background: BackgroundLearning, project: Project, served: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the moment on at which `changed` returns, also if the model was just being made."""
+    confirm(project, 3)
+    until_learned(background, project)
+    assert background.adapted(project, served) is not served
+    monkeypatch.setattr(BackgroundLearning, "_learn", lambda self, project: None)
+    project.store.take_back(1)
+    background.changed(project)
+    assert background.adapted(project, served) is served
+    late = background._adapted[served.bundle.model]
+    monkeypatch.undo()
+    background._adapt(served.bundle, project, Snapshot(1, "", "", "", 1.0, "", {}), taken_back=0)
+    assert project not in late
+
+
+@pytest.mark.slow
+def test_a_model_that_is_no_longer_served_leaves_the_memory(
+    background: BackgroundLearning, project: Project, tiny_run: Path
+) -> None:
+    """However often models are loaded again while projects learn."""
+    confirm(project, 2)
+    modules = []
+    for _ in range(4):
+        served = Translator(ModelBundle.load(tiny_run))
+        background._find = lambda source, target, served=served: served
+        background.adapted(project, served)
+        end = time.monotonic() + SECONDS
+        while (adapted := background.adapted(project, served)) is served:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        modules += [weakref.ref(served.bundle.model), weakref.ref(adapted.bundle.model)]
+        del adapted
+    gc.collect()
+    assert sum(module() is not None for module in modules) == 2
+    assert len(background._bases) == len(background._adapted) == 1
+
+
 def test_a_new_segment_replaces_the_model_and_those_who_have_the_old_one_keep_it(
     background: BackgroundLearning, project: Project, served: Translator
 ) -> None:
@@ -156,6 +253,7 @@ def test_facts_events_and_the_report_tell_what_was_learned(
     until_learned(background, project)
     assert project.store.events() == events
     page = background.report(project)
+    assert "instead of" in page and "Nothing can be said yet" not in page
     assert "words saved" in page and "<svg" in page and project.store.segments()[0].target in page
     assert "http://" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
         "http://creativecommons.org", ""

@@ -1,8 +1,10 @@
 """Final units of files become segments once, and glossaries come in and go out without loss."""
 
+import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -11,13 +13,13 @@ from hypothesis import strategies as st
 
 from transduce.documents.document import Languages
 from transduce.errors import DataError, InputError
-from transduce.projects import exchange
-from transduce.projects.exchange import learn_file, read_glossary, write_glossary
-from transduce.projects.parts import NoLearning
+from transduce.projects.exchange import glossary_ending, learn_file, write_glossary
+from transduce.projects.parts import Learning
 from transduce.projects.project import Project, Projects
 from transduce.projects.settings import ProjectSettings
+from transduce.projects.store import StoreError
 from transduce.projects.watching import Watcher
-from transduce.text.glossary import Entry
+from transduce.text.glossary import Entry, Glossary
 
 EN_DE = Languages("en", "de")
 PO = """
@@ -151,32 +153,48 @@ _FORMS = st.lists(st.text('ab;;,|"', min_size=1), max_size=2, unique=True).map(t
 _TERM = st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1).filter(str.strip)
 
 
+def read_glossary(data: bytes, kind: str) -> Glossary:
+    """Read a glossary as a server does in a process of its own."""
+    return Glossary.parse(io.BytesIO(data), f"glossary{glossary_ending(kind)}", "en", "de")
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(["text/tab-separated-values", "text/csv", "application/x-tbx"]),
     st.lists(st.builds(Entry, _TERM, _TERM, st.booleans(), _FORMS, _FORMS), min_size=1, max_size=4),
 )
 def test_a_glossary_out_and_in_is_the_same(kind: str, entries: list[Entry]) -> None:
-    read = read_glossary(write_glossary(entries, kind, EN_DE), kind, EN_DE)
+    read = read_glossary(write_glossary(entries, kind, EN_DE), kind)
     assert list(read.entries) == entries
 
 
-def test_glossaries_that_cannot_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_glossaries_that_cannot_be_are_refused() -> None:
     with pytest.raises(InputError, match="a term base cannot hold"):
         write_glossary([Entry("", "Hund")], "application/x-tbx", EN_DE)
     for kind in ("", "text/plain"):
         with pytest.raises(InputError, match="no kind of glossary"):
-            read_glossary(b"a\tb\n", kind, EN_DE)
+            read_glossary(b"a\tb\n", kind)
     with pytest.raises(DataError, match=r"^glossary\.tsv: line 2"):
-        read_glossary(b"a\tb\nc\n", "text/tab-separated-values", EN_DE)
+        read_glossary(b"a\tb\nc\n", "text/tab-separated-values")
     with pytest.raises(InputError, match=r"^glossary\.tbx: "):
-        read_glossary(b"<tbx>", "application/x-tbx", EN_DE)
-    monkeypatch.setattr(exchange, "MOST_TERMS", 2)
-    with pytest.raises(DataError, match="3 entries, but at most 2"):
-        read_glossary(b"a\tb\nc\td\ne\tf\n", "text/tab-separated-values", EN_DE)
+        read_glossary(b"<tbx>", "application/x-tbx")
 
 
-class _Told(NoLearning):
+@pytest.mark.parametrize("name", ["glossary.tsv", "glossary.csv"])
+def test_of_a_table_with_too_many_entries_only_the_first_are_read(name: str) -> None:
+    read = []
+
+    def lines() -> Iterator[bytes]:
+        for number in range(1000):
+            read.append(number)
+            yield b"a\tb\n" if name.endswith("tsv") else b"a,b\n"
+
+    with pytest.raises(DataError, match="more than 20 entries"):
+        Glossary.parse(lines(), name, "en", "de", most=20)  # type: ignore[arg-type]
+    assert len(read) < 30
+
+
+class _Told(Learning):
     def __init__(self) -> None:
         self.revisions: list[int] = []
 
@@ -219,16 +237,26 @@ def test_a_watched_file_is_learned_from_when_it_stays_and_what_others_confirm_is
         projects.close()
 
 
-def test_one_project_that_cannot_be_watched_does_not_hold_up_others(tmp_path: Path, caplog: Any) -> None:
-    projects, told = Projects(tmp_path), _Told()
+@pytest.mark.parametrize("kind", ["waits", "fails"])
+def test_one_project_that_cannot_be_watched_does_not_hold_up_others(
+    tmp_path: Path, caplog: Any, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    projects, told, end = Projects(tmp_path), _Told(), Event()
     broken, whole = projects.create("a", "en", "de"), projects.create("b", "en", "de")
-    broken.store.close()
+
+    def revision() -> int:
+        if kind == "waits":
+            end.wait(60)
+        raise StoreError("locked")
+
+    monkeypatch.setattr(broken.store, "revision", revision)
     watcher = Watcher(projects, told, pause=0.01)
     whole.store.confirm("a", "", "b")
     for _ in range(1000):
         if told.revisions[-1:] == [1]:
             break
         watcher._is_closed.wait(0.01)
+    end.set()
     watcher.close()
     projects.close()
     assert told.revisions[-1] == 1

@@ -1,14 +1,21 @@
 """Projects are whole or absent, by names that stay in their folder, and held by one server at a time."""
 
 import multiprocessing
+import os
+import shutil
+import sqlite3
+import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from transduce.errors import ConfigError, InputError, TransduceError
-from transduce.projects.project import Project, Projects, UnknownProjectError
+from transduce.errors import InputError
+from transduce.files import remove
+from transduce.projects.project import DamagedProjectError, Project, Projects, UnknownProjectError
 from transduce.projects.settings import ProjectSettings
+from transduce.projects.store import StoreError
 from transduce.text.glossary import Entry, Glossary
 
 
@@ -91,25 +98,123 @@ def test_what_a_kill_left_of_a_new_project_is_removed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "store", "error", "words"),
+    ("name", "settings", "store", "words"),
     [
-        ("source = 'en'", None, ConfigError, "'target' is missing"),
-        ("source = 'en'\ntarget = 'de'\nwach = []", None, ConfigError, "did you mean 'watch'"),
-        ("source = 'en'\ntarget = 'de'", b"x" * 5000, InputError, "damaged or no project's file"),
-        ("source = 'en'\ntarget = 'de'", None, InputError, "no such file"),
+        ("shop", "source = 'en'", None, "'target' is missing"),
+        ("shop", "source = 'en'\ntarget = 'de'\nwach = []", None, "did you mean 'watch'"),
+        ("shop", "source = 'en'\ntarget = 'de'", b"x" * 5000, "damaged or no project's file"),
+        ("shop", "source = 'en'\ntarget = 'de'", None, "no such file"),
+        ("shop", "source = '\\", None, "project.toml"),
+        ("my shop", "source = 'en'\ntarget = 'de'", None, "no name of a project"),
     ],
 )
-def test_a_damaged_project_is_refused_before_work_begins(
-    tmp_path: Path, settings: str, store: bytes | None, error: type[TransduceError], words: str
+def test_a_damaged_project_is_told_of_once_and_the_others_are_there(
+    tmp_path: Path, name: str, settings: str, store: bytes | None, words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "shop").mkdir()
-    (tmp_path / "shop" / "project.toml").write_text(settings)
+    Project.create(tmp_path / "whole", ProjectSettings(source="en", target="de")).close()
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "project.toml").write_text(settings)
     if store is not None:
-        (tmp_path / "shop" / "project.sqlite").write_bytes(store)
-    with pytest.raises(error, match=words):
-        Projects(tmp_path)
-    (tmp_path / "shop" / "project.toml").unlink()
-    Projects(tmp_path).close()  # the lock is free again
+        (tmp_path / name / "project.sqlite").write_bytes(store)
+    with closing(Projects(tmp_path)) as projects:
+        assert [project.name for project in projects.all] == ["whole"]
+        for _ in range(2):
+            with pytest.raises(UnknownProjectError if " " in name else DamagedProjectError):
+                projects.find(name)
+        (told,) = caplog.messages
+        assert words in told
+        remove(tmp_path / name)
+        with pytest.raises(UnknownProjectError):
+            projects.find(name)
+
+
+def test_a_project_that_is_repaired_is_served_again(projects: Projects) -> None:
+    projects.create("a", "en", "de").store.confirm("a", "", "b")
+    projects.close()
+    path = projects.folder / "a" / "project.sqlite"
+    whole = path.read_bytes()
+    path.write_bytes(b"x" * len(whole))
+    with closing(Projects(projects.folder)) as again:
+        with pytest.raises(DamagedProjectError):
+            again.find("a")
+        path.write_bytes(whole)
+        os.utime(path, ns=(1, 1))
+        assert again.find("a").store.count() == 1
+
+
+@pytest.mark.parametrize("is_whole", [True, False], ids=["folder", "file"])
+def test_nothing_is_confirmed_in_a_folder_that_was_removed_or_restored(
+    projects: Projects, tmp_path: Path, is_whole: bool
+) -> None:
+    project = projects.create("a", "en", "de")
+    project.store.confirm("a", "", "b")
+    there = project.folder if is_whole else project.store.path
+    copy = shutil.copytree if is_whole else shutil.copy
+    copy(there, tmp_path / "copy")
+    project.store.confirm("c", "", "d")
+    remove(there)
+    with pytest.raises(StoreError, match="removed or replaced"):
+        project.store.confirm("e", "", "f")
+    if is_whole:
+        with pytest.raises(UnknownProjectError):
+            projects.find("a")
+        assert projects.all == []
+    copy(tmp_path / "copy", there)
+    with pytest.raises(StoreError):
+        project.store.confirm("g", "", "h")
+    restored = projects.find("a")
+    assert restored is not project and [segment.source for segment in restored.store.segments()] == ["a"]
+    id = restored.store.confirm("i", "", "j").id
+    with closing(Project.open(project.folder)) as other:
+        assert other.store.segments()[-1].id == id
+
+
+def test_a_project_whose_file_is_held_holds_up_no_other(projects: Projects, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transduce.projects.store.PATIENCE", 60.0)
+    for name in ("held", "free"):
+        projects.create(name, "en", "de")
+    projects.close()
+    with sqlite3.connect(projects.folder / "held" / "project.sqlite", isolation_level=None) as other:
+        other.execute("pragma locking_mode = exclusive")
+        other.execute("begin exclusive")
+        opened = threading.Thread(target=Projects.find, args=(projects, "held"), daemon=True)
+        opened.start()
+        assert projects.find("free").store.confirm("a", "", "b").id == 1
+        assert projects.create("new", "en", "de").name == "new" and opened.is_alive()
+        other.execute("rollback")
+    other.close()
+    opened.join(60)
+    assert projects.find("held").store.count() == 0
+
+
+def test_half_of_all_projects_are_for_one_client(projects: Projects, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transduce.projects.project.MOST", 4)
+    for name in ("a", "b"):
+        projects.create(name, "en", "de", "anna")
+    with pytest.raises(InputError, match="you have made 2 projects"):
+        projects.create("c", "en", "de", "anna")
+    assert projects.create("a", "en", "de", "anna").name == "a"
+    for name in ("c", "d"):
+        projects.create(name, "en", "de", "ben")
+    with pytest.raises(InputError, match="there are 4 projects already; remove the folder of one"):
+        projects.create("e", "en", "de", "cleo")
+    remove(projects.folder / "a")
+    projects.create("e", "en", "de", "cleo")
+
+
+def test_it_is_told_if_more_was_learned_than_the_file_has(projects: Projects, caplog: pytest.LogCaptureFixture) -> None:
+    project = projects.create("a", "en", "de")
+    for _ in range(3):
+        project.store.confirm("a", "", "b")
+    project.store.take_back(2)
+    (project.adapters / f"0000003-{'0' * 16}.safetensors").touch()
+    projects.close()
+    with closing(Projects(projects.folder)):
+        assert not caplog.messages
+    (project.adapters / f"0000004-{'0' * 16}.safetensors").touch()
+    with closing(Projects(projects.folder)) as again:
+        assert "has lost segments: it has 3, and 4 were learned from" in caplog.messages[0]
+        assert [event.kind for event in again.find("a").store.events()] == ["lost"]
 
 
 def test_learned_adapters_can_be_lost(projects: Projects) -> None:

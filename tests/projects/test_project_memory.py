@@ -87,6 +87,12 @@ def test_tmx_out_and_in_gives_the_same(pairs: list[tuple[str, str]]) -> None:
     assert pairs_of_tmx(write_tmx(pairs, EN_DE), "memory.tmx", EN_DE) == pairs
 
 
+def test_a_note_names_the_characters_that_a_tmx_file_cannot_hold() -> None:
+    data = write_tmx([("a\x07b\x07", "c\x0b"), ("d", "e")], Languages("en", "de"))
+    assert data.count(b"<note>") == 1 and b"<note>left out, since XML cannot hold it: U+0007 U+000B</note>" in data
+    assert pairs_of_tmx(data, "a.tmx", Languages("en", "de")) == [("ab", "c"), ("d", "e")]
+
+
 def test_other_programs_read_our_tmx(tmp_path: Path) -> None:
     tmxfile = pytest.importorskip("translate.storage.tmx").tmxfile
     pairs = [("A <b>dog</b> & cat", "Ein <b>Hund</b> & Katze"), ("one\ntwo", "eins\nzwei")]

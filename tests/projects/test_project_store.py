@@ -1,6 +1,7 @@
 """What people confirmed stays, whatever happens to the program; damaged and foreign files are refused as they are."""
 
 import os
+import shutil
 import signal
 import sqlite3
 from collections.abc import Iterator
@@ -201,6 +202,46 @@ def test_a_file_that_another_process_holds_is_not_called_damaged(store: Store, m
             Store(store.path)
         assert store.path.with_name("project.sqlite-wal").exists()
     other.close()
+
+
+@pytest.mark.parametrize("place", [0, 40, 4100, -1, None])
+def test_damage_in_the_log_of_writes_loses_nothing(store: Store, tmp_path: Path, place: int | None) -> None:
+    """The file -wal, as a kill leaves it; None for one that is missing."""
+    for number in range(40):
+        store.confirm(f"source {number} " * 9, "", f"target {number}")
+    store.take_back(7)
+    left = Path(shutil.copytree(store.path.parent, tmp_path / "left")) / "project.sqlite"
+    log = left.with_name("project.sqlite-wal")
+    data = bytearray(log.read_bytes())
+    if place is None:
+        log.unlink()
+    else:
+        data[place] ^= 255
+        log.write_bytes(data)
+    again = Store(left)
+    assert again.segments() == store.segments() and again.count() == 39
+    again.close()
+
+
+def test_a_file_grows_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was confirmed before stays, and can be taken back."""
+    monkeypatch.setattr("transduce.projects.store.MOST_PAGES", 40)
+    store = Store.create(tmp_path / "small.sqlite")
+    with pytest.raises(StoreError, match="full"):
+        for _ in range(40):
+            store.confirm("source " * 1000, "", "target")
+    count = store.count()
+    assert count and store.path.stat().st_size <= 40 * 4096
+    store.take_back(1)
+    assert store.count() == count - 1
+    store.close()
+
+
+def test_a_call_that_waits_for_another_ends_soon(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transduce.projects.store.PATIENCE", 0.01)
+    with store._lock, ThreadPoolExecutor(1) as pool, pytest.raises(StoreError, match="other calls wait"):
+        pool.submit(store.count).result()
+    assert store.count() == 0
 
 
 def test_a_disk_that_takes_nothing_is_told_and_leaves_what_was_there(store: Store) -> None:

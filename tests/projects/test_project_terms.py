@@ -63,7 +63,7 @@ def test_a_changed_glossary_counts_at_once(project: Project, terms: ProjectTerms
     assert [(use.target, use.met, use.why) for use in terms(project, "a boat", "ein Boot")] == [
         ("Kahn", False, "missing")
     ]
-    project.replace_glossary(None)
+    project.replace_glossary(Glossary([]))
     assert terms(project, "a boat", "ein Boot") == []
 
 

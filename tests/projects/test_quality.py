@@ -2,13 +2,16 @@
 
 import json
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
+from sacrebleu.metrics.lib_ter import BeamEditDistance
 
 from small_corpus import small_corpus
 from transduce.bundle import ModelBundle, find_bundle
 from transduce.errors import DataError, InputError
+from transduce.evaluation.translations import score_ter
 from transduce.inference.translator import Translator
 from transduce.projects import quality
 from transduce.projects.confidence import FEATURES, confidence_features
@@ -82,6 +85,31 @@ def test_the_edit_rate_is_the_share_of_edited_words() -> None:
     assert edit_rate("der Hund schläft", "der Hund schläft") == 0
     assert edit_rate("der Hund rennt schnell", "der Hund schläft schnell") == 0.25
     assert edit_rate("a b c d e f", "x") == 1
+
+
+def test_an_edit_rate_costs_little_however_much_was_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Moved phrases are sought where that takes few steps; elsewhere the rate is at most higher."""
+    read = []
+    distance = BeamEditDistance.__call__
+
+    def counted(self: BeamEditDistance, words: list[str]) -> object:
+        read.append(len(words))
+        return distance(self, words)
+
+    monkeypatch.setattr(BeamEditDistance, "__call__", counted)
+    chance = Random(3)
+    for words in (5, 9, 40, 300, 3000):
+        before = [f"w{number}" for number in range(words)]
+        moved = [*before[words // 2 :], *before[: words // 2]]
+        for after in (before, moved, chance.sample(before, words), [*before[1:], "x"]):
+            machine, target = " ".join(before), " ".join(after)
+            rate = edit_rate(machine, target)
+            assert 0 <= rate <= 1
+            if words < 10:
+                assert rate == pytest.approx(min(1, score_ter([machine], [target]).score / 100))
+    assert edit_rate("a b c d e f", "d e f a b c") == pytest.approx(1 / 6)
+    assert sum(read) < 60_000
+    assert edit_rate("我们去学校", "我们去医院") == pytest.approx(2 / 5)
 
 
 def test_features_do_not_depend_on_the_pairs_beside_them(bundle: ModelBundle) -> None:

@@ -71,25 +71,32 @@ def test_a_glossary_that_was_made_survives_a_kill(tmp_path: Path) -> None:
         ("dog\t", "tsv", "a term of entry 1 is blank"),
         ("d\x07g\tHund", "tsv", "control characters"),
         ("d\ud800g\tHund", "tsv", "control characters"),
-        ("dog\t" + "ü" * 513, "tsv", "longer than 1,024 bytes"),
+        ("dog\t" + "ü" * 513, "tsv", "more than 1,024 bytes"),
         ("dog\tHund\ndog\tKöter", "tsv", "entry 2 has the source term of another"),
         (" \n", "tsv", "there are none"),
-        ('"dog,Hund', "csv", "the CSV cannot be read"),
+        ('"dog,Hund', "csv", "entries.csv: line 1: its cells cannot be distinguished"),
         ("dog,Hund,en", "csv", "entry 1 has 3 cells"),
     ],
 )
 def test_entries_that_cannot_be_used_are_refused(text: str, form: str, message: str) -> None:
     with pytest.raises(RefusedError, match=message) as refused:
-        read_entries(text, form)
+        read_entries(text, form, ("en", "de"))
     assert refused.value.status == 400
 
 
 def test_entries_are_read_from_both_forms() -> None:
     expected = tsv_of({"a, b": 'x "y"', "c": "d"})
-    assert read_entries('"a, b","x ""y"""\r\n\r\nc,d,en,de\r\n', "csv") == expected
-    assert read_entries('a, b\tx "y"\r\nc\td\n', "tsv") == expected
+    assert read_entries('"a, b","x ""y"""\r\n\r\nc,d,EN,DE\r\nd,c,de,en\r\n', "csv", ("en", "de")) == expected
+    assert read_entries('a, b\tx "y"\r\nc\td\n', "tsv", ("en", "de")) == expected
     assert tsv_of(dict(pairs_of(expected))) == expected
     assert glossary_of(expected).required("An A, B and no c.") == ('x "y"', "d")
+
+
+def test_too_many_entries_are_refused_before_all_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transduce.serving.glossaries.MOST_ENTRIES", 2)
+    with pytest.raises(RefusedError, match="more than 2 entries") as refused:
+        read_entries("a\tb\nc\td\ne\tf\nno entry", "tsv", ("en", "de"))
+    assert refused.value.status == 413
 
 
 def test_too_much_of_one_owner_is_refused(glossaries: Glossaries, monkeypatch: pytest.MonkeyPatch) -> None:

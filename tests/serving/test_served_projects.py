@@ -1,8 +1,10 @@
 """A server's projects answer from what people confirmed, lose nothing, keep apart, and refuse what they must."""
 
 import os
+import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +25,7 @@ from transduce.inference.translator import Translator
 from transduce.projects.project import Project, Projects
 from transduce.projects.settings import ProjectSettings
 from transduce.serving.keys import Keys
+from transduce.serving.server import TURNS
 
 TMX = """<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en"><seg>A dog.</seg></tuv>
 <tuv xml:lang="de"><seg>Ein Hund aus dem Speicher.</seg></tuv></tu></body></tmx>"""
@@ -213,6 +216,42 @@ def test_projects_of_many_clients_at_once_do_not_cross(served: Served) -> None:
         assert len(segments) == 16 and all(segment["target"].startswith(name) for segment in segments)
 
 
+def test_a_project_whose_file_is_held_or_damaged_holds_up_no_other(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixty requests wait for one file as long as the test lasts; those beyond a few are told to come again."""
+    monkeypatch.setattr("transduce.projects.store.PATIENCE", 100.0)
+    monkeypatch.setattr("transduce.serving.server.TURN_SECONDS", 0.3)
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "bad" / "project.toml").write_text("source = ")
+    running = Served(tiny_run, projects=Projects(tmp_path))
+    segment = {"source": "A dog", "target": "Ein Hund"}
+    try:
+        held, free = running.made("held"), running.made("free")
+        with sqlite3.connect(tmp_path / "held" / "project.sqlite", isolation_level=None) as other:
+            other.execute("begin immediate")
+            with ThreadPoolExecutor(60) as pool:
+                waiting = [pool.submit(running.ask, "POST", f"{held}/segments", segment) for _ in range(60)]
+                wait_until(lambda: sum(future.done() for future in waiting) == 60 - TURNS)
+                assert running.ask("POST", f"{free}/segments", segment).json() == {"id": 1}
+                assert running.ask("POST", f"{free}/translate", {"text": "A dog"}).status_code == 200
+                assert running.post("/detect", {"q": "A dog"}).status_code == 200
+                assert running.ask("GET", "").status_code == 200
+                assert requests.put(f"{running.url}/v1/projects/more", json=LANGUAGES, timeout=60).status_code == 200
+                other.execute("rollback")
+                answers = [future.result() for future in waiting]
+        other.close()
+        assert sorted(answer.status_code for answer in answers) == [200] * TURNS + [503] * (60 - TURNS)
+        assert all("Retry-After" in answer.headers for answer in answers if answer.status_code == 503)
+        assert running.ask("GET", held).json()["segments"] == TURNS
+        answer = running.ask("GET", "/bad")
+        assert (answer.status_code, "the project bad cannot be used" in answer.json()["error"]) == (503, True)
+        shutil.rmtree(tmp_path / "free")
+        assert running.ask("POST", f"{free}/segments", segment).status_code == 404
+    finally:
+        running.end()
+
+
 def test_keys_and_rates_are_those_of_the_server(tiny_run: Path, tmp_path: Path) -> None:
     file = tmp_path / "keys.sqlite"
     key, slow = Keys(file).add("anna"), Keys(file).add("bert", characters_per_minute=20)
@@ -287,7 +326,8 @@ def test_a_killed_server_has_all_that_it_answered(tiny_run: Path, tmp_path: Path
 
 def test_translations_have_an_estimate_of_their_edits_once_there_is_enough_to_learn_from(served: Served) -> None:
     path = served.made("estimated")
-    store = served.server.project("estimated").store
+    assert served.server.projects is not None
+    store = served.server.projects.find("estimated").store
 
     def quality() -> Any:
         (segment,) = served.ask("POST", f"{path}/translate", {"text": "The dog sleeps."}).json()["segments"]

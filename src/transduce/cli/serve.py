@@ -58,7 +58,7 @@ def serve(
         raise lacking(error, "transduce.serving", "serve,documents") from None
     from transduce.inference.translator import Translator
     from transduce.projects.learning import BackgroundLearning
-    from transduce.projects.parts import NoLearning
+    from transduce.projects.parts import Learning
     from transduce.projects.project import Projects
     from transduce.search.beam import Beam
     from transduce.serving.keys import Keys
@@ -94,7 +94,7 @@ def serve(
     if settings.is_public and settings.keys is None:
         teller()(f"anyone who reaches {host} can use this server; --keys asks for keys")
     teller()(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    learning = NoLearning() if opened is None else BackgroundLearning(served.translator)
+    learning = Learning() if opened is None else BackgroundLearning(served.translator)
     run_server(Server(served, settings, metrics, opened, learning))
 
 

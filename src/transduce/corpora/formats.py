@@ -10,7 +10,7 @@ import lzma
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
@@ -27,6 +27,7 @@ from transduce.documents.messages.tables import (
     TARGET_NAMES,
     find_column,
     known_column,
+    rows_in_direction,
     rows_of,
 )
 from transduce.documents.pairs import languages_in, pairs_in, subtitle_pairs
@@ -92,11 +93,16 @@ def _open(path: Path) -> IO[bytes]:
 def read_lines(path: str | Path) -> Iterator[str]:
     """Yields the lines of a UTF-8 file without their ends: only \\n ends a line, a \\r before it goes, as does a mark
     at the file's beginning. Raises DataError with file and line for bytes that are not UTF-8."""
+    with open_bytes(path) as stream:
+        yield from lines_in(stream, path)
+
+
+def lines_in(stream: Iterable[bytes], path: str | Path) -> Iterator[str]:
+    """Yields the lines of an open file as `read_lines` does."""
     number = 0
     try:
-        with open_bytes(path) as stream:
-            for number, line in enumerate(stream, 1):
-                yield decode_line(line, number, path)
+        for number, line in enumerate(stream, 1):
+            yield decode_line(line, number, path)
     except DAMAGED as error:
         raise DataError(f"{path}: damaged after line {number} ({error}); it may have been cut off") from None
 
@@ -145,6 +151,8 @@ def parallel_files(
         raise DataError(f"{name or 'no files'}: expected two line-aligned files or one file of pairs")
     (path,) = paths
     reader = _reader(path)
+    if reader is _table:
+        reader = functools.partial(_table, languages=languages)
     if columns is None and (columns := names_of_columns(path, languages)) is not None:
         name += f" (columns {columns[0]} and {columns[1]})"
     return ParallelCorpus(name, lambda: reader(path, columns), _fingerprint(paths, str(columns)))
@@ -227,11 +235,11 @@ def _segments(path: str | Path) -> Iterator[str]:
         yield html.unescape(line[begin : closing.start()]).strip()
 
 
-def _table(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
+def _table(path: str | Path, columns: Columns | None, languages: tuple[str, str] = ("", "")) -> Iterator[SentencePair]:
     numbers: list[int] = []
     width = 0
     with _as_data_errors():
-        for line, cells in rows_of(read_lines(path), str(path), _delimiters(path)):
+        for line, cells in _rows(path, languages) if columns is None else _rows_of(path):
             if not numbers:
                 width = len(cells)
                 if columns is None and width > 2:
@@ -265,6 +273,14 @@ def _on_one_line(text: str) -> str:
     return " ".join(text.split("\n")) if "\n" in text else text
 
 
+def _rows(path: str | Path, languages: tuple[str, str]) -> Iterator[tuple[int, list[str]]]:
+    return rows_in_direction(_rows_of(path), str(path), *languages)
+
+
+def _rows_of(path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    return rows_of(read_lines(path), str(path), _delimiters(path))
+
+
 def _delimiters(path: str | Path) -> str:
     """Returns the signs that may separate a file's cells: a tab; several for .csv, whose first line shows it."""
     return DELIMITERS if file_kind(path).lower() == ".csv" else "\t"
@@ -280,7 +296,7 @@ def names_of_columns(path: str | Path, languages: tuple[str, str]) -> tuple[str,
         if kind == parquet.ENDING:
             names = parquet.column_names(path)
         else:
-            _, names = next(rows_of(read_lines(path), str(path), _delimiters(path)), (0, []))
+            _, names = next(_rows(path, languages), (0, []))
     source, target = known_column(names, languages[0], SOURCE_NAMES), known_column(names, languages[1], TARGET_NAMES)
     return None if source is None or target is None or source == target else (names[source], names[target])
 

@@ -10,7 +10,7 @@ from typing import Protocol
 from transduce.budget import check
 from transduce.documents.document import Languages, TextFile, bytes_of
 from transduce.documents.formats import format_of, read_document
-from transduce.documents.messages.tables import rows_of
+from transduce.documents.messages.tables import rows_in_direction, rows_of
 from transduce.documents.segment import Mark, Segment
 from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
@@ -66,7 +66,7 @@ class Memory:
         """
         name, data = str(path), bytes_of(path)
         if Path(path).suffix.lower() == ".tsv":
-            memory = Memory.of(_rows(data, name))
+            memory = Memory.of(_rows(data, name, languages))
         elif format_of(name) in ("tmx", "xliff", "po"):
             units = read_document(data, name, languages).units
             memory = Memory.of((unit.source, unit.target) for unit in units if unit.target and not unit.is_draft)
@@ -129,9 +129,9 @@ def _typed(mark: Mark) -> str:
     return mark.shown if mark.raw.startswith("<") else unescape(mark.raw)
 
 
-def _rows(data: bytes, name: str) -> Iterable[tuple[Segment, Segment]]:
+def _rows(data: bytes, name: str, wanted: Languages) -> Iterable[tuple[Segment, Segment]]:
     lines = (line.removesuffix("\r") for line in TextFile.read(data, name).text.split("\n"))
-    for number, cells in rows_of(lines, name, "\t"):
+    for number, cells in rows_in_direction(rows_of(lines, name, "\t"), name, wanted.source, wanted.target):
         if not any(cell.strip() for cell in cells):
             continue
         if len(cells) < 2:

@@ -19,7 +19,8 @@ _DECLARED = re.compile(rb"""\A\s*<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']
 _ATTRIBUTE = re.compile(r"""(?P<before>(?<!\s)\s++(?P<name>[^\s=<>/"']++)\s*+=\s*+)(?:"[^"]*+"|'[^']*+')""")
 _REFERENCE = re.compile(r"&(?:#x(?P<hex>[0-9A-Fa-f]++)|#(?P<code>[0-9]++)|(?P<name>amp|lt|gt|quot|apos));")
 _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+"""A character that XML cannot hold, not even by its number."""
 
 LAYOUT = frozenset("\t\n\r\x85\u2028\u2029")
 """Characters written as references so that no program takes them for formatting of the file."""
@@ -237,7 +238,7 @@ def escape(text: str) -> str:
 
 def as_written(text: str) -> str:
     """Writes a text as XML, with the line ends that the file has."""
-    return _escape(_NOT_XML.sub("", text))
+    return _escape(NOT_XML.sub("", text))
 
 
 def characters(raw: str) -> Iterator[Part]:

@@ -51,9 +51,18 @@ def count_ter(outputs: Sequence[str], references: Sequence[str], lowercase: bool
 
     Chinese and Japanese are divided into characters (sacreBLEU's asian_support, which normalises punctuation, too).
     """
+    return _count(_ter(references, lowercase), outputs, references)
+
+
+def ter_words(texts: Sequence[str], references: Sequence[str]) -> list[list[str]]:
+    """Returns the words of texts as TER divides them beside these references."""
+    ter = _ter(references)
+    return [ter._preprocess_segment(text).split() for text in texts]
+
+
+def _ter(references: Sequence[str], lowercase: bool = False) -> Any:
     is_asian = has_chinese_characters(references)
-    ter = _sacrebleu().TER(normalized=is_asian, asian_support=is_asian, case_sensitive=not lowercase)
-    return _count(ter, outputs, references)
+    return _sacrebleu().TER(normalized=is_asian, asian_support=is_asian, case_sensitive=not lowercase)
 
 
 def score_bleu(

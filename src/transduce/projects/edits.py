@@ -5,32 +5,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
 from transduce.corpora.formats import file_kind, read_lines, read_objects
 from transduce.errors import DataError, InputError
-from transduce.evaluation.translations import count_ter
+from transduce.evaluation.translations import count_ter, ter_words
+from transduce.extras import require
 from transduce.projects.project import Project
+from transduce.projects.store import Segment
 
 COLUMNS = ("source", "machine", "target")
-
-
-class Edited(Protocol):
-    """A source, its machine translation, and what a person made of it; a project's segments are such."""
-
-    @property
-    def source(self) -> str:
-        """The text that was translated."""
-
-    @property
-    def machine(self) -> str:
-        """The machine translation that the person was shown; "" if there was none."""
-
-    @property
-    def target(self) -> str:
-        """The translation as the person left it."""
+MOST_COMPARED = 1000
+"""The most edits, times words of the longer text, among which moved phrases are sought."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +27,9 @@ class PastEdit:
     source: str
     machine: str
     target: str
+
+
+Edited = PastEdit | Segment
 
 
 @dataclass(frozen=True)
@@ -55,11 +45,24 @@ class ReliabilityBin:
     """Share of the edit rates that are within their intervals."""
 
 
+def count_edits(machine: str, target: str) -> tuple[float, int]:
+    """Returns how many words of a machine translation were edited, and how many words the result has.
+
+    Words inserted, deleted and replaced are counted, and phrases that were moved, as in TER (Snover et al. 2006). Where
+    very much differs in a long text, moved words count as deleted and inserted: finding phrases would take seconds.
+    """
+    before, after = ter_words([machine, target], [target])
+    edits = require("rapidfuzz.distance.Levenshtein", "documents").distance(before, after)
+    if edits * max(len(before), len(after)) <= MOST_COMPARED:
+        edits = count_ter([machine], [target]).counts[0, 0].item()
+    return edits, len(after)
+
+
 def edit_rate(machine: str, target: str) -> float:
-    """Returns the share of words that were edited, 0 to 1: edits of TER by the words of what a person made of it (HTER,
-    Snover et al. 2006), at most 1."""
-    edits, words = count_ter([machine], [target]).counts[0, :2].tolist()
-    return min(1.0, edits / max(words, 1.0))
+    """Returns the share of words that were edited, 0 to 1: edits by the words of what a person made of it (HTER, Snover
+    et al. 2006), at most 1."""
+    edits, words = count_edits(machine, target)
+    return min(1.0, edits / max(words, 1))
 
 
 def read_edits(path: str | Path) -> list[PastEdit]:

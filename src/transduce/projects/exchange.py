@@ -2,7 +2,6 @@
 
 import csv
 import io
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,10 +12,10 @@ from transduce.documents.formats import format_of, read_document
 from transduce.documents.memory import plain_text
 from transduce.documents.messages.tbx import Term, write_tbx
 from transduce.documents.pairs import languages_in
-from transduce.errors import DataError, InputError
+from transduce.errors import InputError
 from transduce.projects.project import Project
 from transduce.projects.store import FileUnit, Segment
-from transduce.text.glossary import Entry, Glossary, cells_of
+from transduce.text.glossary import Entry, cells_of
 
 KINDS = ("tmx", "po", "xliff")
 """Formats of the files whose final units are confirmed segments."""
@@ -30,8 +29,6 @@ GLOSSARIES = {
     "text/xml": ".tbx",
 }
 """Kinds of glossaries by what HTTP calls them, as endings of files."""
-MOST_TERMS = 10_000
-"""The most entries of a project's glossary."""
 
 
 def learn_file(project: Project, path: str | Path) -> list[Segment]:
@@ -76,26 +73,8 @@ def final_units(path: Path, wanted: Languages) -> tuple[list[FileUnit], str]:
     return units, kind
 
 
-def read_glossary(data: bytes, kind: str, wanted: Languages) -> Glossary:
-    """Reads a glossary that came over HTTP, of a kind of `GLOSSARIES`.
-
-    Raises InputError for another kind or a file that cannot be read, DataError for a bad line or too many entries.
-    """
-    name = f"glossary{glossary_ending(kind)}"
-    with tempfile.TemporaryDirectory(prefix="transduce-") as folder:
-        path = Path(folder) / name
-        path.write_bytes(data)
-        try:
-            glossary = Glossary.read(path, wanted.source, wanted.target)
-        except (DataError, InputError) as error:
-            raise type(error)(str(error).replace(str(path), name)) from None
-    if len(glossary.entries) > MOST_TERMS:
-        raise DataError(f"the glossary has {len(glossary.entries):,} entries, but at most {MOST_TERMS:,} are taken")
-    return glossary
-
-
 def write_glossary(entries: Sequence[Entry], kind: str, wanted: Languages) -> bytes:
-    """Writes a glossary in a kind of `GLOSSARIES`, as `read_glossary` reads it.
+    """Writes a glossary in a kind of `GLOSSARIES`, as `Glossary.parse` reads it.
 
     Raises InputError for another kind, and for a term base of entries that apply to every sentence.
     """

@@ -16,7 +16,7 @@ from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
 from transduce.projects.adapted import with_adapter
 from transduce.projects.project import ADAPTERS, Project
-from transduce.projects.snapshots import Snapshot, last_snapshot
+from transduce.projects.snapshots import Snapshot, current_snapshot
 from transduce.projects.terms import with_forms
 from transduce.text.glossary import Entry
 
@@ -47,13 +47,14 @@ class Knowledge:
         with closing(Project.open(folder)) as project:
             pairs, entries = project.memory.pairs(), project.store.terms()
             direction = Direction(project.source, project.target)
+            settings, segments = project.settings.learning, project.store.segments()
         bundle = find_bundle(Path(model))
         if (bundle / EXPORT).exists():
             raise InputError(
                 f"a project cannot teach {bundle}, an exported model; use the one that it was exported from"
             )
         _check_direction(Path(folder), direction, read_config(bundle))
-        snapshot = last_snapshot(Path(folder) / ADAPTERS, identity(bundle))
+        snapshot = current_snapshot(Path(folder) / ADAPTERS, identity(bundle), settings, segments)
         return Knowledge(Path(folder), direction, pairs, with_forms(entries, pairs), snapshot)
 
     @cached_property

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -27,13 +27,11 @@ from transduce.objectives.next_token import NextToken, read_target
 from transduce.projects.general import General
 from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.lessons import Check, Learned, Lesson, Progress
-from transduce.projects.snapshots import KEPT, Snapshot, Snapshots
+from transduce.projects.snapshots import KEPT, Confirmed, Snapshot, Snapshots, model_key, segment_keys
 from transduce.search.beam import Beam
 from transduce.training.optimizer import OptimizerConfig, build_optimizers, set_rate
 from transduce.training.schedules import Constant
 
-FORMAT = 4
-"""Number of the way of learning; another one learns everything again."""
 FEWEST_CHECKS = 5
 """Held-out segments from which on they can undo updates: the loss on fewer changes by chance."""
 SURE = 2.0
@@ -55,18 +53,6 @@ TOKENS_AT_ONCE = 1024
 
 Encoded = tuple[list[int], list[int]]
 """Token ids of a source, after its language token if there is one, and of a target."""
-
-
-class Confirmed(Protocol):
-    """A segment that a person confirmed."""
-
-    @property
-    def source(self) -> str:
-        """Text that was translated."""
-
-    @property
-    def target(self) -> str:
-        """Translation that the person wrote or approved."""
 
 
 @dataclass
@@ -106,16 +92,9 @@ class Learner:
         self.settings = settings
         self.general = general or General.of_probe(bundle)
         self.adapters = AdaptersConfig(rank=settings.rank, alpha=settings.alpha)
-        self._identity = identity(bundle.folder)
-        content = {
-            "format": FORMAT,
-            "torch": str(torch.__version__),
-            "model": self._identity,
-            "languages": [bundle.config.source, bundle.config.target],
-            "settings": {**msgspec.to_builtins(settings), "enabled": True, "general": (), "snapshot_every": 0},
-            "general": self.general.content,
-        }
-        self._first_key = hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()
+        self._model_key = model_key(identity(bundle.folder), settings)
+        content = [self._model_key, bundle.config.source, bundle.config.target, self.general.content]
+        self._first_key = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
         self._snapshots = None if folder is None else Snapshots(folder, settings.snapshot_every)
         self._bundle = bundle
         with torch.random.fork_rng([]):
@@ -138,7 +117,6 @@ class Learner:
         self._translator = Translator(bundle)
         self._state = _State(self._first_key)
         self._encoded: dict[tuple[str, str], Encoded] = {}
-        self._path: Path | None = None
         self._is_new = True
         pairs = [self._encode(pair.source, pair.target) for pair in self.general.pairs]
         pairs = [pair for pair in pairs if self._fits(pair)]
@@ -152,7 +130,7 @@ class Learner:
     def learn(self, segments: Sequence[Confirmed], most: int | None = None) -> Learned:
         """Learns from segments, all that were confirmed and not taken back, in their order; those that it knows already
         cost nothing. With `most`, it stops after so many new ones."""
-        keys = self._keys(segments)
+        keys = segment_keys(self._first_key, segments)
         with _one_thread():
             if self._is_new or keys[min(self._position, len(segments))] != self._state.key:
                 self._return_to(keys)
@@ -160,54 +138,41 @@ class Learner:
             end = len(segments) if most is None else min(len(segments), self._position + most)
             while self._position < end:
                 self._lesson(segments, keys)
-                if self._position == end or self._position % self.settings.snapshot_every == 0:
+                if self._position < end and self._position % self.settings.snapshot_every == 0:
                     self._save(keys)
+            self._save(keys)
         progress = self._state.progress
         adapter = {name: tensor.detach().clone() for name, tensor in self._learned.items()}
-        return Learned(self._state.key, adapter, list(progress.lessons), list(progress.checks), self._path)
+        return Learned(self._state.key, adapter, list(progress.lessons), list(progress.checks))
 
     def losses(self, segments: Sequence[Confirmed]) -> list[tuple[float, int]]:
         """Returns the loss of each segment's target in nats, and its tokens, with what was learned so far."""
         return self._losses([self._encode(segment.source, segment.target) for segment in segments])
 
     @property
-    def damaged(self) -> list[str]:
-        """Names of snapshots that were damaged, whose segments were learned again."""
-        return [] if self._snapshots is None else self._snapshots.damaged
-
-    @property
     def _position(self) -> int:
         return len(self._state.progress.lessons)
-
-    def _keys(self, segments: Sequence[Confirmed]) -> list[str]:
-        """Returns the key of the state after each number of segments."""
-        keys = [self._first_key]
-        for segment in segments:
-            texts = msgspec.json.encode([keys[-1], segment.source, segment.target])
-            keys.append(hashlib.sha256(texts).hexdigest())
-        return keys
 
     def _return_to(self, keys: Sequence[str]) -> None:
         """Returns to the last known state that is one of those with these keys."""
         snapshot = None if self._snapshots is None else self._snapshots.newest(keys)
-        self._path = None
-        if snapshot is None or self._snapshots is None:
+        if snapshot is None:
             self._state = _State(self._first_key)
             self._load(self._first)
             return
-        self._path = self._snapshots.path(snapshot.position, snapshot.key)
         kept = {name.removeprefix(KEPT): tensor for name, tensor in snapshot.tensors.items() if name.startswith(KEPT)}
         self._state = _State(snapshot.key, msgspec.json.decode(snapshot.facts, type=Progress), kept)
         self._load({name: tensor for name, tensor in snapshot.tensors.items() if not name.startswith(KEPT)})
 
     def _save(self, keys: Sequence[str]) -> None:
-        if self._snapshots is None:
-            return
+        """Writes a snapshot unless there is one of this state."""
         state = self._state
+        if self._snapshots is None or not self._position or self._snapshots.path(self._position, state.key).exists():
+            return
         tensors = self._tensors() | {KEPT + name: tensor for name, tensor in state.kept.items()}
         facts = msgspec.json.encode(state.progress).decode()
-        snapshot = Snapshot(self._position, state.key, self._identity, self.adapters.scale, facts, tensors)
-        self._path = self._snapshots.write(snapshot, keys)
+        own_keys = state.key, self._first_key, self._model_key
+        self._snapshots.write(Snapshot(self._position, *own_keys, self.adapters.scale, facts, tensors), keys)
 
     def _lesson(self, segments: Sequence[Confirmed], keys: Sequence[str]) -> None:
         began, index, state = time.monotonic(), self._position, self._state

@@ -10,21 +10,24 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import msgspec
+from torch import nn
 
-from transduce.bundle import ModelBundle
+from transduce.bundle import ModelBundle, identity
 from transduce.corpora.directions import Direction
 from transduce.inference.engines.precision import at_precision
 from transduce.inference.translator import Translator
 from transduce.projects.adapted import with_adapter
 from transduce.projects.edits import ReliabilityBin
 from transduce.projects.lessons import Progress
+from transduce.projects.parts import Learning
 from transduce.projects.project import Project
 from transduce.projects.report import Course, render_report
-from transduce.projects.snapshots import read_snapshot
+from transduce.projects.snapshots import Snapshot, current_snapshot
+from transduce.projects.store import Segment
 from transduce.projects.teaching import Order, Report, teach
 
 MOST_MODELS = 16
@@ -34,7 +37,6 @@ MOST_FAILURES = 3
 PAUSE = 1.0
 """Seconds before the process is started anew."""
 END_SECONDS = 2.0
-REPORTED_EVENTS = 50
 log = logging.getLogger("transduce.projects")
 
 FindTranslator = Callable[[str, str], Translator | None]
@@ -43,13 +45,12 @@ FindTranslator = Callable[[str, str], Translator | None]
 
 @dataclass(frozen=True)
 class _Adapted:
-    base: object
-    """The bundle of the served translator that was adapted."""
-    snapshot: str
+    key: str
+    """Key of the snapshot."""
     translator: Translator
 
 
-class BackgroundLearning:
+class BackgroundLearning(Learning):
     """Learns what is confirmed in projects in a process of its own, and adapts the served model to each.
 
     A project's model is run by PyTorch in float32, on the device of the served one, whichever engine runs that: an
@@ -61,11 +62,14 @@ class BackgroundLearning:
         """Begins; the process starts with the first project that has something to learn."""
         self._find = find
         self._changed = threading.Condition()
-        self._waiting: OrderedDict[str, Project] = OrderedDict()
-        self._failures: dict[str, int] = {}
-        self._reports: dict[str, Report] = {}
-        self._adapted: OrderedDict[str, _Adapted] = OrderedDict()
-        self._bases: OrderedDict[tuple[int, str, str], tuple[object, ModelBundle]] = OrderedDict()
+        self._waiting: OrderedDict[Project, None] = OrderedDict()
+        self._failures: WeakKeyDictionary[Project, int] = WeakKeyDictionary()
+        self._taken_back: WeakKeyDictionary[Project, int] = WeakKeyDictionary()
+        self._reports: WeakKeyDictionary[Project, Report] = WeakKeyDictionary()
+        self._adapted: WeakKeyDictionary[nn.Module, OrderedDict[Project, _Adapted]] = WeakKeyDictionary()
+        """Adapted models by the served one, and go with it, as do the next."""
+        self._bases: WeakKeyDictionary[nn.Module, ModelBundle] = WeakKeyDictionary()
+        """Each served model as it was before it was made ready for a precision."""
         self._is_closed = False
         self._process: BaseProcess | None = None
         self._connection: Connection | None = None
@@ -73,61 +77,56 @@ class BackgroundLearning:
         self._thread.start()
 
     def changed(self, project: Project) -> None:
-        """Says that a segment was confirmed or taken back, or that a project was opened; returns at once."""
+        """See Learning."""
         if not project.settings.learning.enabled:
             return
+        taken_back = project.store.taken_back()
         with self._changed:
-            self._failures.pop(project.name, None)
-            self._waiting[project.name] = project
+            self._failures.pop(project, None)
+            if taken_back > self._taken_back.get(project, 0):
+                self._taken_back[project] = taken_back
+                self._forget(project)
+            self._waiting[project] = None
             self._changed.notify()
 
     def adapted(self, project: Project, translator: Translator) -> Translator:
-        """Returns the translator with what was learned so far; returns at once."""
+        """See Learning."""
         with self._changed:
-            known = self._adapted.get(project.name)
-            if known is not None and known.base is translator.bundle:
-                self._adapted.move_to_end(project.name)
-                return known.translator
-            learns = project.settings.learning.enabled
-            if learns and (known is not None or project.name not in self._reports or self._is_forgotten(project)):
-                self._waiting.setdefault(project.name, project)
+            served, report = translator.bundle, self._reports.get(project)
+            of_model = self._adapted.get(served.model) if isinstance(served, ModelBundle) else None
+            if of_model and project in of_model:
+                of_model.move_to_end(project)
+                return of_model[project].translator
+            if project.settings.learning.enabled and (report is None or report.segments):
+                self._waiting.setdefault(project)
                 self._changed.notify()
         return translator
 
     def facts(self, project: Project) -> dict[str, Any]:
-        """Returns facts for JSON: `learned`, the number of the last segment that was learned, and others."""
-        report = self._reports.get(project.name, Report())
+        """See Learning."""
+        report = self._reports.get(project, Report())
         facts: dict[str, Any] = msgspec.to_builtins(report)
-        del facts["snapshot"], facts["segments"], facts["chrf"]
+        del facts["segments"], facts["chrf"]
         if report.chrf is not None:
             static, adapted = report.chrf
             facts["gain"] = {"chrf_without": static, "chrf_with": adapted, "chrf": adapted - static}
         return facts
 
     def report(self, project: Project, reliability: Sequence[ReliabilityBin] = ()) -> str:
-        """Returns a page in HTML that shows what was learned, by segment, and how good estimates of edits are."""
-        report = self._reports.get(project.name)
-        snapshot = read_snapshot(Path(report.snapshot)) if report is not None and report.snapshot else None
-        events = project.store.events(last=REPORTED_EVENTS)
-        if snapshot is None:
-            return render_report(project.name, Course([], [], [], events, reliability))
-        progress = msgspec.json.decode(snapshot.facts, type=Progress)
-        segments = project.store.segments(most=len(progress.lessons))
-        lessons = progress.lessons[: len(segments)]  # some may just have been taken back
-        return render_report(project.name, Course(segments, lessons, progress.checks, events, reliability))
+        """See Learning."""
+        translator, segments = self._find(project.source, project.target), project.store.segments()
+        snapshot = None if translator is None else _snapshot(translator.bundle, project, segments)
+        progress = Progress() if snapshot is None else msgspec.json.decode(snapshot.facts, type=Progress)
+        lessons = progress.lessons
+        return render_report(project.name, Course(segments[: len(lessons)], lessons, progress.checks, reliability))
 
     def close(self) -> None:
-        """Ends what learns; what it has not learned is learned after the next start."""
+        """See Learning."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
         self._end_process()
         self._thread.join(END_SECONDS)
-
-    def _is_forgotten(self, project: Project) -> bool:
-        """Returns True if something was learned whose model is no longer in memory."""
-        report = self._reports.get(project.name)
-        return report is not None and bool(report.snapshot)
 
     def _run(self) -> None:
         while True:
@@ -136,23 +135,23 @@ class BackgroundLearning:
                     self._changed.wait()
                 if self._is_closed:
                     return
-                name, project = self._waiting.popitem(last=False)
+                project, _ = self._waiting.popitem(last=False)
             try:
-                self._learn(name, project)
+                self._learn(project)
             except (EOFError, OSError) as error:  # the process was killed
                 self._end_process()
                 if self._is_closed:
                     return
                 with self._changed:
-                    self._failures[name] = self._failures.get(name, 0) + 1
-                    if self._failures[name] <= MOST_FAILURES:
-                        self._waiting.setdefault(name, project)
+                    self._failures[project] = self._failures.get(project, 0) + 1
+                    if self._failures[project] <= MOST_FAILURES:
+                        self._waiting.setdefault(project)
                 log.error("the process that learns has ended (%r) and begins anew", error)
                 time.sleep(PAUSE)
             except Exception as error:  # of one project: others go on
-                log.error("the project %s cannot learn", name, exc_info=error)
+                log.error("the project %s cannot learn", project.name, exc_info=error)
 
-    def _learn(self, name: str, project: Project) -> None:
+    def _learn(self, project: Project) -> None:
         translator = self._find(project.source, project.target)
         bundle = None if translator is None else translator.bundle
         if not isinstance(bundle, ModelBundle) or bundle.folder is None:
@@ -163,53 +162,55 @@ class BackgroundLearning:
         if report.refused:
             self._tell_refused(project, report.refused)
             return
-        if report.snapshot:
-            self._adapt(name, bundle, project, report)
+        taken_back = project.store.taken_back()
+        snapshot = _snapshot(bundle, project, project.store.segments())
+        if snapshot is not None:
+            self._adapt(bundle, project, snapshot, taken_back)
         with self._changed:
-            self._reports[name] = report
-            self._failures.pop(name, None)
+            self._reports[project] = report
+            self._failures.pop(project, None)
             if report.waiting:
-                self._waiting.setdefault(name, project)
-            if not report.snapshot:
-                self._adapted.pop(name, None)
+                self._waiting.setdefault(project)
+            if snapshot is None:
+                self._forget(project)
+
+    def _forget(self, project: Project) -> None:
+        for of_model in self._adapted.values():
+            of_model.pop(project, None)
 
     def _tell_refused(self, project: Project, reason: str) -> None:
-        before = self._reports.get(project.name)
+        before = self._reports.get(project)
         if before is None or before.refused != reason:
             project.store.log("refused", {"why": reason})
         with self._changed:
-            self._reports[project.name] = Report(refused=reason)
-            self._adapted.pop(project.name, None)
+            self._reports[project] = Report(refused=reason)
+            self._forget(project)
 
-    def _adapt(self, name: str, served: ModelBundle, project: Project, report: Report) -> None:
+    def _adapt(self, served: ModelBundle, project: Project, snapshot: Snapshot, taken_back: int) -> None:
         """Makes the adapted model, and then serves it."""
-        known = self._adapted.get(name)
-        if known is not None and known.snapshot == report.snapshot and known.base is served:
-            return
-        snapshot = read_snapshot(Path(report.snapshot))
-        if snapshot is None:  # it has been removed since
-            return
-        base = self._base(served, project)
-        bundle = with_adapter(base, snapshot.adapter, snapshot.scale)
-        translator = Translator(at_precision(bundle, "float32"))
         with self._changed:
-            self._adapted[name] = _Adapted(served, report.snapshot, translator)
-            self._adapted.move_to_end(name)
-            while len(self._adapted) > MOST_MODELS:
-                self._adapted.popitem(last=False)
+            of_model = self._adapted.setdefault(served.model, OrderedDict())
+            known = of_model.get(project)
+        if known is not None and known.key == snapshot.key:
+            return
+        bundle = with_adapter(self._base(served, project), snapshot.adapter, snapshot.scale)
+        adapted = _Adapted(snapshot.key, Translator(at_precision(bundle, "float32")))
+        with self._changed:
+            if taken_back < self._taken_back.get(project, 0):  # `changed` knows of a later one
+                return
+            of_model[project] = adapted
+            of_model.move_to_end(project)
+            while sum(map(len, self._adapted.values())) > MOST_MODELS:
+                max(self._adapted.values(), key=len).popitem(last=False)
 
     def _base(self, served: ModelBundle, project: Project) -> ModelBundle:
         """Returns the model of a served bundle as it was before it was made ready for a precision."""
-        key = id(served), project.source, project.target
-        if key not in self._bases or self._bases[key][0] is not served:
+        if served.model not in self._bases:
             assert served.folder is not None
-            base = ModelBundle.load(served.folder, served.device)
-            if base.config.languages is not None:
-                base = base.directed(Direction(project.source, project.target))
-            self._bases[key] = served, base
-            while len(self._bases) > MOST_MODELS:
-                self._bases.popitem(last=False)
-        return self._bases[key][1]
+            self._bases[served.model] = ModelBundle.load(served.folder, served.device)
+        base = self._bases[served.model]
+        many = base.config.languages is not None
+        return base.directed(Direction(project.source, project.target)) if many else base
 
     def _ask(self, order: Order) -> Report:
         if self._connection is None:
@@ -230,3 +231,10 @@ class BackgroundLearning:
         if connection is not None:
             with suppress(OSError):
                 connection.close()
+
+
+def _snapshot(bundle: Any, project: Project, segments: Sequence[Segment]) -> Snapshot | None:
+    """Returns what a served model has learned from a project's segments, see `current_snapshot`."""
+    if not isinstance(bundle, ModelBundle) or bundle.folder is None:
+        return None
+    return current_snapshot(project.adapters, identity(bundle.folder), project.settings.learning, segments)

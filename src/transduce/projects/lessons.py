@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 from torch import Tensor
@@ -80,8 +79,6 @@ class Learned:
     lessons: Sequence[Lesson]
     """A lesson for each segment."""
     checks: Sequence[Check]
-    path: Path | None = None
-    """The snapshot's file."""
 
     @property
     def position(self) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from transduce.inference.translator import Translator
 from transduce.projects.edits import ReliabilityBin
@@ -30,42 +30,24 @@ class EditEstimate:
     high: float
 
 
-class Learning(Protocol):
-    """Adapts a model to a project in the background."""
+class Learning:
+    """Adapts a model to a project in the background; this one leaves every model as it is."""
 
     def changed(self, project: Project) -> None:
-        """Says that a segment was confirmed or taken back; returns at once."""
+        """Says that a segment was confirmed or taken back, or that a project was opened: what was learned from one that
+        was taken back is no longer used. Reads the project's file."""
 
     def adapted(self, project: Project, translator: Translator) -> Translator:
         """Returns the translator with what was learned so far; returns at once."""
-
-    def facts(self, project: Project) -> dict[str, Any]:
-        """Returns facts for JSON: `learned`, the number of the last segment that was learned, and others."""
-
-    def report(self, project: Project, reliability: Sequence[ReliabilityBin] = ()) -> str:
-        """Returns a page in HTML that shows what was learned, by segment, and how good estimates of edits are."""
-
-    def close(self) -> None:
-        """Ends what learns; what it has not learned is learned after the next start."""
-
-
-class NoLearning:
-    """Leaves every model as it is."""
-
-    def changed(self, project: Project) -> None:
-        """Does nothing."""
-
-    def adapted(self, project: Project, translator: Translator) -> Translator:
-        """Returns the translator as it is."""
         return translator
 
     def facts(self, project: Project) -> dict[str, Any]:
-        """Says that nothing was learned."""
+        """Returns facts for JSON: `learned`, the number of the last segment that was learned, and others."""
         return {"learned": 0}
 
     def report(self, project: Project, reliability: Sequence[ReliabilityBin] = ()) -> str:
-        """Says that nothing was learned."""
+        """Returns a page in HTML that shows what was learned, by segment, and how good estimates of edits are."""
         return render_report(project.name, Course([], [], [], reliability=reliability))
 
     def close(self) -> None:
-        """Does nothing."""
+        """Ends what learns; what it has not learned is learned after the next start."""

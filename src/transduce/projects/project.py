@@ -1,7 +1,9 @@
 """Projects in a folder: each a folder with its settings, all that people said, and what was learned from it."""
 
+import logging
 import re
 import threading
+from collections import Counter
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -11,19 +13,24 @@ from transduce.errors import InputError, TransduceError
 from transduce.files import locked, new_folder, remove
 from transduce.projects.memory import ProjectMemory
 from transduce.projects.settings import ProjectSettings
-from transduce.projects.store import Store
+from transduce.projects.store import Store, StoreError
 from transduce.text.glossary import Glossary
 
 SETTINGS, STORE, ADAPTERS = "project.toml", "project.sqlite", "adapters"
 MOST = 100
-"""The most projects of a folder: each keeps three files open."""
+"""The most projects of a folder, each of which keeps three files open; half of them are for one client."""
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}", re.ASCII)
 RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{device}{n}" for device in ("com", "lpt") for n in range(1, 10))})
 """Names of devices on Windows, with any ending."""
+log = logging.getLogger("transduce.projects")
 
 
 class UnknownProjectError(TransduceError):
     """There is no project of a name."""
+
+
+class DamagedProjectError(StoreError):
+    """A project's settings or file are damaged."""
 
 
 class Project:
@@ -62,11 +69,21 @@ class Project:
         check_languages(settings.source, settings.target)
         if folder.exists():
             raise InputError(f"{folder} exists; open it, or choose another name")
-        with new_folder(folder) as building:
-            (building / SETTINGS).write_text(to_toml(settings), encoding="utf-8")
-            (building / ADAPTERS).mkdir()
-            Store.create(building / STORE).close()
+        try:
+            with new_folder(folder) as building:
+                (building / SETTINGS).write_text(to_toml(settings), encoding="utf-8")
+                (building / ADAPTERS).mkdir()
+                Store.create(building / STORE).close()
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be made ({error.strerror})") from None
         return Project.open(folder)
+
+    def tell_losses(self) -> None:
+        """Logs it if more segments were learned from than the file ever had: it was damaged, or is an old copy."""
+        seen = max((int(path.name[:7]) for path in self.adapters.glob("[0-9]*-*")), default=0)
+        if seen > (there := self.store.count() + self.store.taken_back()):
+            log.error("%s has lost segments: it has %d, and %d were learned from", self.store.path, there, seen)
+            self.store.log("lost", {"segments": there, "learned_from": seen})
 
     def close(self) -> None:
         """Closes the project's file."""
@@ -103,24 +120,32 @@ class Project:
                 self._glossary, self._is_read = (Glossary(entries) if entries else None), True
             return self._glossary
 
-    def replace_glossary(self, glossary: Glossary | None) -> None:
+    def replace_glossary(self, glossary: Glossary) -> None:
         """Replaces the terms of the project, durably."""
         with self._lock:
-            self.store.replace_terms(glossary.entries if glossary else [])
+            self.store.replace_terms(glossary.entries)
             self._is_read = False
 
 
 class Projects:
-    """All projects of a folder, which one process holds at a time."""
+    """All projects of a folder, which one process holds at a time.
+
+    Its methods may be called from several threads; a project whose file is held up, or damaged, holds up no other. A
+    project whose folder is removed is gone, and one that is restored from a copy is opened anew.
+    """
 
     def __init__(self, folder: str | Path) -> None:
-        """Opens all projects of a folder, which is made if it is missing.
+        """Opens all projects of a folder, which is made if it is missing; the log tells of those that cannot be opened.
 
-        Raises InputError if another process has it open, and as `Project.open` does for a damaged project.
+        Raises InputError if another process has the folder open.
         """
         self.folder = Path(folder)
-        self._lock = threading.Lock()
+        self._creating = threading.Lock()
+        self._opening: dict[str, threading.Lock] = {}
         self._open: dict[str, Project] = {}
+        self._damaged: dict[str, list[int]] = {}
+        """Times of the last changes of projects that could not be opened, in nanoseconds."""
+        self._made: Counter[str] = Counter()
         self._held = ExitStack()
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -129,63 +154,93 @@ class Projects:
             raise InputError(f"{self.folder} is open in another process; end that first, or choose a folder") from None
         except OSError as error:
             raise InputError(f"{self.folder} is no folder that projects can be kept in ({error.strerror})") from None
-        try:
-            for settings in sorted(self.folder.glob(f"*/{SETTINGS}")):
-                if not settings.parent.name.startswith("."):  # where a killed process left half of a new one
-                    check_name(settings.parent.name)
-                    self._open[settings.parent.name] = Project.open(settings.parent)
-                else:
-                    remove(settings.parent)
-        except BaseException:
-            self.close()
-            raise
+        for settings in sorted(self.folder.glob(f"*/{SETTINGS}")):
+            if settings.parent.name.startswith("."):  # where a killed process left half of a new one
+                remove(settings.parent)
+                continue
+            try:
+                check_name(settings.parent.name)
+                self.find(settings.parent.name)
+            except DamagedProjectError:  # of which the log tells already
+                pass
+            except TransduceError as error:
+                log.error("the project %s is not opened: %s", settings.parent.name, error)
 
     def close(self) -> None:
         """Closes all projects and lets other processes open them."""
-        with self._lock:
-            for project in self._open.values():
-                project.close()
-            self._open.clear()
-            self._held.close()
+        while self._open:
+            self._open.popitem()[1].close()
+        self._held.close()
 
     @property
     def all(self) -> list[Project]:
-        """All projects, by name."""
-        with self._lock:
-            return [self._open[name] for name in sorted(self._open)]
+        """All projects that can be used, by name."""
+        projects = []
+        for name in sorted([*self._open]):
+            with suppress(TransduceError):
+                projects.append(self.find(name))
+        return projects
 
     def find(self, name: str) -> Project:
-        """Returns a project by its name, also one that another process made; UnknownProjectError if there is none."""
-        with self._lock:
+        """Returns a project by its name, also one that another process made.
+
+        Raises UnknownProjectError if there is none, StoreError if its file cannot be used now, DamagedProjectError.
+        """
+        project = self._open.get(name)
+        if project is not None and project.store.is_in_place:
+            return project
+        if project is None:
+            self._check_is_there(name)
+        with self._opening.setdefault(name, threading.Lock()):
             return self._find(name)
 
-    def create(self, name: str, source: str, target: str) -> Project:
-        """Makes a project, or returns the one of this name if it has these languages.
+    def create(self, name: str, source: str, target: str, client: str = "") -> Project:
+        """Makes a project for a client, or returns the one of this name if it has these languages.
 
-        Raises InputError for a bad name, other languages, or too many projects.
+        Raises InputError for a bad name, other languages, or too many projects, of all or of the client.
         """
         check_name(name)
-        with self._lock:
+        with self._creating:
             with suppress(UnknownProjectError):
-                project = self._find(name)
+                project = self.find(name)
                 if (project.source, project.target) != (source, target):
                     raise InputError(
                         f"the project {name} is from {project.source} to {project.target}; choose another name"
                     )
                 return project
-            if len(self._open) >= MOST:
-                raise InputError(f"there are {MOST} projects already; choose another folder for more")
-            settings = ProjectSettings(source=source, target=target)
-            self._open[name] = Project.create(self.folder / name, settings)
-            return self._open[name]
+            if len(self.all) >= MOST:
+                raise InputError(f"there are {MOST} projects already; remove the folder of one")
+            if self._made[client] >= MOST // 2:
+                raise InputError(f"you have made {MOST // 2} projects, half of all that there can be; use one of them")
+            Project.create(self.folder / name, ProjectSettings(source=source, target=target)).close()
+            self._made[client] += 1
+            return self.find(name)
+
+    def _check_is_there(self, name: str) -> None:
+        folder = self.folder / name if NAME.fullmatch(name) else None
+        if folder is None or not (folder / SETTINGS).is_file() or not _is_spelled_so(folder):
+            raise UnknownProjectError(f"there is no project {name[:64]!r}")
 
     def _find(self, name: str) -> Project:
-        if name not in self._open:
-            is_there = NAME.fullmatch(name) and (self.folder / name / SETTINGS).is_file()
-            if not is_there or not _is_spelled_so(self.folder / name):
-                raise UnknownProjectError(f"there is no project {name[:64]!r}")
-            self._open[name] = Project.open(self.folder / name)
-        return self._open[name]
+        if (project := self._open.get(name)) is not None:
+            if project.store.is_in_place:
+                return project
+            del self._open[name]
+            project.close()
+        self._check_is_there(name)
+        folder = self.folder / name
+        changed = [path.stat().st_mtime_ns for path in (folder, folder / SETTINGS, folder / STORE) if path.exists()]
+        if self._damaged.get(name) != changed:
+            try:
+                project = self._open[name] = Project.open(folder)
+                project.tell_losses()
+                return project
+            except StoreError:
+                raise
+            except (TransduceError, OSError) as error:
+                log.error("the project %s is not served: %s", name, error)
+                self._damaged[name] = changed
+        raise DamagedProjectError(f"the project {name} cannot be used; the server's log says why")
 
 
 def _is_spelled_so(path: Path) -> bool:

@@ -6,8 +6,8 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,9 +153,9 @@ class ProjectQuality:
         """Makes it of a function that returns the translator of a project's languages, without what was learned."""
         self._translator_of = translator_of
         self._lock = threading.Lock()
-        self._estimators: dict[Path, QualityEstimator] = {}
-        self._revisions: dict[Path, int] = {}
-        self._threads: dict[Path, threading.Thread] = {}
+        self._estimators: WeakKeyDictionary[Project, QualityEstimator] = WeakKeyDictionary()
+        self._revisions: WeakKeyDictionary[Project, int] = WeakKeyDictionary()
+        self._threads: WeakKeyDictionary[Project, threading.Thread] = WeakKeyDictionary()
 
     def __call__(self, project: Project, source: str, translations: Sequence[Translation]) -> EditEstimate | None:
         """Returns the estimate for a segment; None with too few confirmed segments, or for an exported model."""
@@ -172,7 +172,7 @@ class ProjectQuality:
 
     def wait(self, project: Project) -> None:
         """Waits until what is being learned of a project is learned."""
-        if (thread := self._threads.get(project.folder)) is not None:
+        if (thread := self._threads.get(project)) is not None:
             thread.join()
 
     def estimator(self, project: Project) -> QualityEstimator | None:
@@ -180,31 +180,35 @@ class ProjectQuality:
         translator = self._translator_of(project)
         if translator is None or not isinstance(translator.bundle, ModelBundle):
             return None
-        bundle, folder, revision = translator.bundle, project.folder, project.store.revision()
+        bundle, revision = translator.bundle, project.store.revision()
         with self._lock:
-            estimator = self._estimators.get(folder)
+            estimator = self._estimators.get(project)
             if estimator is None or estimator.bundle is not bundle:
-                estimator = self._estimators[folder] = QualityEstimator(bundle, translator.exclusively)
-                self._revisions.pop(folder, None)
-            if self._revisions.get(folder) == revision:
+                for other, known in [*self._estimators.items()]:  # models that are no longer served go
+                    if getattr(self._translator_of(other), "bundle", None) is not known.bundle:
+                        del self._estimators[other]
+                estimator = self._estimators[project] = QualityEstimator(bundle, translator.exclusively)
+                self._revisions.pop(project, None)
+            if self._revisions.get(project) == revision:
                 return estimator
-            segments = project.store.segments()
-            if estimator.unread(segments) > SOON_READ:
-                thread = self._threads.get(folder)
-                if thread is None or not thread.is_alive():
-                    work = partial(self._learn, folder, estimator, segments, revision)
-                    thread = self._threads[folder] = threading.Thread(target=work, daemon=True, name="quality")
-                    thread.start()
-                return estimator
-        self._learn(folder, estimator, segments, revision)
+        segments = project.store.segments()
+        if estimator.unread(segments) <= SOON_READ:
+            self._learn(project, estimator, segments, revision)
+            return estimator
+        with self._lock:
+            thread = self._threads.get(project)
+            if thread is None or not thread.is_alive():
+                work = partial(self._learn, project, estimator, segments, revision)
+                thread = self._threads[project] = threading.Thread(target=work, daemon=True, name="quality")
+                thread.start()
         return estimator
 
-    def _learn(self, folder: Path, estimator: QualityEstimator, segments: Sequence[Edited], revision: int) -> None:
+    def _learn(self, project: Project, estimator: QualityEstimator, segments: Sequence[Edited], revision: int) -> None:
         with suppress(CancelledError):  # the model is being replaced, or the server ends
             estimator.learn(segments)
             with self._lock:
-                if self._estimators.get(folder) is estimator:
-                    self._revisions[folder] = revision
+                if self._estimators.get(project) is estimator:
+                    self._revisions[project] = revision
 
 
 def _latest(edits: Sequence[Edited]) -> list[PastEdit]:

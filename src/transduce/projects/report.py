@@ -1,7 +1,7 @@
 """The page that shows what a project's adapter learned: gain, forgetting and cost, segment by segment."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 
@@ -10,13 +10,12 @@ import numpy as np
 from transduce.analysis.page import Link, drawing, html_table, render_sections
 from transduce.analysis.training_log import Curves, Series
 from transduce.evaluation.metric import SentenceCounts
-from transduce.evaluation.translations import count_chrf, count_ter
+from transduce.evaluation.translations import count_chrf
 from transduce.extras import check_installed
-from transduce.projects.edits import ReliabilityBin
+from transduce.projects.edits import ReliabilityBin, count_edits
 from transduce.projects.lessons import Check, Lesson
-from transduce.projects.store import Event, Segment
+from transduce.projects.store import Segment
 
-Count = Callable[[Sequence[str], Sequence[str]], SentenceCounts]
 WITHOUT, WITH = "without adapter", "with adapter"
 WINDOW = 50
 """Segments whose chrF is a point of the curve."""
@@ -24,6 +23,8 @@ MOST_POINTS = 300
 SHOWN = 30
 """Segments in each table."""
 SHOWN_EVENTS = 50
+SURE = 2.0
+"""Standard errors by which the mean gain must differ from zero to be called one."""
 COUNTED = {"learned": "learned", "held out": "held out as checks", "left out": "left out, as too long"}
 
 
@@ -35,7 +36,6 @@ class Course:
     lessons: Sequence[Lesson]
     """A lesson for each segment."""
     checks: Sequence[Check]
-    events: Sequence[Event] = ()
     reliability: Sequence[ReliabilityBin] = ()
     """Past translations in the order of the estimates of their edits; none with too few."""
 
@@ -52,22 +52,19 @@ def render_report(name: str, course: Course) -> str:
         text = "Nothing is learned yet: confirm segments, and come back in some seconds."
         return render_sections("Learning report", name, [("Nothing yet", text, ""), *_reliability(course)])
     sections = [
-        ("In short", _explanation(course), _summary(course)),
+        ("In short", _verdict(course), _summary(course)),
         (
             "Gain, forgetting and cost",
-            f"Over the confirmed segments: chrF of {WINDOW} segments at a time, each translated before it was learned; "
-            "the loss on held-out segments; what is lost on general text; and the seconds that each segment took.",
+            "Each segment is translated before it is learned, by the model alone and with the adapter of that moment; "
+            "both are compared with what was confirmed. Words saved are edits that the second needed less (TER). "
+            f"Below: chrF of {WINDOW} segments at a time, the loss on held-out segments, what is lost on general text, "
+            "and the seconds that each segment took.",
             drawing(_figure(course), "Gain, forgetting and cost"),
         ),
         (
-            "Which segments taught most",
-            "The segments whose own loss fell most when they were learned, in nats per token. Both models can be "
-            "looked at: attention, search and confidence for the same source.",
-            _lessons(course),
-        ),
-        (
             "Where the adapter helped most, and least",
-            "Translations of segments before each was learned, by the difference of their chrF.",
+            "Translations of segments before each was learned, by the difference of their chrF. Both models can be "
+            "looked at: attention, search and confidence for the same source.",
             _differences(course),
         ),
         (
@@ -77,16 +74,29 @@ def render_report(name: str, course: Course) -> str:
             _undone(course),
         ),
         *_reliability(course),
-        ("Last events", "What happened to the project's learning, the newest first.", _events(course)),
     ]
     return render_sections("Learning report", name, sections)
 
 
-def _explanation(course: Course) -> str:
-    return (
-        "Each segment is translated before it is learned, by the model alone and with the adapter of that moment, and "
-        "both are compared with what was confirmed. Words saved are edits of words that the second needed less (TER)."
-    )
+def _verdict(course: Course) -> str:
+    """Returns whether learning has helped, and what to do."""
+    translated = course.translated
+    if not translated:
+        return "Nothing can be said yet: go on confirming segments, a few more show whether learning helps."
+    counts = _counts(translated)
+    scores = f"chrF {counts[WITH].score:.1f} instead of {counts[WITHOUT].score:.1f}"
+    rows = {name: of.score_rows(of.counts) for name, of in counts.items()}
+    gains = rows[WITH] - rows[WITHOUT]
+    error = SURE * gains.std() / len(gains) ** 0.5
+    if gains.mean() > error:
+        return f"Learning helps: new segments are translated nearer to what you confirm ({scores}); go on."
+    if gains.mean() < -error:
+        return (
+            f"Learning makes new segments worse ({scores}): look at the confirmed translations below for mistakes and "
+            "words that the model cannot write, give it general text, or switch learning off (general and enabled in "
+            "project.toml)."
+        )
+    return f"Learning makes no clear difference yet ({scores}): go on confirming segments, more of them show more."
 
 
 def _summary(course: Course) -> str:
@@ -96,9 +106,9 @@ def _summary(course: Course) -> str:
     rows.append(("of these undone", sum(lesson.is_undone for lesson in course.lessons)))
     translated = course.translated
     if translated:
-        chrf, edits = _counts(translated, count_chrf), _counts(translated, count_ter)
-        saved = edits[WITHOUT].counts[:, 0].sum() - edits[WITH].counts[:, 0].sum()
-        words = edits[WITHOUT].counts[:, 1].sum()
+        chrf, both = _counts(translated), [(lesson, segment.target) for _, segment, lesson in translated]
+        without, words = map(sum, zip(*(count_edits(lesson.static, target) for lesson, target in both), strict=True))
+        saved = without - sum(count_edits(lesson.adapted, target)[0] for lesson, target in both)
         rows += [
             (f"chrF {WITHOUT}", round(chrf[WITHOUT].score, 1)),
             (f"chrF {WITH}", round(chrf[WITH].score, 1)),
@@ -115,11 +125,11 @@ def _summary(course: Course) -> str:
     return html_table(("figure", "value"), rows)
 
 
-def _counts(translated: Sequence[tuple[int, Segment, Lesson]], count: Count) -> dict[str, SentenceCounts]:
+def _counts(translated: Sequence[tuple[int, Segment, Lesson]]) -> dict[str, SentenceCounts]:
     references = [segment.target for _, segment, _ in translated]
     return {
-        WITHOUT: count([lesson.static for _, _, lesson in translated], references),
-        WITH: count([lesson.adapted for _, _, lesson in translated], references),
+        WITHOUT: count_chrf([lesson.static for _, _, lesson in translated], references),
+        WITH: count_chrf([lesson.adapted for _, _, lesson in translated], references),
     }
 
 
@@ -127,7 +137,7 @@ def _figure(course: Course) -> str:
     translated = course.translated
     every = max(1, len(translated) // MOST_POINTS)
     curves = {WITHOUT: dict[str, Series](), WITH: dict[str, Series]()}
-    counts = _counts(translated, count_chrf) if translated else {}
+    counts = _counts(translated) if translated else {}
     for name, of in counts.items():
         ends = range(min(WINDOW, len(translated)), len(translated) + 1, every)
         x = [translated[end - 1][0] for end in ends]
@@ -158,30 +168,11 @@ def _looks(segment: Segment) -> tuple[Link, Link]:
     return Link(f"look/{segment.id}?adapted=false", WITHOUT), Link(f"look/{segment.id}", WITH)
 
 
-def _lessons(course: Course) -> str:
-    every = enumerate(zip(course.segments, course.lessons, strict=True), 1)
-    learned = [(number, segment, lesson) for number, (segment, lesson) in every if lesson.kind == "learned"]
-    learned.sort(key=lambda each: each[2].after - each[2].before)
-    rows = [
-        (
-            number,
-            segment.source,
-            segment.target,
-            round(lesson.before, 2),
-            round(lesson.after, 2),
-            "undone" if lesson.is_undone else "",
-            *_looks(segment),
-        )
-        for number, segment, lesson in learned[:SHOWN]
-    ]
-    return html_table(("segment", "source", "confirmed", "loss before", "after", "", "look", "look"), rows)
-
-
 def _differences(course: Course) -> str:
     translated = course.translated
     if not translated:
         return "<p>None yet.</p>"
-    scores = {name: of.score_rows(of.counts) for name, of in _counts(translated, count_chrf).items()}
+    scores = {name: of.score_rows(of.counts) for name, of in _counts(translated).items()}
     order = np.argsort(scores[WITHOUT] - scores[WITH], kind="stable")
     most = [*order[: SHOWN // 2], *order[max(SHOWN // 2, len(order) - SHOWN // 2) :]]
     rows = [
@@ -224,11 +215,3 @@ def _reliability(course: Course) -> list[tuple[str, str, str]]:
     names = ("translations", "estimated edit rate", "actual edit rate", "within their intervals")
     rows = [(each.count, round(each.estimated, 2), round(each.actual, 2), f"{each.covered:.0%}") for each in bins]
     return [("Estimates of edits", text, html_table(names, rows))]
-
-
-def _events(course: Course) -> str:
-    rows = [
-        (event.kind, ", ".join(f"{name}: {value}" for name, value in event.facts.items() if name != "state"))
-        for event in reversed(course.events)
-    ]
-    return html_table(("event", "facts"), rows[:SHOWN_EVENTS]) if rows else "<p>None.</p>"

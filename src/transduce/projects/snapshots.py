@@ -5,16 +5,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from transduce.corpora.corpus import SentencePair
 from transduce.files import new_file
 from transduce.nn.low_rank import DOWN, UP
+from transduce.projects.learning_settings import LearningSettings
+from transduce.projects.store import Segment
 from transduce.tensor_files import save_tensors
 
+FORMAT = 5
+"""Number of the way of learning; another one learns everything again."""
 ENDING = ".safetensors"
 KEPT = "kept."
 """Prefix of tensors of the state at the last check, to which a group that is undone returns."""
+Confirmed = Segment | SentencePair
+"""A segment that a person confirmed: its source and target are learned."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +33,11 @@ class Snapshot:
     position: int
     """Number of segments seen."""
     key: str
-    """Hash of all that the state is a function of."""
+    """Hash of all that the state is a function of: the last of `segment_keys`."""
+    first: str
+    """Hash of all that the state before the first segment is a function of."""
     model: str
-    """Hash of the model that learns, see `transduce.bundle.identity`."""
+    """Hash of the model and the settings by which it learns, see `model_key`."""
     scale: float
     """Factor of the product of the adapter's matrices."""
     facts: str
@@ -47,13 +58,13 @@ class Snapshots:
         """Opens a folder; snapshots at multiples of `every` are kept longer than the newest."""
         self.folder = folder
         self.every = every
-        self.damaged: list[str] = []
-        """Names of files that were damaged when they were read, and left out."""
 
     def newest(self, keys: Sequence[str]) -> Snapshot | None:
-        """Returns the snapshot after the most segments whose key is `keys[position]`, and removes damaged ones; None
-        without any."""
-        paths = self._files()
+        """Returns the snapshot after the most segments whose key is `keys[position]`, None without any; removes damaged
+        ones, and those of segments that were taken back."""
+        paths = self._files() & {self.path(position, key) for position, key in enumerate(keys)}
+        for stale in self._files() - paths:
+            stale.unlink(missing_ok=True)
         for position in range(len(keys) - 1, 0, -1):
             path = self.path(position, keys[position])
             if path in paths:
@@ -61,16 +72,15 @@ class Snapshots:
                 if snapshot is not None and snapshot.key == keys[position]:
                     return snapshot
                 path.unlink(missing_ok=True)
-                self.damaged.append(path.name)
         return None
 
-    def write(self, snapshot: Snapshot, keys: Sequence[str]) -> Path:
+    def write(self, snapshot: Snapshot, keys: Sequence[str]) -> None:
         """Writes a snapshot, atomically and durably, and removes those that are no longer needed: of segments that were
         taken back, and most older ones, whose distances double with age."""
         self.folder.mkdir(exist_ok=True)
         path = self.path(snapshot.position, snapshot.key)
         described = {"facts": snapshot.facts, "key": snapshot.key, "position": str(snapshot.position)}
-        described |= {"model": snapshot.model, "scale": repr(snapshot.scale)}
+        described |= {"first": snapshot.first, "model": snapshot.model, "scale": repr(snapshot.scale)}
         described["sha256"] = _checksum(described, snapshot.tensors)
         with new_file(path) as new:
             save_tensors(snapshot.tensors, new, described)
@@ -82,7 +92,6 @@ class Snapshots:
                 kept.add(self.path(number * self.every, keys[number * self.every]))
         for old in self._files() - kept:
             old.unlink(missing_ok=True)
-        return path
 
     def path(self, position: int, key: str) -> Path:
         """Returns the file of a snapshot."""
@@ -92,11 +101,36 @@ class Snapshots:
         return set(self.folder.glob(f"*-*{ENDING}"))
 
 
-def last_snapshot(folder: Path, model: str) -> Snapshot | None:
-    """Returns the undamaged snapshot after the most segments that a model has learned; None without any."""
-    for path in sorted(folder.glob(f"*-*{ENDING}"), reverse=True):
+def model_key(model: str, settings: LearningSettings) -> str:
+    """Returns a hash of a model, by its `transduce.bundle.identity`, and of all settings by which it learns."""
+    values = {**msgspec.to_builtins(settings), "enabled": True, "general": (), "snapshot_every": 0}
+    content = {"format": FORMAT, "torch": str(torch.__version__), "model": model, "settings": values}
+    return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()
+
+
+def segment_keys(first: str, segments: Sequence[Confirmed]) -> list[str]:
+    """Returns the key of the state after each number of segments; `first` is that after none."""
+    keys = [first]
+    for segment in segments:
+        texts = msgspec.json.encode([keys[-1], segment.source, segment.target])
+        keys.append(hashlib.sha256(texts).hexdigest())
+    return keys
+
+
+def current_snapshot(
+    folder: Path, model: str, settings: LearningSettings, segments: Sequence[Confirmed]
+) -> Snapshot | None:
+    """Returns the state that a project's translations use, in its server and of files: the one after the most segments
+    of all that were confirmed and not taken back. None without any, and where learning is switched off.
+
+    `model` is the `transduce.bundle.identity` of the model that translates.
+    """
+    wanted = model_key(model, settings)
+    for path in sorted(folder.glob(f"*-*{ENDING}"), reverse=True) if settings.enabled else ():
         snapshot = read_snapshot(path)
-        if snapshot is not None and snapshot.model == model:
+        if snapshot is None or snapshot.model != wanted or snapshot.position > len(segments):
+            continue
+        if segment_keys(snapshot.first, segments[: snapshot.position])[-1] == snapshot.key:
             return snapshot
     return None
 
@@ -110,8 +144,8 @@ def read_snapshot(path: Path) -> Snapshot | None:
         checksum = described.pop("sha256", "")
         if checksum != _checksum(described, tensors):
             return None
-        about = int(described["position"]), described["key"], described["model"], float(described["scale"])
-        return Snapshot(*about, described["facts"], tensors)
+        keys = described["key"], described["first"], described["model"]
+        return Snapshot(int(described["position"]), *keys, float(described["scale"]), described["facts"], tensors)
     except (OSError, SafetensorError, KeyError, ValueError):
         return None
 

@@ -12,13 +12,16 @@ from typing import Any
 import msgspec
 
 from transduce.errors import InputError, TransduceError
+from transduce.files import status
 from transduce.text.glossary import Entry
 
 APPLICATION = 0x7464_7031
 """SQLite's application_id of a project's file ("tdp1")."""
 VERSION = 1
-PATIENCE = 10.0
-"""Seconds for which a call waits while another process writes."""
+PATIENCE = 2.0
+"""Seconds for which a call waits while another process writes, and for another call before that."""
+MOST_PAGES = 2**30 // 4096
+"""The most pages of 4,096 bytes of a file."""
 TABLES = """
 create table segments (
     id integer primary key autoincrement, source text not null, machine text not null, target text not null,
@@ -105,6 +108,7 @@ class Store:
             try:
                 _check(self._database, self.path)
                 _set_durable(self._database)
+                self._identity = _identity(self.path)
             except BaseException:
                 self._database.close()
                 raise
@@ -131,10 +135,19 @@ class Store:
             raise StoreError(f"{path} cannot be made ({error})") from None
         return cls(path)
 
+    @property
+    def is_in_place(self) -> bool:
+        """False if the file that is open was removed or replaced, as with a folder that was restored from a copy."""
+        return self._identity == _identity(self.path)
+
     def close(self) -> None:
         """Closes the file; what was answered is on the disk already."""
         with self._lock:
             self._database.close()
+            (own, *others), (there, *beside) = self._identity, _identity(self.path)
+            for path, was, is_ in zip(_beside(self.path), others, beside, strict=True):
+                if there != own and is_ == was:  # SQLite would read it with the file that has taken this one's place
+                    path.unlink(missing_ok=True)
 
     def confirm(self, source: str, machine: str, target: str, origin: str = "api") -> Segment:
         """Adds a segment; InputError for a blank source or target, or text that is not Unicode."""
@@ -166,6 +179,10 @@ class Store:
         """Counts the segments that were not taken back."""
         query = "select ifnull(max(id), 0) - (select count(*) from segments where taken_back is not null) from segments"
         return int(self._read(query)[0][0])
+
+    def taken_back(self) -> int:
+        """Counts the segments that were taken back."""
+        return int(self._read("select count(*) from segments where taken_back is not null")[0][0])
 
     def confirm_units(self, file: str, units: Sequence[FileUnit], origin: str) -> list[Segment]:
         """Adds segments for those units of a file that are new or changed since the file was last given.
@@ -234,13 +251,16 @@ class Store:
         return [Event(id, kind, at, msgspec.json.decode(facts)) for id, kind, at, facts in rows]
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
-        with self._lock, self._refusals():
+        with self._refusals():
             return self._database.execute(query, values).fetchall()
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Opens a transaction, which is on the disk when the block succeeds, and undone if it fails."""
-        with self._lock, self._refusals():
+        """Opens a transaction, which is on the disk when the block succeeds, and undone if it fails.
+
+        Raises StoreError also where it is in a file that nobody will read again.
+        """
+        with self._refusals():
             self._database.execute("begin immediate")
             try:
                 yield self._database
@@ -249,13 +269,20 @@ class Store:
                 if self._database.in_transaction:
                     self._database.execute("rollback")
                 raise
+            if not self.is_in_place:
+                raise StoreError(f"{self.path} was removed or replaced while it was open; send this again")
 
     @contextmanager
     def _refusals(self) -> Iterator[None]:
+        """Has the file to itself within this process; raises StoreError where others have it for too long."""
+        if not self._lock.acquire(timeout=PATIENCE):
+            raise StoreError(f"{self.path} cannot be used now (other calls wait for it)")
         try:
             yield
         except sqlite3.Error as error:
             raise StoreError(f"{self.path} cannot be used now ({error})") from None
+        finally:
+            self._lock.release()
 
 
 def check_segment(source: str, machine: str, target: str) -> None:
@@ -270,14 +297,23 @@ def check_segment(source: str, machine: str, target: str) -> None:
 
 
 def _set_durable(database: sqlite3.Connection) -> None:
-    """Lets each transaction wait until it is on the disk."""
+    """Lets each transaction wait until it is on the disk, in the file itself: of a damaged -wal file, SQLite leaves out
+    the rest without an error."""
     database.execute("pragma journal_mode = wal")
     database.execute("pragma synchronous = full")
+    database.execute("pragma wal_autocheckpoint = 1")
+    database.execute(f"pragma max_page_count = {MOST_PAGES}")
 
 
 def _beside(path: Path) -> list[Path]:
     """Returns the files that SQLite keeps beside an open one."""
     return [path.with_name(path.name + ending) for ending in ("-wal", "-shm")]
+
+
+def _identity(path: Path) -> list[tuple[int, int] | None]:
+    """Returns which files have the names of a store's: devices and numbers, None for one that is missing."""
+    files = [path, *_beside(path)]
+    return [(found.st_dev, found.st_ino) if (found := status(file)) else None for file in files]
 
 
 def _check(database: sqlite3.Connection, path: Path) -> None:

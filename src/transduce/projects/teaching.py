@@ -58,8 +58,6 @@ class Report(msgspec.Struct):
     """Segments seen."""
     waiting: int = 0
     """Segments that are still to learn."""
-    snapshot: str = ""
-    """Path of the snapshot with the adapter; "" for none."""
     undone: int = 0
     """Segments whose updates were undone."""
     held_out: int = 0
@@ -101,7 +99,7 @@ class Learners:
                 learner = self._learner(order)
                 segments = store.segments()
                 learned = learner.learn(segments, MOST_AT_ONCE)
-                _log(store, learner, learned, segments)
+                _log(store, learned, segments)
                 return _report(learned, segments)
         except (TransduceError, OSError) as error:
             self._known.pop(order.project, None)
@@ -125,9 +123,7 @@ class Learners:
         return known[1]
 
 
-def _log(store: Store, learner: Learner, learned: Learned, segments: Sequence[Segment]) -> None:
-    while learner.damaged:
-        store.log("damaged", {"snapshot": learner.damaged.pop()})
+def _log(store: Store, learned: Learned, segments: Sequence[Segment]) -> None:
     checks = learned.checks[-MOST_AT_ONCE:]
     if not checks:
         return
@@ -156,7 +152,6 @@ def _report(learned: Learned, segments: Sequence[Segment]) -> Report:
         learned=seen[-1].id if seen else 0,
         segments=len(seen),
         waiting=len(segments) - len(seen),
-        snapshot="" if learned.path is None else str(learned.path),
         undone=sum(lesson.is_undone for lesson in lessons),
         held_out=sum(lesson.kind == "held out" for lesson in lessons),
         chrf=chrf_of(lessons[-COMPARED:], [segment.target for segment in seen[-COMPARED:]]),

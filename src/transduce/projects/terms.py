@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from transduce.budget import check
 from transduce.corpora.corpus import SentencePair
@@ -28,6 +29,8 @@ class _Learned:
 
     entries: tuple[Entry, ...]
     sources: int
+    withdrawn: tuple[int, int]
+    """Segments that had been taken back, and memories that had been replaced."""
     glossary: Glossary
 
 
@@ -38,7 +41,7 @@ class ProjectTerms:
         """Starts with no forms; a thread learns them when a project's glossary is first asked for."""
         self._lock = threading.Lock()
         self._worker = ThreadPoolExecutor(1, "terms")
-        self._learned: dict[Project, _Learned] = {}
+        self._learned: WeakKeyDictionary[Project, _Learned] = WeakKeyDictionary()
         self._waiting: set[Project] = set()
 
     def close(self) -> None:
@@ -52,10 +55,10 @@ class ProjectTerms:
         """
         if (plain := project.glossary) is None:
             return None
-        entries, sources = tuple(plain.entries), len(project.memory)
+        entries, sources, withdrawn = tuple(plain.entries), len(project.memory), _withdrawn(project)
         with self._lock:
             learned = self._learned.get(project)
-            is_same = learned is not None and learned.entries == entries
+            is_same = learned is not None and (learned.entries, learned.withdrawn) == (entries, withdrawn)
             if not (is_same and learned and sources <= GROWN * learned.sources) and project not in self._waiting:
                 self._waiting.add(project)
                 self._worker.submit(self._learn, project, entries)
@@ -78,13 +81,17 @@ class ProjectTerms:
 
     def _learn(self, project: Project, entries: tuple[Entry, ...]) -> None:
         try:
-            pairs = project.memory.pairs()
-            learned = _Learned(entries, len(pairs), Glossary(with_forms(entries, pairs)))
+            withdrawn, pairs = _withdrawn(project), project.memory.pairs()
+            learned = _Learned(entries, len(pairs), withdrawn, Glossary(with_forms(entries, pairs)))
             with self._lock:
                 self._learned[project] = learned
         finally:
             with self._lock:
                 self._waiting.discard(project)
+
+
+def _withdrawn(project: Project) -> tuple[int, int]:
+    return project.store.taken_back(), project.store.imports()
 
 
 def with_forms(entries: Sequence[Entry], pairs: Iterable[tuple[str, str]]) -> list[Entry]:

@@ -2,15 +2,20 @@
 
 import logging
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from transduce.errors import TransduceError
+from transduce.files import status
 from transduce.projects.exchange import learn_file
 from transduce.projects.parts import Learning
 from transduce.projects.project import Project, Projects
 
 PAUSE = 1.0
 """Seconds between two looks at the files; one is read when it was the same in two looks."""
+AT_ONCE = 4
+"""Projects that are looked at, or waited for, at a time."""
 log = logging.getLogger("transduce.projects")
 
 State = tuple[int, int, int]
@@ -25,7 +30,7 @@ class Watcher:
         self._projects = projects
         self._learning = learning
         self._pause = pause
-        self._revisions: dict[str, int] = {}
+        self._revisions: WeakKeyDictionary[Project, int] = WeakKeyDictionary()
         self._seen: dict[Path, State | None] = {}
         self._read: dict[Path, State] = {}
         self._is_closed = threading.Event()
@@ -41,7 +46,8 @@ class Watcher:
         """Reads the watched files of a project that have changed, and tells what learns of a new revision."""
         for name in project.settings.watch:
             path = project.folder / name
-            state = _state_of(path)
+            found = status(path)
+            state = found and (found.st_ino, found.st_size, found.st_mtime_ns)
             is_steady, self._seen[path] = state == self._seen.get(path), state
             if state is None or not is_steady or state == self._read.get(path):
                 continue
@@ -52,22 +58,21 @@ class Watcher:
                 project.store.log("refused", {"file": path.name, "reason": str(error).replace(str(path), path.name)})
                 log.warning("%s: a watched file is refused: %s", project.name, error)
         revision = project.store.revision()
-        if revision != self._revisions.get(project.name):
-            self._revisions[project.name] = revision
+        if revision != self._revisions.get(project):
             self._learning.changed(project)
+            self._revisions[project] = revision
 
     def _run(self) -> None:
-        while not self._is_closed.wait(self._pause):
-            for project in self._projects.all:
-                try:
-                    self.look(project)
-                except Exception as error:  # of one project; the others are watched on
-                    log.error("%s cannot be watched now", project.name, exc_info=error)
+        looking: dict[Project, Future[None]] = {}
+        with ThreadPoolExecutor(AT_ONCE, "watcher") as threads:
+            while not self._is_closed.wait(self._pause):
+                looking = {project: look for project, look in looking.items() if not look.done()}
+                for project in self._projects.all:  # one that waits for its file does not hold up others
+                    if project not in looking:
+                        looking[project] = threads.submit(self._look, project)
 
-
-def _state_of(path: Path) -> State | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
+    def _look(self, project: Project) -> None:
+        try:
+            self.look(project)
+        except Exception as error:  # of one project; the others are watched on
+            log.error("%s cannot be watched now", project.name, exc_info=error)

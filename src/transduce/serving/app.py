@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from transduce.analysis.design import palettes
 from transduce.budget import BUDGET, Budget, BudgetError
 from transduce.errors import TransduceError
-from transduce.projects.project import UnknownProjectError
+from transduce.projects.project import DamagedProjectError, UnknownProjectError
 from transduce.projects.store import StoreError, UnknownSegmentError
 from transduce.projects.watching import Watcher
 from transduce.serving.admission import size_of
@@ -66,8 +66,6 @@ def build_app(server: Server) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         server.documents.start()
         watcher = None if server.projects is None else Watcher(server.projects, server.learning)
-        for project in server.projects.all if server.projects else ():
-            server.learning.changed(project)  # what was confirmed, but not learned before the last end
         yield
         jobs.close()
         if watcher is not None:
@@ -148,6 +146,8 @@ def _answer(server: Server, error: Exception, path: str) -> JSONResponse:
             return _failure(path, error.message, error.status, headers)
         case HTTPException():
             return _failure(path, str(error.detail), error.status_code, error.headers)
+        case DamagedProjectError():
+            return _answer(server, RefusedError(503, server.told(error), 60.0), path)
         case ClientDisconnect():
             message = "The client has gone away"
         case OSError() | StoreError():

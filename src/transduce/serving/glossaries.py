@@ -1,6 +1,5 @@
 """Clients' glossaries, in an SQLite file: every change is durable when its call returns."""
 
-import csv
 import re
 import sqlite3
 import uuid
@@ -11,6 +10,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 
+from transduce.documents.messages.tables import rows_in_direction, rows_of
 from transduce.errors import InputError
 from transduce.serving.failures import RefusedError
 from transduce.text.glossary import Entry, Glossary
@@ -223,29 +223,29 @@ def glossary_of(tsv: str) -> Glossary:
     return Glossary([Entry(source, target) for source, target in pairs_of(tsv)])
 
 
-def read_entries(text: str, form: str) -> str:
+def read_entries(text: str, form: str, pair: Pair) -> str:
     """Reads the entries of a client's dictionary, TSV or CSV, and returns them as `tsv_of` writes them.
 
-    Raises RefusedError (400) for a line that is no entry, a blank or long term, or a source term that comes twice.
+    Raises RefusedError (400) for a line that is no entry, a blank or long term, or a source term that comes twice, and
+    (413) for too many.
     """
     lines = text.replace("\r\n", "\n").split("\n")
-    try:
-        rows = list(csv.reader(lines, strict=True)) if form == "csv" else [line.split("\t") for line in lines]
-    except csv.Error as error:
-        raise RefusedError(400, f"Invalid glossary entries: the CSV cannot be read ({error})") from None
     entries: dict[str, str] = {}
-    for number, row in enumerate(rows, 1):
-        cells = [cell.strip() for cell in row]
-        if not any(cells):
-            continue
-        if len(cells) != 2 and not (form == "csv" and len(cells) == 4):  # a CSV may name the languages, too
-            raise RefusedError(
-                400, f"Invalid glossary entries: entry {number} has {len(cells)} cells; expected source and target"
-            )
-        source, target = _checked_terms(cells[:2], number)
-        if source in entries:
-            raise RefusedError(400, f"Invalid glossary entries: entry {number} has the source term of another one")
-        entries[source] = target
+    try:
+        for number, row in rows_in_direction(rows_of(lines, f"entries.{form}", ","), "", *pair):
+            cells = [cell.strip() for cell in row]
+            if not any(cells):
+                continue
+            if len(cells) != 2:
+                raise InputError(f"entry {number} has {len(cells)} cells; expected source and target")
+            source, target = _checked_terms(cells, number)
+            if source in entries:
+                raise InputError(f"entry {number} has the source term of another one")
+            if len(entries) == MOST_ENTRIES:
+                raise RefusedError(413, f"The dictionary has more than {MOST_ENTRIES:,} entries; divide it")
+            entries[source] = target
+    except InputError as error:
+        raise RefusedError(400, f"Invalid glossary entries: {error}") from None
     if not entries:
         raise RefusedError(400, "Invalid glossary entries: there are none")
     return tsv_of(entries)
@@ -254,9 +254,7 @@ def read_entries(text: str, form: str) -> str:
 def _checked_terms(terms: Sequence[str], number: int) -> Sequence[str]:
     for term in terms:
         if _is_unfit(term):
-            raise RefusedError(
-                400,
-                f"Invalid glossary entries: a term of entry {number} is blank, longer than {MOST_BYTES_OF_TEXT:,} "
-                "bytes, or has control characters",
+            raise InputError(
+                f"a term of entry {number} is blank, has control characters, or more than {MOST_BYTES_OF_TEXT:,} bytes"
             )
     return terms

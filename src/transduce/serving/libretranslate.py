@@ -104,7 +104,7 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
     source, target = _text(fields, "source") or "auto", _text(fields, "target")
     project, name = None, _text(fields, "project")
     if name:
-        project = await run_in_threadpool(server.project, name, None if source == "auto" else source, target)
+        project = await server.project(name, None if source == "auto" else source, target)
         source = project.source
     if source == "auto":
         sources = [model.source for model in server.models.all if model.target == target]

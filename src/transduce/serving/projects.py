@@ -11,20 +11,18 @@ from typing import Any
 from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse
 from pydantic import Field
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 
 from transduce.analysis.page import POLICY
-from transduce.budget import budgeted
 from transduce.documents.document import Languages
 from transduce.documents.messages.tmx import write_tmx
 from transduce.errors import InputError
 from transduce.inference.translation import Translation
-from transduce.projects.exchange import GLOSSARIES, glossary_ending, read_glossary, write_glossary
+from transduce.projects.exchange import GLOSSARIES, glossary_ending, write_glossary
 from transduce.projects.memory import MOST_MATCHES, Match
 from transduce.projects.parts import EditEstimate, TermUse
 from transduce.projects.project import Project
-from transduce.projects.store import UnknownSegmentError
+from transduce.projects.store import StoreError, UnknownSegmentError
 from transduce.search.beam import Beam
 from transduce.serving.bodies import StrictBody, Texts, content_type
 from transduce.serving.documents.messages import File
@@ -91,13 +89,14 @@ def projects(server: Server) -> APIRouter:
     async def find(http: HTTPRequest, name: str, texts: Sequence[str] = ()) -> Project:
         """Counts a request, and returns its project."""
         await server.admission.admit(http, None, texts)
-        return await run_in_threadpool(server.project, name)
+        return await server.project(name)
 
     @router.get("")
     async def list_projects(http: HTTPRequest) -> dict[str, Any]:
         """List the projects."""
         await server.admission.admit(http, None)
-        every = server.projects.all if server.projects else []
+        projects = server.projects
+        every = await server.of_project("", lambda: projects.all) if projects else []
         return {"projects": [{"name": p.name, "source": p.source, "target": p.target} for p in every]}
 
     @router.put("/{name}")
@@ -106,21 +105,23 @@ def projects(server: Server) -> APIRouter:
         await server.admission.admit(http, None)
         with server.models.use(asked.source, asked.target):
             assert server.projects is not None
-            project = await run_in_threadpool(server.projects.create, name, asked.source, asked.target)
+            make, client = server.projects.create, str(http.state.client)
+            project = await server.of_project("", make, name, asked.source, asked.target, client)
         return {"name": project.name, "source": project.source, "target": project.target}
 
     @router.get("/{name}")
     async def describe(http: HTTPRequest, name: str) -> dict[str, Any]:
         """Count what a project has, and list the last things that happened to it."""
         project = await find(http, name)
-        return await run_in_threadpool(_facts_of, server, project)
+        return await server.of_project(name, _facts_of, server, project)
 
     @router.post("/{name}/segments")
     async def confirm(http: HTTPRequest, name: str, asked: NewSegment) -> dict[str, int]:
         """Confirm a translation; the answer comes when it is on the disk."""
         project = await find(http, name, (asked.source, asked.machine, asked.target))
-        segment = await run_in_threadpool(project.store.confirm, asked.source, asked.machine, asked.target)
-        server.learning.changed(project)
+        texts = asked.source, asked.machine, asked.target
+        segment = await server.of_project(name, project.store.confirm, *texts)
+        await server.of_project(name, _tell, server, project)
         return {"id": segment.id}
 
     @router.get("/{name}/segments")
@@ -128,7 +129,7 @@ def projects(server: Server) -> APIRouter:
         """List confirmed segments of later ids in order, at most 1,000, fewer of long ones; ask again after the last
         one."""
         project = await find(http, name)
-        listed = await run_in_threadpool(project.store.segments, after, MOST_SEGMENTS)
+        listed = await server.of_project(name, project.store.segments, after, MOST_SEGMENTS)
         sizes = accumulate(len(one.source) + len(one.machine) + len(one.target) for one in listed)
         count = sum(size <= MOST_LISTED for size in sizes)
         return {"segments": [asdict(segment) for segment in listed[: max(count, 1)]]}
@@ -137,8 +138,8 @@ def projects(server: Server) -> APIRouter:
     async def take_back(http: HTTPRequest, name: str, id: int) -> dict[str, int]:
         """Take a segment back: the memory and what is learned are as if it had never come."""
         project = await find(http, name)
-        await run_in_threadpool(project.store.take_back, id)
-        server.learning.changed(project)
+        await server.of_project(name, project.store.take_back, id)
+        await server.of_project(name, _tell, server, project)
         return {"id": id}
 
     @router.get("/{name}/memory", response_class=Response)
@@ -146,7 +147,7 @@ def projects(server: Server) -> APIRouter:
         """Return the memory as a TMX file: what was confirmed, and what was given."""
         project = await find(http, name)
         languages = Languages(project.source, project.target)
-        data = await run_in_threadpool(lambda: write_tmx(project.memory.pairs(), languages))
+        data = await server.of_project(name, lambda: write_tmx(project.memory.pairs(), languages))
         return _file(data, "application/x-tmx+xml", f"{project.name}.tmx")
 
     @router.put("/{name}/memory", openapi_extra=_file_body("application/x-tmx+xml"))
@@ -154,9 +155,9 @@ def projects(server: Server) -> APIRouter:
         """Replace the memory that was given by a TMX file's; confirmed segments stay."""
         project = await find(http, name)
         file = File(await http.body(), "memory.tmx", "tmx")
-        reading = server.read_memory(http, file, project.source, project.target)
-        pairs = await server.finish(http, reading, 10 * server.settings.timeout)
-        await run_in_threadpool(project.memory.replace, pairs)
+        entries = await server.finish(http, server.read_entries(http, file, project), 10 * server.settings.timeout)
+        pairs = [(entry.source, entry.target) for entry in entries]
+        await server.of_project(name, project.memory.replace, pairs)
         return {"pairs": len(pairs)}
 
     @router.get("/{name}/glossary", response_class=Response)
@@ -165,7 +166,7 @@ def projects(server: Server) -> APIRouter:
         project = await find(http, name)
         kind = _accepted(http.headers.get("accept", ""))
         languages = Languages(project.source, project.target)
-        data = await run_in_threadpool(lambda: write_glossary(project.store.terms(), kind, languages))
+        data = await server.of_project(name, lambda: write_glossary(project.store.terms(), kind, languages))
         return _file(data, kind, f"{project.name}{glossary_ending(kind)}")
 
     @router.put("/{name}/glossary", openapi_extra=_file_body(*GLOSSARIES))
@@ -173,13 +174,13 @@ def projects(server: Server) -> APIRouter:
         """Replace the glossary by one of the kind that Content-Type names (TSV, CSV or TBX), or by none if empty."""
         project = await find(http, name)
         kind, data = content_type(http), await http.body()
-        glossary_ending(kind)
+        ending = glossary_ending(kind)
         if len(data) > MAX_GLOSSARY_BYTES:
             raise RefusedError(413, f"The glossary has more than {MAX_GLOSSARY_BYTES:,} bytes")
-        languages = Languages(project.source, project.target)
-        read = await run_in_threadpool(read_glossary, data, kind, languages) if data.strip() else None
-        await run_in_threadpool(project.replace_glossary, read)
-        return {"terms": len(read.entries) if read else 0}
+        file = File(data, f"glossary{ending}")
+        entries = await server.finish(http, server.read_entries(http, file, project)) if data.strip() else []
+        await server.of_project(name, project.replace_glossary, Glossary(entries))
+        return {"terms": len(entries)}
 
     @router.post("/{name}/translate")
     async def translate(http: HTTPRequest, name: str, asked: ToTranslate) -> dict[str, Any]:
@@ -197,20 +198,20 @@ def projects(server: Server) -> APIRouter:
             n_best = asked.alternatives + 1
             search = Beam(size=max(server.settings.beam_size, n_best), n_best=n_best)
             async with server.begin(project.source, project.target) as model:
-                found.extend(await run_in_threadpool(budgeted(_segments_of), project, asked.text))
+                found.extend(await server.of_project(name, _segments_of, project, asked.text))
                 translated.update(
                     {number: [] for number, (_, _, matches) in enumerate(found) if not _is_exact(matches)}
                 )
                 unknown = list(translated)
                 sources = [found[number][1] for number in unknown]
                 adapted = server.with_project(model, project)
-                glossary = await run_in_threadpool(server.terms.glossary, project)
+                glossary = await server.of_project(name, server.terms.glossary, project)
                 async for index, sentence in server.sentences(
                     adapted, sources, search, glossary=glossary, charge=charge
                 ):
                     translated[unknown[index]].append(sentence)
                 if asked.repair:
-                    begun = await run_in_threadpool(budgeted(server.repairs), project, _similar(found))
+                    begun = await server.of_project(name, server.repairs, project, _similar(found))
                     charge(sum(len(found[number][1]) for number in begun))
                     await asyncio.gather(*(repair(adapted, glossary, *each) for each in begun.items()))
 
@@ -231,21 +232,21 @@ def projects(server: Server) -> APIRouter:
                 for number, (start, source, matches) in enumerate(found)
             ]
 
-        return {"segments": await run_in_threadpool(budgeted(facts))}
+        return {"segments": await server.of_project(name, facts)}
 
     @router.get("/{name}/report", response_class=HTMLResponse)
     async def report(http: HTTPRequest, name: str) -> HTMLResponse:
         """Return a page that shows what was learned: gain, forgetting and cost, segment by segment; and how good the
         estimates of edits are."""
         project = await find(http, name)
-        reliability = await run_in_threadpool(server.quality.reliability, project)
-        return _page(await run_in_threadpool(server.learning.report, project, reliability))
+        reliability = await server.of_project(name, server.quality.reliability, project)
+        return _page(await server.of_project(name, server.learning.report, project, reliability))
 
     @router.get("/{name}/look/{id}", response_class=HTMLResponse)
     async def look(http: HTTPRequest, name: str, id: int, adapted: bool = True) -> HTMLResponse:
         """Return a page that shows how the model, with or without what was learned, translates a segment's source."""
         project = await find(http, name)
-        listed = await run_in_threadpool(project.store.segments, id - 1, 1)
+        listed = await server.of_project(name, project.store.segments, id - 1, 1)
         if not listed or listed[0].id != id:
             raise UnknownSegmentError(f"there is no segment {id}; it may have been taken back")
         async with server.begin(project.source, project.target) as model:
@@ -254,6 +255,12 @@ def projects(server: Server) -> APIRouter:
             return _page(await server.finish(http, asyncio.wrap_future(looking)))
 
     return router
+
+
+def _tell(server: Server, project: Project) -> None:
+    """Tells what learns of a change; if the file cannot be read just now, the watcher does so soon."""
+    with suppress(StoreError):
+        server.learning.changed(project)
 
 
 def _page(text: str) -> HTMLResponse:

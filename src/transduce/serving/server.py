@@ -5,16 +5,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import CancelledError
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from functools import partial
+from typing import ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
-from starlette.concurrency import run_in_threadpool
+from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request as HTTPRequest
 
+from transduce.budget import budgeted
 from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.documents.sentence_translator import SentenceTranslator, Tell
 from transduce.inference.documents.translate import html_data, html_text
-from transduce.projects.parts import Learning, NoLearning
+from transduce.projects.parts import Learning
 from transduce.projects.project import Project, Projects
 from transduce.projects.quality import ProjectQuality
 from transduce.projects.repair import Repairs
@@ -26,11 +28,11 @@ from transduce.serving.batching import Batcher, SharedTranslator
 from transduce.serving.clients import CLIENT
 from transduce.serving.documents.messages import (
     Counted,
+    EntriesRead,
     File,
-    MemoryRead,
     OpenSegment,
     Read,
-    ReadMemory,
+    ReadEntries,
     Sample,
     Sampled,
     Translate,
@@ -47,9 +49,14 @@ from transduce.serving.models import Models, ServedModel
 from transduce.serving.settings import ServerSettings
 from transduce.serving.terms import SentencesWithTerms
 from transduce.serving.texts import Prepared, Sentence, Split, WantedTokens, prepare
-from transduce.text.glossary import Glossary
+from transduce.text.glossary import Entry, Glossary
 
 T = TypeVar("T")
+P = ParamSpec("P")
+TURNS = 8
+"""The threads in which a project's file is waited for at a time."""
+TURN_SECONDS = 5.0
+"""The seconds for which a request waits for one of them."""
 PREPARED_AT_ONCE = 4
 SOON_PREPARED = 300
 """The most characters of a request that is prepared on the event loop, since a thread would take longer."""
@@ -63,7 +70,7 @@ class Server:
     settings: ServerSettings
     metrics: Metrics
     projects: Projects | None = None
-    learning: Learning = field(default_factory=NoLearning)
+    learning: Learning = field(default_factory=Learning)
     """Adapts models to projects in the background."""
 
     def __post_init__(self) -> None:
@@ -78,6 +85,7 @@ class Server:
         self.paths = Paths([*self.models.folders, *(path for path in kept if path)])
         self.files = Files(self.settings.max_kept_bytes)
         self.glossaries = None if self.settings.glossaries is None else Glossaries(self.settings.glossaries)
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._preparing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._preparing_at_once = asyncio.Semaphore(PREPARED_AT_ONCE)
         self.metrics.watch("transduce_requests_in_progress", "Requests in progress", lambda: self.admission.running)
@@ -123,12 +131,12 @@ class Server:
         self.metrics.request("none", status, 0.0)
         self.admission.count_refused(client)
 
-    def project(self, name: str, source: str | None = None, target: str | None = None) -> Project:
+    async def project(self, name: str, source: str | None = None, target: str | None = None) -> Project:
         """Returns a project by its name; RefusedError (404) if there is none, or the server has no projects, and (400)
-        if it is of other languages than asked for."""
+        if it is of other languages than asked for; raises as `of_project` does."""
         if self.projects is None:
             raise RefusedError(404, "This server has no projects")
-        project = self.projects.find(name)
+        project = await self.of_project(name, self.projects.find, name)
         if (source or project.source, target or project.target) != (project.source, project.target):
             raise RefusedError(
                 400, f"Invalid request: the project {project.name} is from {project.source} to {project.target}"
@@ -142,7 +150,22 @@ class Server:
         """
         await self.admission.admit(http, key, texts)
         name = http.path_params.get("project")
-        return None if name is None else self.project(name)
+        return None if name is None else await self.project(name)
+
+    async def of_project(self, name: str, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Runs work that may wait for a project's file in a thread, of which each project has a few of its own.
+
+        Raises RefusedError (503) if all of them wait.
+        """
+        turns = self._turns.setdefault(name, asyncio.Semaphore(TURNS))
+        try:
+            await asyncio.wait_for(turns.acquire(), TURN_SECONDS)
+        except TimeoutError:
+            raise RefusedError(503, f"The project {name[:64]} is busy; try again soon", TURN_SECONDS) from None
+        try:  # to its end, also if the client goes away
+            return await to_thread.run_sync(partial(budgeted(work), *args, **kwargs), limiter=CapacityLimiter(1))
+        finally:
+            turns.release()
 
     def translator_of(self, project: Project) -> SharedTranslator | None:
         """Returns the model of a project's languages, without what was learned from the project, for work in threads;
@@ -308,10 +331,11 @@ class Server:
         async with self.documents.work(http.state.client, is_upload=True) as work:
             return (await work.ask(Sample(file, target), Sampled)).text
 
-    async def read_memory(self, http: HTTPRequest, file: File, source: str, target: str) -> list[tuple[str, str]]:
-        """Returns the sources and translations in a memory (TMX); raises as `open_document` does."""
+    async def read_entries(self, http: HTTPRequest, file: File, project: Project) -> list[Entry]:
+        """Returns the sources and translations in a memory or a glossary; raises as `open_document` does."""
+        order = ReadEntries(file, project.source, project.target)
         async with self.documents.work(http.state.client, is_upload=True) as work:
-            return (await work.ask(ReadMemory(file, source, target), MemoryRead)).pairs
+            return (await work.ask(order, EntriesRead)).entries
 
     async def translate_pages(self, http: HTTPRequest, model: ServedModel, texts: Sequence[str]) -> list[str]:
         """Translates pages in HTML, or parts of some."""
@@ -347,8 +371,8 @@ class Server:
     ) -> AsyncIterator["OpenDocument"]:
         if project is not None:
             model = self.with_project(model, project)
-            glossary = glossary or await run_in_threadpool(self.terms.glossary, project)
-        memory = None if project is None else await run_in_threadpool(project.memory.for_documents)
+            glossary = glossary or await self.of_project(project.name, self.terms.glossary, project)
+        memory = None if project is None else await self.of_project(project.name, project.memory.for_documents)
         shared = SharedTranslator(model.batcher, model.translator)
         sentences: SentenceTranslator = SentenceModel(shared, Beam(size=self.settings.beam_size))
         if glossary is not None:

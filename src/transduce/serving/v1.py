@@ -101,9 +101,9 @@ def v1(server: Server, detector: Detector) -> APIRouter:
         search = _search(asked, server.settings.beam_size)
         if not all(form for entry in entries for form in (entry.target, *entry.source_forms, *entry.target_forms)):
             raise RefusedError(400, "Invalid request: glossary: a target is blank")
-        project = server.project(asked.project, asked.source, asked.target) if asked.project else None
+        project = await server.project(asked.project, asked.source, asked.target) if asked.project else None
         if project is not None:
-            of_project = await run_in_threadpool(server.terms.glossary, project)
+            of_project = await server.of_project(project.name, server.terms.glossary, project)
             entries += of_project.entries if of_project else ()
         glossary = Glossary(entries) if entries else None
 

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 from tokenizers import normalizers
 
-from transduce.corpora.formats import open_bytes, read_lines
+from transduce.corpora.formats import lines_in, open_bytes
 from transduce.corpora.languages import UNKNOWN
 from transduce.documents.messages.tables import (
     DELIMITERS,
@@ -16,6 +17,7 @@ from transduce.documents.messages.tables import (
     TARGET_NAMES,
     known_column,
     plain_name,
+    rows_in_direction,
     rows_of,
 )
 from transduce.documents.messages.tbx import Term as ConceptTerm
@@ -75,10 +77,20 @@ class Glossary:
 
         Raises DataError for a bad line, InputError for a term base that cannot be read or lacks a language.
         """
-        ending = Path(path).suffix.lower()
-        entries = list(_of_tbx(path, source, target) if ending == ".tbx" else _of_table(path, source, target))
+        with open_bytes(path) as stream:
+            return Glossary.parse(stream, str(path), source, target, use)
+
+    @staticmethod
+    def parse(
+        stream: IO[bytes], name: str, source: str = "", target: str = "", use: Use = "inflected", most: int = 10**9
+    ) -> "Glossary":
+        """Reads an open file of a name as `read` does; DataError for one of more than `most` entries."""
+        is_tbx = Path(name).suffix.lower() == ".tbx"
+        entries = list(islice((_of_tbx if is_tbx else _of_table)(stream, name, source, target), most + 1))
         if not entries:
-            raise DataError(f"{path}: the glossary is empty")
+            raise DataError(f"{name}: the glossary is empty")
+        if len(entries) > most:
+            raise DataError(f"{name}: the glossary has more than {most:,} entries; divide it")
         return Glossary(entries, use=use)
 
     def write(self, path: Path) -> None:
@@ -149,12 +161,12 @@ def _comparable(text: str) -> str:
     return composed
 
 
-def _of_table(path: str | Path, source: str, target: str) -> Iterator[Entry]:
+def _of_table(stream: IO[bytes], path: str, source: str, target: str) -> Iterator[Entry]:
     """Yields the entries of the lines of a table; a first line may name its columns."""
     columns: list[int] | None = None
     is_csv = Path(path).suffix.lower() == ".csv"
-    rows = rows_of(read_lines(path), str(path), DELIMITERS.replace(FORMS, "") if is_csv else "\t")
-    for number, row in rows:
+    rows = rows_of(lines_in(stream, path), path, DELIMITERS.replace(FORMS, "") if is_csv else "\t")
+    for number, row in rows_in_direction(rows, path, source, target):
         cells = [" ".join(cell.split()) for cell in row]
         if not any(cells):
             continue
@@ -201,7 +213,7 @@ def _columns(names: list[str], source: str, target: str) -> list[int]:
     return [terms, phrases, *(n for n, name in enumerate(names) if plain_name(name) == BAN)]
 
 
-def _of_tbx(path: str | Path, source: str, target: str) -> Iterator[Entry]:
+def _of_tbx(stream: IO[bytes], path: str, source: str, target: str) -> Iterator[Entry]:
     """Yields each source term with the concept's preferred term, or else its first, and bans of deprecated ones.
 
     A concept's variants are forms of its first source term, of the target term that is taken, or of the first banned
@@ -209,9 +221,7 @@ def _of_tbx(path: str | Path, source: str, target: str) -> Iterator[Entry]:
     """
     if not source or not target or (source, target) == UNKNOWN:
         raise InputError(f"{path}: a term base has several languages, and the model does not say which are its own")
-    with open_bytes(path) as stream:
-        data = stream.read()
-    for sources, targets in concepts_of_tbx(data, str(path), source, target):
+    for sources, targets in concepts_of_tbx(stream.read(), path, source, target):
         allowed = sorted((term for term in targets if not term.is_banned), key=lambda term: not term.is_preferred)
         banned = [term for term in targets if term.is_banned]
         phrases = [(*phrase, False) for phrase in _with_forms(allowed)[:1]]

@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Literal
 
 from transduce.documents import languages
@@ -20,6 +20,8 @@ TARGET_NAMES = frozenset(["target", "target text", "target string", "tgt", "tran
 LONGEST_CELL = 2**24  # characters; a quotation mark that is never closed would include the rest of a file
 FUZZY = "fuzzy"
 """The name of the column that marks unfinished translations in files of Weblate."""
+_SEPARATOR = re.compile(rf'\ufeff?"?sep=([{DELIMITERS}])"?(?:\r\n|\r|\n|\Z)', re.IGNORECASE)
+"""A first line that tells Excel which sign separates cells."""
 _QUOTED = 'a quotation mark in a cell is written twice, in a cell in quotation marks ("a ""b"" c")'
 _PLAIN_CELLS = {"\t": re.compile(r"[^\t\r\n]*+")}
 _CELLS = {sign: re.compile(rf'"(?:[^"]++|"")*+"(?=[{sign}\r\n]|\Z)|[^{sign}\r\n]*+') for sign in DELIMITERS}
@@ -69,7 +71,9 @@ class _Table:
 
     def __init__(self, file: TextFile) -> None:
         self.file = file
-        self.delimiter = delimiter_of(file.text, file.name)
+        told = _SEPARATOR.match(file.text)
+        self.delimiter = told[1] if told else delimiter_of(file.text, file.name)
+        self._begin = told.end() if told else 0
         self.is_quoted = True
         """True if quotation marks about a cell do not belong to its text."""
         self.rows = self._read(_CELLS)
@@ -88,7 +92,7 @@ class _Table:
         end = re.compile(rf"{re.escape(self.delimiter)}|\r\n|\n|\r|\Z")
         rows: list[list[tuple[int, int]]] = []
         row: list[tuple[int, int]] = []
-        offset = 0
+        offset = self._begin
         while offset < len(file.text) or row:
             match = cell.match(file.text, offset)
             assert match is not None  # it may be empty
@@ -124,12 +128,13 @@ class _Table:
         """Returns the line in which the standard library reads other cells; None if it reads the same."""
         csv.field_size_limit(max(csv.field_size_limit(), len(self.file.text) + 1))
         quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if self.is_quoted else csv.QUOTE_NONE
-        reader = csv.reader(io.StringIO(self.file.text, newline=""), delimiter=self.delimiter, quoting=quoting)
+        text = io.StringIO(self.file.text[self._begin :], newline="")
+        reader = csv.reader(text, delimiter=self.delimiter, quoting=quoting)
         try:
             is_alike = all(row == self.values(number) for number, row in enumerate(reader))
         except (csv.Error, IndexError):
             is_alike = False
-        return None if is_alike else reader.line_num
+        return None if is_alike else reader.line_num + (self._begin > 0)
 
 
 def _choose(table: _Table, columns: Columns, wanted: Languages) -> _Chosen:
@@ -192,6 +197,8 @@ def _renamed(table: _Table, chosen: _Chosen, wanted: Languages) -> list[Edit]:
 def rows_of(lines: Iterable[str], name: str, delimiters: str = DELIMITERS) -> Iterator[tuple[int, list[str]]]:
     """Yields the cells of each row of a table, with the number of its last line, from 1.
 
+    A byte order mark is no part of the first cell. A first line such as `sep=;` names the sign that separates cells.
+
     Cells between tabs are read as they are; with other signs, cells in quotation marks may hold the sign, line ends and
     doubled quotation marks.
 
@@ -202,22 +209,59 @@ def rows_of(lines: Iterable[str], name: str, delimiters: str = DELIMITERS) -> It
 
     Raises InputError where cells cannot be distinguished.
     """
-    rest = iter(lines)
+    rest, before = iter(lines), 0
     first = next(rest, None)
+    if told := _SEPARATOR.match(first or ""):
+        first, before = next(rest, None), 1
     if first is None:
         return
-    delimiter, rest = delimiter_of(first, name, delimiters), chain([first], rest)
+    rest = chain([first.removeprefix("\ufeff")], rest)
+    delimiter = told[1] if told else delimiter_of(first, name, delimiters)
     if delimiter == "\t":
-        yield from ((number, line.split("\t")) for number, line in enumerate(rest, 1))
+        yield from ((number, line.split("\t")) for number, line in enumerate(rest, 1 + before))
         return
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
     reader = csv.reader((f"{line}\n" for line in rest), delimiter=delimiter, strict=True)
     try:
         for row in reader:
-            yield reader.line_num, row
+            yield reader.line_num + before, row
     except csv.Error as error:
-        line = reader.line_num
+        line = reader.line_num + before
         raise InputError(f"{name}: line {line}: its cells cannot be distinguished ({error}); {_QUOTED}") from None
+
+
+def rows_in_direction(
+    rows: Iterable[tuple[int, list[str]]], name: str, source: str = "", target: str = ""
+) -> Iterator[tuple[int, list[str]]]:
+    """Yields the rows of a table of sources and targets, without those that are in another direction.
+
+    A row of four cells may name its languages in the last two, as in DeepL's tables; these two cells are left out.
+
+    Raises InputError where rows are in several directions, and no two-letter codes say which are wanted.
+    """
+    rest = iter(rows)
+    first = list(islice(rest, 2))
+    has_header = len(first) == 2 and len(first[1][1]) == 4 and not _languages_of(first[1][1])
+    wanted = (source, target) if _are_codes(source, target) else None
+    for number, cells in chain(first, rest):
+        named = None if has_header else _languages_of(cells)
+        if named is None:
+            yield number, cells
+            continue
+        if all(map(languages.is_same, named, wanted or named)):
+            yield number, cells[:2]
+            wanted = wanted or named
+        elif not _are_codes(source, target):
+            raise InputError(f"{name}: line {number} is from {named[0]} to {named[1]}, others are not; divide the file")
+
+
+def _languages_of(cells: Sequence[str]) -> tuple[str, str] | None:
+    """Returns the languages in the third and fourth of four cells; None for another row."""
+    return (cells[2], cells[3]) if len(cells) == 4 and _are_codes(*cells[2:]) else None
+
+
+def _are_codes(*codes: str) -> bool:
+    return all(languages.primary(code) in languages.TWO_LETTERS for code in codes)
 
 
 def delimiter_of(text: str, name: str, delimiters: str = DELIMITERS) -> str:

@@ -8,6 +8,7 @@ from transduce.documents.document import Document, Edit, Languages, TextFile, Un
 from transduce.documents.inline_xml import InlineKind, segment_of
 from transduce.documents.segment import Segment
 from transduce.documents.xml import (
+    NOT_XML,
     Element,
     by_language,
     checked_root,
@@ -44,7 +45,7 @@ def read_tmx(data: bytes, name: str, wanted: Languages) -> Document:
 
 
 def write_tmx(pairs: Iterable[tuple[str, str]], wanted: Languages) -> bytes:
-    """Returns a TMX 1.4 file of sources and their translations, without the characters that XML cannot hold."""
+    """Returns a TMX 1.4 file of sources and their translations; a note names characters that XML cannot hold."""
     source, target = quoted(wanted.source), quoted(wanted.target)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -56,7 +57,9 @@ def write_tmx(pairs: Iterable[tuple[str, str]], wanted: Languages) -> bytes:
     for source_text, target_text in pairs:
         variants = ((source, source_text), (target, target_text))
         texts = (f"<tuv xml:lang={code}><seg>{escape(text)}</seg></tuv>" for code, text in variants)
-        lines.append(f"<tu>{''.join(texts)}</tu>")
+        left = "".join(f" U+{ord(sign):04X}" for sign in dict.fromkeys(NOT_XML.findall(source_text + target_text)))
+        note = f"<note>left out, since XML cannot hold it:{left}</note>" if left else ""
+        lines.append(f"<tu>{note}{''.join(texts)}</tu>")
     return "\n".join([*lines, "</body>", "</tmx>", ""]).encode()
 
 

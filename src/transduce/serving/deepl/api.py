@@ -98,8 +98,8 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
             return [text if data is None else decode(data) for text, data in zip(texts, written, strict=True)]
         known: list[str | None] = [None] * len(texts)
         if project is not None:
-            known = await run_in_threadpool(lambda: [project.memory.translation(text) for text in texts])
-            glossary = glossary or await run_in_threadpool(server.terms.glossary, project)
+            known = await server.of_project(project.name, lambda: [project.memory.translation(text) for text in texts])
+            glossary = glossary or await server.of_project(project.name, server.terms.glossary, project)
             model = server.with_project(model, project)
 
         def charge(characters: int) -> None:

@@ -82,7 +82,7 @@ def glossary_routes(server: Server) -> APIRouter:
     def read(dictionary: DictionaryBody) -> tuple[Pair, str]:
         choose_models(server.models.all, dictionary.source_lang, dictionary.target_lang)
         pair = primary(dictionary.source_lang), primary(dictionary.target_lang)
-        return pair, read_entries(dictionary.entries, dictionary.entries_format)
+        return pair, read_entries(dictionary.entries, dictionary.entries_format, pair)
 
     @router.get("/v2/glossary-language-pairs", responses=ERRORS)
     async def language_pairs(http: HTTPRequest) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import msgspec
 
 from transduce.documents.tagged_text import Tags
 from transduce.inference.request import Request
+from transduce.text.glossary import Entry
 
 T = TypeVar("T")
 
@@ -46,8 +47,8 @@ class Read(msgspec.Struct, frozen=True, tag=True):
     """True if the other end has a memory, which is asked for each segment."""
 
 
-class ReadMemory(msgspec.Struct, frozen=True, tag=True):
-    """To the process: read a translation memory (TMX)."""
+class ReadEntries(msgspec.Struct, frozen=True, tag=True):
+    """To the process: read a translation memory (.tmx) or a glossary (.tsv, .csv, .tbx)."""
 
     file: File
     source: str
@@ -88,10 +89,10 @@ class Counted(msgspec.Struct, frozen=True, tag=True):
     """What `translate` would translate: each text once, in order."""
 
 
-class MemoryRead(msgspec.Struct, frozen=True, tag=True):
-    """From the process: sources and translations of a memory."""
+class EntriesRead(msgspec.Struct, frozen=True, tag=True):
+    """From the process: sources and translations."""
 
-    pairs: list[tuple[str, str]]
+    entries: list[Entry]
 
 
 class Written(msgspec.Struct, frozen=True, tag=True):
@@ -149,9 +150,9 @@ class Recall(msgspec.Struct, frozen=True, tag=True):
     """The segment's text without its tags, with single blanks."""
 
 
-Order = Sample | Read | ReadMemory | Translate
+Order = Sample | Read | ReadEntries | Translate
 Question = Examine | Sentences | Align | Recall
-Result = Sampled | Counted | MemoryRead | Written
+Result = Sampled | Counted | EntriesRead | Written
 Report = Question | Result | Refused | OutOfMemory | Failed
 
 

@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from io import BytesIO
 from math import ceil
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -29,15 +30,15 @@ from transduce.inference.request import Request
 from transduce.serving.documents.messages import (
     Align,
     Counted,
+    EntriesRead,
     Examine,
     Failed,
     File,
-    MemoryRead,
     OpenSegment,
     OutOfMemory,
     Question,
     Read,
-    ReadMemory,
+    ReadEntries,
     Recall,
     Refused,
     Sample,
@@ -48,12 +49,15 @@ from transduce.serving.documents.messages import (
     decode,
     encode,
 )
+from transduce.text.glossary import Entry, Glossary
 
 if sys.platform != "win32":
     import resource
 
 HAS_LIMITS = sys.platform != "win32"
 T = TypeVar("T")
+MOST_TERMS = 10_000
+"""The most entries of a glossary."""
 SAMPLE_UNITS, SAMPLE_CHARACTERS = 50, 2000
 SPARE_MEMORY = 32 * 2**20
 """Bytes beyond the limit with which a process that has reached it can still report so."""
@@ -192,11 +196,15 @@ def _done_with_care(line: _Line, limits: Limits) -> bytes:
     return encode(report)
 
 
-def _done(line: _Line, limits: Limits) -> Sampled | MemoryRead | Written:
-    order: Sample | Read | ReadMemory = line.receive(Sample | Read | ReadMemory)  # type: ignore[arg-type]
+def _done(line: _Line, limits: Limits) -> Sampled | EntriesRead | Written:
+    order: Sample | Read | ReadEntries = line.receive(Sample | Read | ReadEntries)  # type: ignore[arg-type]
     _limit_time(limits)
-    if isinstance(order, ReadMemory):
-        return MemoryRead(pairs_of_tmx(order.file.data, order.file.name, Languages(order.source, order.target)))
+    if isinstance(order, ReadEntries):
+        data, name, wanted = order.file.data, order.file.name, Languages(order.source, order.target)
+        if order.file.kind == "tmx":
+            return EntriesRead([Entry(*pair) for pair in pairs_of_tmx(data, name, wanted)])
+        read = Glossary.parse(BytesIO(data), name, wanted.source, wanted.target, most=MOST_TERMS)
+        return EntriesRead(list(read.entries))
     if isinstance(order, Sample):
         units = _read(order.file, Languages("", order.target)).units
         return Sampled(" ".join(unit.source.text for unit in units[:SAMPLE_UNITS])[:SAMPLE_CHARACTERS])
