@@ -88,8 +88,8 @@ def choose_language_model(words: int, machine: Machine) -> Choice:
     is_large = machine.kind != "cpu" and words >= 2_000_000
     layers, dim, window = (8, 512, 256) if is_large else (4, 256, 128) if words >= 100_000 else (3, SMALL_DIM, 64)
     size = min(max(100 * round(0.08 * words**0.5), 300), 10_000 if machine.kind == "cpu" else 32_000)
-    sizes = {"dim": dim, "feed_forward_dim": 4 * dim}
-    affordable = 60 * MINUTES / machine.seconds(TransformerConfig(decoder_layers=layers, **sizes), size, 1, 0.0)
+    measured = TransformerConfig(decoder_layers=layers, dim=dim, feed_forward_dim=4 * dim)
+    affordable = 60 * MINUTES / machine.seconds(measured, size, 1, 0.0)
     passes = max(min(60 * (100_000 / words) ** 0.5, 60.0, affordable / tokens), 1.0)
     batch = _choose_batch(passes * tokens, machine, 1000)
     updates = max(round(passes * tokens / batch), 1)
@@ -98,7 +98,14 @@ def choose_language_model(words: int, machine: Machine) -> Choice:
     validation = _choose_validation(updates, {})
     tables: Tables = {
         "tokenizer": {"kind": "bpe", "max_size": size},
-        "model": {"kind": "causal-transformer", "layers": layers, **sizes, "heads": dim // 32, "dropout": dropout},
+        "model": {
+            "kind": "causal-transformer",
+            "layers": layers,
+            "dim": dim,
+            "feed_forward_dim": 4 * dim,
+            "heads": dim // 32,
+            "dropout": dropout,
+        },
         "batching": {"window": window, "target_tokens": batch},
         "training": {"updates": updates, "label_smoothing": 0.0},
         "optimizer": {"kind": "adamw", **rates},

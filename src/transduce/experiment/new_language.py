@@ -87,10 +87,10 @@ def add_language(
     tell(f"{language}: {added} new tokens; its words take {rates[1]:.2f} tokens each, and took {rates[0]:.2f}")
     tell("words of old languages that are in no text to keep may be divided otherwise: 1 to 3 lines of captions in 100")
     if bundle.config.languages is None:
-        known = Direction(bundle.config.source, bundle.config.target)
+        former_direction = Direction(bundle.config.source, bundle.config.target)
         tell(
-            f"until it is trained, {known} is worse than before: its sources now begin with a token that is new; "
-            f"train with pairs of {known} beside the new ones (data.directions)"
+            f"until it is trained, {former_direction} is worse than before: its sources now begin with a token that is new; "
+            f"train with pairs of {former_direction} beside the new ones (data.directions)"
         )
     return result
 
