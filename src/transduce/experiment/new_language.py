@@ -89,7 +89,7 @@ def add_language(
     if bundle.config.languages is None:
         former_direction = Direction(bundle.config.source, bundle.config.target)
         tell(
-            f"until it is trained, {former_direction} is worse than before: its sources now begin with a token that is new; "
+            f"until it is trained, {former_direction} is worse than before: its sources now begin with a new token; "
             f"train with pairs of {former_direction} beside the new ones (data.directions)"
         )
     return result
