@@ -16,6 +16,7 @@ from transduce.documents.html.tree import (
     HtmlElement,
     OpenElements,
 )
+from transduce.documents.text.placeholders import is_block
 
 _INLINE = (
     "a abbr acronym b bdi bdo big cite data del dfn em font i ins label mark nobr picture q rb ruby s small "
@@ -141,8 +142,9 @@ class Events:
                 self.events.append(Event("cdata", start, end, decision=decision, written=written))
                 return
         code = self.page[start:end] if token.kind == "server" and end - start <= _LONGEST_SHOWN else ""
-        shown = code if code.startswith("<%") or ">" in code[:-1] else ""  # which browsers show, if no server reads it
-        self.events.append(Event("mark", start, end, shown=shown, decision=decision))
+        is_statement = is_block(code)
+        shown = "" if is_statement or code.startswith(("<%#", "<%--")) else code
+        self.events.append(Event("break" if is_statement else "mark", start, end, shown=shown, decision=decision))
 
     def _start(self, token: HtmlToken) -> str | None:
         """Takes a start tag; the name of an element that holds no tags, None for others."""

@@ -9,6 +9,7 @@ from transduce.documents.html.character_references import Written, escape_text
 from transduce.documents.html.events import Event
 from transduce.documents.html.tree import READINGS, Decision
 from transduce.documents.segment import Mark, Part, is_text
+from transduce.documents.text.elements import notes
 from transduce.documents.text.placeholders import Escape, hold
 
 ENDLESS_STAYS = "text in an element that does not end, and whose text stays"
@@ -168,6 +169,13 @@ def _segment(page: str, items: Sequence[HtmlItem], escape: Escape) -> Sequence[H
     nothing held are among them."""
     if not any(is_text(item.part) for item in items):
         return None
-    held = list(_held(page, items, escape))
+    held: list[HtmlItem] = []
+    marked = list(_held(page, items, escape))
+    done = 0
+    for first, last in notes([item.part for item in marked]):
+        start, end = marked[first].start, marked[last].end
+        held += [*marked[done:first], HtmlItem(Mark(page[start:end]), start, end)]
+        done = last + 1
+    held += marked[done:]
     kept = [number for number, item in enumerate(held) if not item.is_edge]
     return held[kept[0] : kept[-1] + 1] if any(is_text(item.part) for item in held) else None

@@ -7,6 +7,7 @@ from transduce.documents.document import Document, Edit, Languages, TextFile, Un
 from transduce.documents.messages.message import plural_notes
 from transduce.documents.messages.no_text import kind_of_no_text
 from transduce.documents.segment import Mark, Part, Segment, divided_by
+from transduce.documents.text.elements import BLOCKS
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
 from transduce.documents.xml import CDATA, Element, Token, as_written, content_edit, element_of, read_xml, tokens_of
@@ -105,9 +106,14 @@ class _AndroidText:
             elif child.tag == "xliff:g" or child.attributes.get("translatable") == "false":
                 yield Mark(raw, shown=child.text)
             elif child.inner_end == child.end:
-                yield Mark(raw)
+                yield Mark(raw, shown=" ", breaks=True) if child.name in BLOCKS else Mark(raw)
             else:
                 opening, closing = child.tags(self.file)
+                if child.name in BLOCKS:
+                    yield Mark(opening, shown=" ", breaks=True)
+                    yield from self._parts(child)
+                    yield Mark(closing, shown=" ", breaks=True)
+                    continue
                 yield Mark(opening, "open", f"{child.name} {child.start}")
                 yield from self._parts(child)
                 yield Mark(closing, "close", f"{child.name} {child.start}")

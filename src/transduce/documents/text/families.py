@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 _W = "[A-Za-z0-9_]"  # of a name; other scripts' letters may follow a name without a blank
+_LETTERS = "A-Za-z0-9_À-ɏͰ-ԯ"  # of scripts with blanks between words
 _NUMBER = r"(?:\d++\$)?+"  # %2$s
 _STAR = r"(?:\d++|\*(?:\d++\$)?+)?+"  # a width, or the argument that has it
 _SIZE = rf"{_STAR}(?:\.{_STAR})?+"
@@ -21,6 +22,9 @@ _INTERVAL = (
 _BRACES_1 = r"\{[^{}\r\n]{0,200}+\}"
 _BRACES_2 = rf"\{{(?:[^{{}}\r\n]{{1,200}}+|{_BRACES_1}){{0,20}}+\}}"
 _BRACES_3 = rf"\{{(?:[^{{}}\r\n]{{1,200}}+|{_BRACES_2}){{0,20}}+\}}"
+_PARENTHESES_1 = r"\([^()\r\n]{0,200}+\)"
+_PARENTHESES_2 = rf"\((?:[^()\r\n]{{1,200}}+|{_PARENTHESES_1}){{0,20}}+\)"
+_PARENTHESES = rf"\((?:[^()\r\n]{{1,200}}+|{_PARENTHESES_2}){{0,20}}+\)"
 _STRICT_BRACES = r"\{(?:[^{}]++|\{[^{}]*+\}){0,20}+\}"
 _BOOLEAN = (
     "disabled|checked|selected|required|readonly|hidden|open|async|defer|multiple|autofocus|controls|loop|muted|"
@@ -61,6 +65,16 @@ _TEMPLATES = r"""
     \$?\{\{\{(?:(?!\{\{|\}\}).)*+\}\}\} | \$?\{\{(?:(?!\{\{|\}\}).)*+\}\}
     | \{%(?:(?!\{%|%\}).)*+%\} | \{\#(?:(?!\{\#|\#\}).)*+\#\} | \{!!(?:(?!\{!!|!!\}).)*+!!\}
     | <%(?:(?!<%|%>).)*+%> | <\?(?:(?!<\?|\?>).)*+\?> | \[%(?:(?!\[%|%\]).)*+%\] | </?[\#@][^<>\r\n]{1,200}+>
+    | \[\[\$\{[^{}\r\n]{1,200}+\}\]\] | \[\(\$\{[^{}\r\n]{1,200}+\}\)\]
+"""
+_STATEMENTS = rf"""
+    (?:\}}\s*+)?+@(?:if|else(?:\ if)?+|for|empty|switch|case|default|defer|placeholder|loading|error|foreach|while)
+        \s*+(?:{_PARENTHESES}\s*+)?+\{{
+    | @let\s++[A-Za-z_]{_W}*+\s*+=[^;<>\r\n]{{1,200}}+;
+    | (?<![{_LETTERS}@.&/])@(?:(?:if|elseif|unless|isset|empty|foreach|forelse|for|while|switch|case)\s*+{_PARENTHESES}
+        | (?:else|end(?:if|unless|isset|empty|foreach|forelse|for|while|switch|auth|guest|can|section))\b
+        | [A-Za-z]{_W}*+(?:\.{_W}++)*+{_PARENTHESES})
+    | \#(?:(?:if|elseif|foreach|set|parse|include|macro)\s*+{_PARENTHESES} | \{{(?:else|end)\}} | (?:else|end)\b)
 """
 _NOT_CONVERSION = rf"(?!{_LENGTH}[A-Za-z](?![A-Za-z]))"
 _NAME = rf"[A-Za-z_]{_W}*+(?:[.-]{_W}++)*+"
@@ -72,12 +86,18 @@ FAMILIES: dict[str, Family] = {
         _TEMPLATES,
         "{",
     ),
+    "statements": Family(
+        "Angular, Blade, Razor, Velocity",
+        ("@if (a.b()) {", "} @else {", "@foreach ($a as $b)", "@endif", "@Html.Raw(x)", "#if($x)", "#end"),
+        _STATEMENTS,
+        "@",
+    ),
     "addresses": Family(
         "addresses of pages and of mail",
-        ("https://a.example/b_(c)?d=e#f", "www.a.example", "ann.b@c.example"),
+        ("https://a.example/b_(c)?d=e#f", "www.a.example", "ann.b@c.example", "ann{'@'}c.example"),
         rf"""
         (?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{{1,15}}+://{_ADDRESS} | (?<![A-Za-z0-9.@/-])www\.{_ADDRESS}
-        | (?<!{_LOCAL})(?:mailto:)?+{_LOCAL}++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
+        | (?<!{_LOCAL})(?:mailto:)?+{_LOCAL}++(?:@|\{{'@'\}})[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
         """,
     ),
     "tags": Family(
@@ -87,8 +107,8 @@ FAMILIES: dict[str, Family] = {
     ),
     "entities": Family(
         "characters by their names",
-        ("&nbsp;", "&#160;", "&#xA0;"),
-        r"&(?:[A-Za-z][A-Za-z0-9]{0,31}+|\#\d{1,7}+|\#[xX][0-9A-Fa-f]{1,6}+);",
+        ("&nbsp;", "&#160;", "&#xA0;", "&brand.short-name;"),
+        r"&(?:[A-Za-z][A-Za-z0-9]{0,31}+(?:[.-][A-Za-z0-9]{1,31}+){0,4}+|\#\d{1,7}+|\#[xX][0-9A-Fa-f]{1,6}+);",
     ),
     "python": Family(
         "Python, by names",
@@ -114,9 +134,19 @@ FAMILIES: dict[str, Family] = {
     ),
     "apple": Family(
         "Objective-C and Swift",
-        ("%@", "%1$@", "%#@name@", "%1$#@x@"),
-        rf"%{_NUMBER}\#@{_W}++(?:\.{_W}++)*+@ | %{_NUMBER}[-+\#0]*+\d*+@",
+        ("%@", "%1$@", "%#@name@", "%1$#@x@", "%arg"),
+        rf"%{_NUMBER}\#@{_W}++(?:\.{_W}++)*+@ | %{_NUMBER}[-+\#0]*+\d*+@ | (?<![{_LETTERS}%])%{_NUMBER}arg(?!{_W})",
         "%",
+    ),
+    "linked messages": Family(
+        "vue-i18n; resources of Android",
+        ("@:home.title", "@.lower:home.title", "@:(home.title)", "@:{'home.title'}", "@string/name"),
+        rf"""
+        (?<![{_LETTERS}@.&/])@(?:\.[A-Za-z_][A-Za-z0-9_-]*+)?+
+            :(?:\([^()\s]{{1,100}}+\)|\{{[^{{}}\r\n]{{1,100}}+\}}|[{_LETTERS}$]++(?:[.|/-][{_LETTERS}$]++)*+)
+        | (?<![{_LETTERS}@.&/])@(?:{_W}++:)?+(?:string|plurals|array|id|drawable|color|dimen|style|attr)/{_W}++(?:\.{_W}++)*+
+        """,
+        "@",
     ),
     "drupal": Family(
         "Drupal", ("@count", "!link"), rf"(?<![A-Za-z0-9_@.&/])@[A-Za-z_]{_W}*+ | (?<![A-Za-z0-9_!])![A-Za-z_]{_W}*+"
@@ -141,26 +171,30 @@ FAMILIES: dict[str, Family] = {
     ),
     "braces": Family(
         "Python, .NET, Java, ICU, C++, Rust, Fluent, Smarty, i18next, Velocity, Kotlin",
-        ("{name}", "{0:.2f}", "{name!r:>10}", "{ $name }", "${name}", "#{name}", "@{name}"),
-        rf"(?:\$!?|\#|@)?+{_BRACES_3}",
+        ("{name}", "{0:.2f}", "{name!r:>10}", "{ $name }", "${name}", "#{name}", "@{name}", "}"),
+        rf"(?:\$!?|\#|@)?+{_BRACES_3} | [{{}}]",  # one brace of code in a text
         "{",
     ),
     "names": Family(
-        "the shell, PHP and i18next",
-        ("$name", "$t(key)", "$(command)"),
-        rf"\$[A-Za-z_]{_W}*+(?:\([^()\r\n]{{0,100}}+\))?+ | \$\([^()\r\n]{{1,100}}+\)",
+        "the shell, PHP, i18next and extensions of Chrome",
+        ("$name", "$t(key)", "$(command)", "$USER$", "$user@1$"),
+        rf"""
+        (?<![A-Za-z0-9$])\$(?=\d*+[A-Za-z_@])[A-Za-z0-9_@]++\$(?![A-Za-z0-9]) 
+        | \$[A-Za-z_]{_W}*+(?:\([^()\r\n]{{0,100}}+\))?+ | \$\([^()\r\n]{{1,100}}+\)
+        """,
         "$",
     ),
     "colons": Family(
         "Laravel; emoji by their names",
-        (":name", ":rocket:", ":+1:"),
-        r"(?<![A-Za-z0-9_:./)\]}>%]):(?:[a-z0-9_+-]{2,40}+:|[a-z][a-z0-9_]{1,40}+)(?![A-Za-z0-9_:])",
+        (":name", ":perPage", ":Name", ":NAME", ":rocket:", ":+1:"),
+        rf"(?<![{_LETTERS}:.)\]}}>%]):(?:[a-z0-9_+-]{{2,40}}+:|[A-Za-z][A-Za-z0-9_]{{1,40}}+)(?![{_LETTERS}:])",
     ),
     "emacs": Family(
         "Emacs",
         (r"\[forward-char]", r"\{text-map}", r"\<text-map>"),
         r"\\(?:\[[^\[\]\s]{1,80}+\]|\{[^{}\s]{1,80}+\}|<[^<>\s]{1,80}+>)",
     ),
+    "backslashes": Family(r"Swift", (r"\(name)", r"\(dogs.count(of: x))"), rf"\\{_PARENTHESES}"),
     "terminals": Family("colours of a terminal", ("ESC[1;31m",), r"\x1b\[[\d;]{0,40}+[A-Za-z]"),
     "icu": Family(
         "ICU and FormatJS: branches of plural, select and choice are translated apart, also where tags are in them",
@@ -173,6 +207,21 @@ FAMILIES: dict[str, Family] = {
 
 GENERAL = tuple(FAMILIES)
 """The rules for texts without a flag that names their placeholders."""
+
+FAMILIES["dollar numbers"] = Family(
+    "extensions of Chrome, MediaWiki: in messages, if $1 is among them",
+    ("$1", "$2"),
+    r"(?<![A-Za-z0-9$])\$[1-9](?![A-Za-z0-9]|[.,]\d)",
+    "$",
+)
+FAMILIES["quotes"] = Family(
+    "FormatJS: in files of its messages",
+    ("'{name}'", "'<b>'"),
+    r"'(?=[{}<>])(?:[^']++|'')*+'",
+    "'",
+)
+MESSAGES = (*GENERAL, "dollar numbers")
+"""The rules for messages of programs in files whose format does not name their placeholders."""
 
 
 def _c(conversions: str, flags: str = r"-+\ \#0'I") -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from transduce.documents.segment import Mark, Part, Segment, divided_by, joined
+from transduce.documents.text.elements import ALONE, BLOCKS, notes
 from transduce.documents.text.families import GENERAL, STRICT_TAG, group_of, pattern_of
 from transduce.documents.text.icu_messages import mark_messages
 
@@ -28,11 +29,20 @@ _WORDS = (
 )
 _BLOCK = re.compile(
     rf"""\{{%[-+~]?\s*+(?:end\w*+|(?:{_WORDS})\b) | \{{\{{[-~]?\s*+(?:[\#^/]|else\b|end\b|(?:{_WORDS})\s)
-    | <%-?\s*+(?![=\-\#@!\s]) | \{{(?:/|[\#:])\w | \{{(?:if|elseif|foreach|section)\s | </?\#\w
+    | <%-?\s*+(?![=\-\#@!\s]) | <\?(?:php\b)?+\s*+(?!=|echo\b|print\b|\?>) | \{{(?:/|[\#:])\w | </?\#\w
+    | \{{(?:if|elseif|foreach|for|while|section|capture)\s | \{{(?:else|elseif|foreachelse|literal|strip|t)\}}
+    | (?:\}}\s*+)?+@.*\{{\Z | @(?:else\b|end[a-z]|let\s|(?:if|elseif|unless|isset|empty|for\w*+|while|switch|case)\s*+\()
+    | \#(?:if|elseif|foreach|else|end|set|macro|\{{)
     | \[%-?\s*+(?:END|IF|UNLESS|ELSE|ELSIF|FOREACH|WHILE)\b""",
     re.VERBOSE,
 )
-"""Tags of templates about the text after them, such as `{% if x %}`: the text between them is translated apart."""
+"""Tags of templates about the text after them, such as `{% if x %}`."""
+
+_LABELLED = re.compile(r"(\[\[[^\[\]|]++\|)([^\[\]|]++)\]\]")
+"""A link of MediaWiki, whose label is text."""
+_FORMS = re.compile(r"\{\{(?:PLURAL|GENDER):[^{}|]*+\|[^{}]*+\}\}", re.IGNORECASE)
+"""Forms of MediaWiki, which are translated apart."""
+_FORM = re.compile(r"(\{\{[^|]*+\|(?:\d++=)?+|\|(?:\d++=)?+|\}\})([^|{}]*+)")
 
 _QUOTES = {"%<": ("open", "%<"), "%>": ("close", "%<")}  # quotation marks of GCC
 
@@ -50,25 +60,45 @@ def hold(parts: Iterable[Part], escape: Escape = str, families: tuple[str, ...] 
     The signs between plural forms (`one file|many files`), branches of a message of ICU or blocks of a template break
     the text.
     """
+    parts = list(parts)
+    if "dollar numbers" in families and not any(isinstance(part, str) and "$1" in part for part in parts):
+        families = tuple(name for name in families if name != "dollar numbers")  # amounts of money
     held: list[Part] = []
     pattern = pattern_of(families)
     has_quotes = any(name in families for name in ("gcc-internal-format", "gfc-internal-format"))
-    for part in mark_messages(list(parts), escape) if "icu" in families else joined(parts):
+    opened = 0  # blocks that a brace closes
+    for part in mark_messages(parts, escape) if "icu" in families else joined(parts):
         if isinstance(part, Mark):
             held.append(part)
             continue
         for piece in divided_by(pattern, part):
-            held.append(piece if isinstance(piece, str) else _mark(piece, escape, has_quotes))
+            if isinstance(piece, str):
+                held.append(piece)
+                continue
+            text = piece[0]
+            opened += text.endswith("{") and len(text) > 1
+            if text == "}" and opened:
+                opened -= 1
+                held.append(Mark(escape(text), shown=" ", breaks=True))
+            elif has_quotes and text in _QUOTES:
+                held.append(Mark(escape(text), *_QUOTES[text]))
+            elif link := _LABELLED.fullmatch(text):
+                pair = f"link {len(held)}"
+                held.append(Mark(escape(link[1]), "open", pair))
+                held += [*hold([link[2]], escape, families), Mark(escape("]]"), "close", pair)]
+            elif forms := _FORMS.fullmatch(text):
+                for sign, form in _FORM.findall(forms[0]):
+                    held += [Mark(escape(sign), shown=" ", breaks=True), *hold([form], escape, families)]
+            elif piece.lastgroup == group_of("plural forms") or is_block(text):
+                held.append(Mark(escape(text), shown=" ", breaks=True))
+            else:
+                held.append(Mark(escape(text), shown=text))
     return _paired_quotes(held) if has_quotes else held
 
 
-def _mark(match: re.Match[str], escape: Escape, has_quotes: bool) -> Mark:
-    text = match[0]
-    if match.lastgroup == group_of("plural forms") or _BLOCK.match(text):
-        return Mark(escape(text), shown=" ", breaks=True)
-    if has_quotes and text in _QUOTES:
-        return Mark(escape(text), "open" if text == "%<" else "close", "%<")
-    return Mark(escape(text), shown=text)
+def is_block(placeholder: str) -> bool:
+    """Returns True for a tag of a template about the text after it, which is translated apart from the text before."""
+    return _BLOCK.match(placeholder) is not None
 
 
 def _paired_quotes(parts: list[Part]) -> list[Part]:
@@ -98,7 +128,7 @@ def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
     A name in angle brackets that is no element of HTML and is never closed, such as `<file>`, is text (to be held).
     """
     marked: list[Part] = []
-    texts: dict[int, str] = {}  # texts of the tags, by their indices
+    tags: dict[int, tuple[str, str]] = {}  # texts and names of the tags, by their indices
     for part in joined(parts):
         if isinstance(part, Mark):
             marked.append(part)
@@ -107,18 +137,31 @@ def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
             if isinstance(piece, str):
                 marked.append(piece)
                 continue
-            text = texts[len(marked)] = piece[0]
+            text = piece[0]
             name = text.strip("</>").split(None, 1)[0].rstrip("/>").lower()
+            tags[len(marked)] = text, name
             if text[1] != "/" and text.endswith("/>"):
                 marked.append(Mark(escape(text)))
             else:
                 marked.append(Mark(escape(text), "close" if text[1] == "/" else "open", f"<{name}"))
     paired = pair_tags(marked)
-    for index, text in texts.items():
-        was, tag = marked[index], paired[index]
-        if isinstance(was, Mark) and was != tag and was.pair[1:] not in _ELEMENTS and tag == Mark(was.raw):
+    for index, (text, name) in tags.items():
+        is_paired = paired[index] != Mark(escape(text))
+        if name in BLOCKS and (is_paired or name in ALONE):
+            paired[index] = Mark(escape(text), shown=" ", breaks=True)
+        elif not is_paired and name not in _ELEMENTS and not (text[1] != "/" and text.endswith("/>")):
             paired[index] = text
-    return joined(paired)
+    return with_notes(joined(paired), escape)
+
+
+def with_notes(parts: Sequence[Part], escape: Escape = str) -> list[Part]:
+    """Returns the parts with one mark for each note of a word, such as `<sup>1</sup>`."""
+    merged: list[Part] = []
+    done = 0
+    for first, last in notes(parts):
+        merged += [*parts[done:first], Mark(Segment(tuple(parts[first : last + 1])).written(escape))]
+        done = last + 1
+    return [*merged, *parts[done:]]
 
 
 def pair_tags(parts: Sequence[Part]) -> list[Part]:
