@@ -162,6 +162,12 @@ FAMILIES: dict[str, Family] = {
     ),
     "qt": Family("Qt and KDE", ("%1", "%L2", "%n"), rf"%(?:L?\d{{1,2}}|L?n)(?!{_W})", "%"),
     "gcc": Family("GCC", ("%<", "%>"), r"(?<!\d)%[<>]", "%"),
+    "wiki links": Family(
+        "MediaWiki; a label after the last sign is translated",
+        ("[[Help:Page]]", "[[File:a.png|thumb|left]]"),
+        r"\[\[[^\[\]{}<>\r\n]{1,200}+\]\]",
+        "[",
+    ),
     "plural forms": Family(
         "Symfony and Laravel: what is between the signs is translated apart",
         ("one|many", "{0} none|[2,*] many", "{0} none|]1,Inf] many"),
@@ -175,6 +181,12 @@ FAMILIES: dict[str, Family] = {
         rf"(?:\$!?|\#|@)?+{_BRACES_3} | [{{}}]",  # one brace of code in a text
         "{",
     ),
+    "formulas": Family(
+        "TeX",
+        ("$E=mc^2$",),
+        r"(?<![A-Za-z0-9$\\])\$(?=[^\s${(][^$\r\n]{0,200}+(?<!\s)\$(?![A-Za-z0-9$]))[^$\\^_=]*+[\\^_=][^$]*+\$",
+        "$",
+    ),
     "names": Family(
         "the shell, PHP, i18next and extensions of Chrome",
         ("$name", "$t(key)", "$(command)", "$USER$", "$user@1$"),
@@ -187,14 +199,14 @@ FAMILIES: dict[str, Family] = {
     "colons": Family(
         "Laravel; emoji by their names",
         (":name", ":perPage", ":Name", ":NAME", ":rocket:", ":+1:"),
-        rf"(?<![{_LETTERS}:.)\]}}>%]):(?:[a-z0-9_+-]{{2,40}}+:|[A-Za-z][A-Za-z0-9_]{{1,40}}+)(?![{_LETTERS}:])",
+        rf"(?<![{_LETTERS}:.)\]}}>%]):(?:[A-Za-z0-9_+-]{{2,40}}+:|[A-Za-z][A-Za-z0-9_]{{1,40}}+)(?![{_LETTERS}:])",
     ),
     "emacs": Family(
         "Emacs",
         (r"\[forward-char]", r"\{text-map}", r"\<text-map>"),
         r"\\(?:\[[^\[\]\s]{1,80}+\]|\{[^{}\s]{1,80}+\}|<[^<>\s]{1,80}+>)",
     ),
-    "backslashes": Family(r"Swift", (r"\(name)", r"\(dogs.count(of: x))"), rf"\\{_PARENTHESES}"),
+    "backslashes": Family("Swift and TeX", (r"\(name)", r"\(dogs.count(of: x))"), rf"\\{_PARENTHESES}"),
     "terminals": Family("colours of a terminal", ("ESC[1;31m",), r"\x1b\[[\d;]{0,40}+[A-Za-z]"),
     "icu": Family(
         "ICU and FormatJS: branches of plural, select and choice are translated apart, also where tags are in them",

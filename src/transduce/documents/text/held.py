@@ -29,11 +29,14 @@ from transduce.documents.text.families import GENERAL
 from transduce.documents.text.linked_words import is_taken, span_about
 from transduce.orthography.characters import Span
 
+_DELIMITERS = frozenset(["{}", "[]", "<>"])
+"""First and last sign of placeholders that are whole also within another one."""
+
 STAND_IN = "\ufffc"
 """Character that a translator may read in place of something that it must not translate."""
 
 _WORD = re.compile(r"\w{2,}+")
-_PLAIN_SIGNS = frozenset("%{$<&[\\\x1b")  # of placeholders that no sentence has by chance
+_PLAIN_SIGNS = frozenset("%{}$<&[\\\x1b")  # of placeholders that no sentence has by chance
 
 
 @dataclass
@@ -82,7 +85,7 @@ class _Restoring:
     families: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        output, source, families = self.output, self.source, self.families
+        source = self.source
         self.clusters = clusters_of(source, self.marks, self.starts)
         self.notes: list[str] = []
         self.taken: list[Span] = []  # in order
@@ -91,14 +94,16 @@ class _Restoring:
         bounds = [0, *(bound for cluster in self.clusters for bound in (cluster.start, cluster.end)), len(source)]
         free = "\0".join(source[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True))
         self.free_text = normalised(free)
-        unheld = {normalised(source[start:end]) for start, end in self._tokens_of_text()}
-        words = set(_WORD.findall(free.casefold()))
-        self.tokens = [
-            (start, end)
-            for start, end in tokens_of(output, families)
-            if normalised(output[start:end]) not in unheld
-            and words.isdisjoint(_WORD.findall(output[start:end].casefold()))  # else text has got into it
-        ]
+        self.unheld = {normalised(source[start:end]) for start, end in self._tokens_of_text()}
+        self.words = set(_WORD.findall(free.casefold()))
+        self.tokens = list(self._own_tokens(0, len(self.output)))
+
+    def _own_tokens(self, first: int, last: int) -> Iterator[Span]:
+        """Yields spans of a part of the translation that the rules hold, and that are no text of the source."""
+        for start, end in tokens_of(self.output[first:last], self.families):
+            text = self.output[first + start : first + end]
+            if normalised(text) not in self.unheld and self.words.isdisjoint(_WORD.findall(text.casefold())):
+                yield first + start, first + end
 
     def _tokens_of_text(self) -> Iterator[Span]:
         """Yields spans of the source that the rules would hold though they are not held."""
@@ -154,8 +159,9 @@ class _Restoring:
     def _is_whole(self, cluster: Cluster, start: int, end: int) -> bool:
         """Returns True if the span is no part of a longer word or placeholder."""
         text = self.output
+        is_closed = text[start:end] == cluster.shown and (cluster.shown[0] + cluster.shown[-1]) in _DELIMITERS
         for token in self._tokens_about(start, end):
-            if token[0] < start or end < token[1]:
+            if not is_closed and (token[0] < start or end < token[1]):
                 return False
         if cluster.is_word or text[start:end] != cluster.shown:
             before, after = text[start - 1 : start], text[end : end + 1]
@@ -227,7 +233,8 @@ class _Restoring:
         copies[STAND_IN] = STAND_IN
         copies = {shown: shape for shown, shape in copies.items() if shown not in self.free_text}
         again = occurrences(self.output, copies, is_exact=False)
-        spans = [span for span in self.tokens if self._is_made_up(*span)]
+        shapes = _PLAIN_SIGNS.difference(self.free_text) | {shape_of(shown) for shown in held if shape_of(shown)}
+        spans = [span for span in self._free_tokens() if self._is_made_up(shapes, *span)]
         for shown, matches in again.items():
             is_torn = self._is_torn_by_letters if copies[shown] else self._touches_letters
             spans += [span for span in matches if not is_torn(*span)]
@@ -238,13 +245,17 @@ class _Restoring:
                 others.append(span)
         return others
 
-    def _is_made_up(self, start: int, end: int) -> bool:
-        """Returns True if a placeholder cannot be text, since the source's text has no such sign as it begins with."""
+    def _free_tokens(self) -> Iterator[Span]:
+        """Yields placeholders of the translation that no cluster has taken, such as the second of `:rocket::boat:`."""
+        bounds = [0, *(bound for span in self.taken for bound in span), len(self.output)]
+        for first, last in zip(bounds[::2], bounds[1::2], strict=True):
+            yield from self._own_tokens(first, last)
+
+    def _is_made_up(self, shapes: Container[str], start: int, end: int) -> bool:
+        """Returns True if a placeholder cannot be text, since it begins as only placeholders of the source do."""
         text = self.output[start:end]
         shape = shape_of(text)
-        return (shape in _PLAIN_SIGNS and shape not in self.free_text) or (
-            shape == "address" and normalised(text) not in self.free_text
-        )
+        return normalised(text) not in self.free_text if shape == "address" else shape in shapes
 
     def _is_torn_by_letters(self, start: int, end: int) -> bool:
         return is_joined_letter(self.output[end - 1], self.output[end : end + 1]) and " " in self.output[start:end]

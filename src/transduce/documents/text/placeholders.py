@@ -32,12 +32,13 @@ _BLOCK = re.compile(
     | <%-?\s*+(?![=\-\#@!\s]) | <\?(?:php\b)?+\s*+(?!=|echo\b|print\b|\?>) | \{{(?:/|[\#:])\w | </?\#\w
     | \{{(?:if|elseif|foreach|for|while|section|capture)\s | \{{(?:else|elseif|foreachelse|literal|strip|t)\}}
     | (?:\}}\s*+)?+@.*\{{\Z | @(?:else\b|end[a-z]|let\s|(?:if|elseif|unless|isset|empty|for\w*+|while|switch|case)\s*+\()
-    | \#(?:if|elseif|foreach|else|end|set|macro|\{{)
+    | \#(?:if|elseif|foreach|else|end|set|macro|\{{(?:else|end)\}})
     | \[%-?\s*+(?:END|IF|UNLESS|ELSE|ELSIF|FOREACH|WHILE)\b""",
     re.VERBOSE,
 )
 """Tags of templates about the text after them, such as `{% if x %}`."""
 
+_FIRST = re.compile(r"\$1(?!\d|[.,]\d)")
 _LABELLED = re.compile(r"(\[\[[^\[\]|]++\|)([^\[\]|]++)\]\]")
 """A link of MediaWiki, whose label is text."""
 _FORMS = re.compile(r"\{\{(?:PLURAL|GENDER):[^{}|]*+\|[^{}]*+\}\}", re.IGNORECASE)
@@ -61,7 +62,7 @@ def hold(parts: Iterable[Part], escape: Escape = str, families: tuple[str, ...] 
     the text.
     """
     parts = list(parts)
-    if "dollar numbers" in families and not any(isinstance(part, str) and "$1" in part for part in parts):
+    if "dollar numbers" in families and not any(isinstance(part, str) and _FIRST.search(part) for part in parts):
         families = tuple(name for name in families if name != "dollar numbers")  # amounts of money
     held: list[Part] = []
     pattern = pattern_of(families)
