@@ -104,5 +104,7 @@ def _breaks(tags: Tags) -> Callable[[str], bool] | None:
 def _kind(tags: Tags, element: Element) -> tuple[InlineKind, str]:
     if element.tag in tags.ignored:
         return "held", element.tag
-    is_apart = element.tag in tags.splitting or (element.name.lower() in BLOCKS and element.tag not in tags.non_splitting)
+    is_apart = element.tag in tags.splitting or (
+        element.name.lower() in BLOCKS and element.tag not in tags.non_splitting
+    )
     return ("apart" if is_apart else "pair"), element.tag

@@ -32,18 +32,18 @@ PLURAL_FORMS = frozenset(["zero", "one", "two", "few", "many", "other"])
 """Categories of plurals in CLDR."""
 
 
-def message_segment(
-    text: str, breaks: Callable[[str], bool] | None = None, families: tuple[str, ...] = MESSAGES
-) -> Segment:
+def message_segment(text: str, breaks: Callable[[str], bool] | None = None, is_icu: bool = False) -> Segment:
     """Returns a message with its tags, placeholders and lines; one that is no text is held as a whole.
 
     Args:
         text: the message without the escapes of its file.
         breaks: returns True if a line ends the text that it is part of (default: every line does).
-        families: names of the rules for its placeholders, see `transduce.documents.text.families`.
+        is_icu: True if ICU reads it, in which apostrophes quote braces, and two are one.
     """
     if kind_of_no_text(text):
         return Segment((Mark(text, shown=text),))
+    families = (*MESSAGES, "quotes") if is_icu else MESSAGES
+    text = text.replace("''", "'") if is_icu else text
     return Segment.of(mark_layout(hold(mark_tags([text]), str, families), str, breaks), families)
 
 

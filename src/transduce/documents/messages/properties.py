@@ -2,13 +2,14 @@
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from transduce.documents.document import Document, Languages, TextFile, Unit
 from transduce.documents.messages.message import Message, PluralForms, in_ascii, joined_halves, message_segment
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
+from transduce.documents.text.program_text import program_text
 from transduce.errors import InputError
 
 _BLANK = r"[ \t\f]"
@@ -100,7 +101,17 @@ def _unit(file: TextFile, entry: Message, forms: PluralForms) -> Unit:
         return in_ascii(written) if is_ascii else written
 
     of_format = _format_segment(entry.value)
-    source, escape = (message_segment(entry.value), str) if of_format is None else (of_format, _doubled)
+    source = message_segment(entry.value) if of_format is None else of_format
+    program = program_text(source)
+    quote: Callable[[str], str] = str
+    if of_format is not None:
+        quote = _doubled
+    elif _ARGUMENT.search(entry.value):  # a plain apostrophe is in it, which Java may not show
+        quote = _curved
+
+    def escape(text: str) -> str:
+        return quote(program(text))
+
     notes = forms.notes(tuple(entry.key.split(".")))
     return file.unit(entry.start, entry.end, source, encode, escape, notes=notes, id=entry.key)
 
@@ -118,6 +129,10 @@ def _format_segment(text: str) -> Segment | None:
         else:
             parts.append("'" if quoted == "'" else Mark(piece[0], shown=quoted[:-1]))
     return Segment.of(mark_layout(hold(mark_tags(parts, _doubled), _doubled)))
+
+
+def _curved(text: str) -> str:
+    return text.replace("'", "’")
 
 
 def _doubled(text: str) -> str:

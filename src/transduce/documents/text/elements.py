@@ -15,7 +15,9 @@ BLOCKS = frozenset(_BLOCKS.split())
 (HTML standard, section 15.3)."""
 ALONE = frozenset(["br", "dd", "dt", "hr", "li", "p", "td", "th", "tr"])
 """Those of the elements that need no end tag."""
-_OF_ANGULAR = "paragraph list_item ordered_list unordered_list horizontal_rule line_break cell header_cell row block_quote heading"
+_OF_ANGULAR = (
+    "paragraph list_item ordered_list unordered_list horizontal_rule line_break cell header_cell row block_quote heading"
+)
 _CODED = BLOCKS | {"lb", "pb", *_OF_ANGULAR.split()}
 _CODE = re.compile(r"(?:x-|xlf:|html[-:]|start_|close_|tag_)*+([a-z0-9_]+?)(?:_level[1-6])?+(?:_\d++)?+\Z")
 _TAG = re.compile(r"\s*+</?+([A-Za-z][A-Za-z0-9]*+)(?=[\s/>])")
@@ -27,8 +29,8 @@ _TRADE_MARKS = frozenset(["TM", "SM", "MC", "MD"])
 
 
 def is_break(code: str) -> bool:
-    """Returns True if a code of XLIFF or TMX means a break: a type such as `lb`, `x-html-br` or `xlf:lb`, a name such as
-    `LINE_BREAK` or `START_PARAGRAPH`, or a tag of HTML that ends a line."""
+    """Returns True if a code of XLIFF or TMX means a break: a type such as `lb`, `x-html-br` or `xlf:lb`, a name of
+    Angular such as `LINE_BREAK` or `START_PARAGRAPH`, or a tag of HTML."""
     if tag := _TAG.match(code):
         return tag[1].lower() in BLOCKS
     name = _CODE.match(code.lower())
@@ -36,8 +38,8 @@ def is_break(code: str) -> bool:
 
 
 def notes(parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
-    """Yields the first and the last index of each element that is a note of the word before it, not a part of it:
-    `<sup>1</sup>`, `<sup><a href="#n">[a]</a></sup>`, `<a href="#n">[1]</a>`, but not the exponent of `1<sup>st</sup>`."""
+    """Yields the first and the last index of each element that is a note of the word before it and not a part of it:
+    `<sup>1</sup>`, `<sup><a href="#n">[a]</a></sup>`, `<a href="#n">[1]</a>`, but not that of `1<sup>st</sup>`."""
     done = -1
     partner = partners(parts)
     for first, last in sorted((first, last) for first, last in partner.items() if first < last):

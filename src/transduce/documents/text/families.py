@@ -142,9 +142,10 @@ FAMILIES: dict[str, Family] = {
         "vue-i18n; resources of Android",
         ("@:home.title", "@.lower:home.title", "@:(home.title)", "@:{'home.title'}", "@string/name"),
         rf"""
-        (?<![{_LETTERS}@.&/])@(?:\.[A-Za-z_][A-Za-z0-9_-]*+)?+
-            :(?:\([^()\s]{{1,100}}+\)|\{{[^{{}}\r\n]{{1,100}}+\}}|[{_LETTERS}$]++(?:[.|/-][{_LETTERS}$]++)*+)
-        | (?<![{_LETTERS}@.&/])@(?:{_W}++:)?+(?:string|plurals|array|id|drawable|color|dimen|style|attr)/{_W}++(?:\.{_W}++)*+
+        (?<![{_LETTERS}@.&/])@(?:
+            (?:\.[A-Za-z_][A-Za-z0-9_-]*+)?+
+            :(?:\([^()\s]{{1,100}}+\)|\{{[^{{}}\r\n]{{1,100}}+\}}|[{_LETTERS}$]++(?:[./-][{_LETTERS}$]++)*+)
+            | (?:{_W}++:)?+(?:string|plurals|array|id|drawable|color|dimen|style|attr)/{_W}++(?:\.{_W}++)*+)
         """,
         "@",
     ),
@@ -191,7 +192,7 @@ FAMILIES: dict[str, Family] = {
         "the shell, PHP, i18next and extensions of Chrome",
         ("$name", "$t(key)", "$(command)", "$USER$", "$user@1$"),
         rf"""
-        (?<![A-Za-z0-9$])\$(?=\d*+[A-Za-z_@])[A-Za-z0-9_@]++\$(?![A-Za-z0-9]) 
+        (?<![A-Za-z0-9$])\$(?=\d*+[A-Za-z_@])[A-Za-z0-9_@]++\$(?![A-Za-z0-9])
         | \$[A-Za-z_]{_W}*+(?:\([^()\r\n]{{0,100}}+\))?+ | \$\([^()\r\n]{{1,100}}+\)
         """,
         "$",

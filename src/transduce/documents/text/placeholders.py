@@ -31,7 +31,8 @@ _BLOCK = re.compile(
     rf"""\{{%[-+~]?\s*+(?:end\w*+|(?:{_WORDS})\b) | \{{\{{[-~]?\s*+(?:[\#^/]|else\b|end\b|(?:{_WORDS})\s)
     | <%-?\s*+(?![=\-\#@!\s]) | <\?(?:php\b)?+\s*+(?!=|echo\b|print\b|\?>) | \{{(?:/|[\#:])\w | </?\#\w
     | \{{(?:if|elseif|foreach|for|while|section|capture)\s | \{{(?:else|elseif|foreachelse|literal|strip|t)\}}
-    | (?:\}}\s*+)?+@.*\{{\Z | @(?:else\b|end[a-z]|let\s|(?:if|elseif|unless|isset|empty|for\w*+|while|switch|case)\s*+\()
+    | (?:\}}\s*+)?+@.*\{{\Z | @(?:else\b|end[a-z]|let\s)
+    | @(?:if|elseif|unless|isset|empty|for\w*+|while|switch|case)\s*+\(
     | \#(?:if|elseif|foreach|else|end|set|macro|\{{(?:else|end)\}})
     | \[%-?\s*+(?:END|IF|UNLESS|ELSE|ELSIF|FOREACH|WHILE)\b""",
     re.VERBOSE,
