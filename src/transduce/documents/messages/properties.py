@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from transduce.documents.document import Document, Languages, TextFile, Unit
 from transduce.documents.messages.message import Message, PluralForms, in_ascii, joined_halves, message_segment
@@ -102,16 +102,9 @@ def _unit(file: TextFile, entry: Message, forms: PluralForms) -> Unit:
 
     of_format = _format_segment(entry.value)
     source = message_segment(entry.value) if of_format is None else of_format
-    program = program_text(source)
-    quote: Callable[[str], str] = str
-    if of_format is not None:
-        quote = _doubled
-    elif _ARGUMENT.search(entry.value):  # a plain apostrophe is in it, which Java may not show
-        quote = _curved
-
-    def escape(text: str) -> str:
-        return quote(program(text))
-
+    escape = program_text(source, "" if of_format is None else "doubled")
+    if of_format is None and _ARGUMENT.search(entry.value):  # apostrophes in it are single, which Java may not show
+        escape = _curved
     notes = forms.notes(tuple(entry.key.split(".")))
     return file.unit(entry.start, entry.end, source, encode, escape, notes=notes, id=entry.key)
 

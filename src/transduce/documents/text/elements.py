@@ -15,9 +15,7 @@ BLOCKS = frozenset(_BLOCKS.split())
 (HTML standard, section 15.3)."""
 ALONE = frozenset(["br", "dd", "dt", "hr", "li", "p", "td", "th", "tr"])
 """Those of the elements that need no end tag."""
-_OF_ANGULAR = (
-    "paragraph list_item ordered_list unordered_list horizontal_rule line_break cell header_cell row block_quote heading"
-)
+_OF_ANGULAR = "paragraph list_item ordered_list unordered_list horizontal_rule line_break cell header_cell row heading"
 _CODED = BLOCKS | {"lb", "pb", *_OF_ANGULAR.split()}
 _CODE = re.compile(r"(?:x-|xlf:|html[-:]|start_|close_|tag_)*+([a-z0-9_]+?)(?:_level[1-6])?+(?:_\d++)?+\Z")
 _TAG = re.compile(r"\s*+</?+([A-Za-z][A-Za-z0-9]*+)(?=[\s/>])")

@@ -10,6 +10,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import unescape
 from operator import attrgetter
 
 from transduce.documents.segment import Mark
@@ -102,7 +103,8 @@ class _Restoring:
         """Yields spans of a part of the translation that the rules hold, and that are no text of the source."""
         for start, end in tokens_of(self.output[first:last], self.families):
             text = self.output[first + start : first + end]
-            if normalised(text) not in self.unheld and self.words.isdisjoint(_WORD.findall(text.casefold())):
+            is_text = normalised(text) in self.unheld or not self.words.isdisjoint(_WORD.findall(text.casefold()))
+            if not is_text and not self._is_torn_by_letters(first + start, first + end):
                 yield first + start, first + end
 
     def _tokens_of_text(self) -> Iterator[Span]:
@@ -118,6 +120,7 @@ class _Restoring:
         self._find(is_exact=True)
         self._find(is_exact=False)
         if self.missing:
+            self._find_decoded()
             self._find_divided()
         for span in self._take_for_missing(self._others()):
             self.notes.append(f"{self.output[slice(*span)]!r} is not in the source and has been taken out")
@@ -163,6 +166,8 @@ class _Restoring:
         for token in self._tokens_about(start, end):
             if not is_closed and (token[0] < start or end < token[1]):
                 return False
+        if text[start:end] != cluster.shown and not cluster.is_word and self._is_torn_by_letters(start, end):
+            return False
         if cluster.is_word or text[start:end] != cluster.shown:
             before, after = text[start - 1 : start], text[end : end + 1]
             if is_joined_letter(text[start], before) and not is_joined_letter(text[start], cluster.before):
@@ -189,6 +194,17 @@ class _Restoring:
         self.changes.append(Change(start, end, cluster, is_inserted))
         if start < end:
             insort(self.taken, (start, end))
+
+    def _find_decoded(self) -> None:
+        """Gives references such as `&lt;` the positions of the characters that they stand for."""
+        numbers: defaultdict[str, list[int]] = defaultdict(list)
+        for number in self.missing:
+            if len(character := unescape(self.clusters[number].shown)) == 1:
+                numbers[character].append(number)
+        for character, spans in occurrences(self.output, numbers, is_exact=True).items():
+            free = [span for span in spans if self._is_free(*span) and not any(self._tokens_about(*span))]
+            for number, span in _nearest(numbers[character], free, self._wanted):
+                self._take(number, *span)
 
     def _find_divided(self) -> None:
         """Puts a cluster that the translation divides where its first member is, and removes the others."""
@@ -258,7 +274,13 @@ class _Restoring:
         return normalised(text) not in self.free_text if shape == "address" else shape in shapes
 
     def _is_torn_by_letters(self, start: int, end: int) -> bool:
-        return is_joined_letter(self.output[end - 1], self.output[end : end + 1]) and " " in self.output[start:end]
+        """Returns True if a blank divides a sign of the text from a word, as in `20 % d'accord` beside `%d`."""
+        text = self.output
+        if not any(map(str.isspace, text[start:end])):
+            return False
+        after = text[end : end + 2].lstrip("'’")[:1]
+        is_percentage = text[start] == "%" and text[max(start - 2, 0) : start].rstrip()[-1:].isdigit()
+        return is_percentage or is_joined_letter(text[end - 1], after)
 
     def _touches_letters(self, start: int, end: int) -> bool:
         before, after = self.output[start - 1 : start], self.output[end : end + 1]

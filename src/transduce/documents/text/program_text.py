@@ -46,7 +46,8 @@ def program_text(
         changes += [(re.compile(sign), name) for sign, name in (("&", "&amp;"), ("<", "&lt;")) if sign not in free]
     if quoting:
         changes.append((re.compile("'" if quoting == "doubled" else r"'(?=[{}<>#|]|\Z)"), "''"))
-        changes += [] if "<" in free else [(re.compile("<(?=[A-Za-z/])"), "'<'")]
+        if "<" not in free and any(_is_tag(mark, is_xml) for mark in marks):
+            changes.append((re.compile("<(?=[A-Za-z/])"), "'<'"))
     elif (
         not is_flagged
         and any(map(_is_argument, marks))
