@@ -253,7 +253,7 @@ class Events:
         for attribute in given.values():
             if attribute.start < attribute.end and self._is_shown(name, attribute.name, given):
                 value = self.page[attribute.start : attribute.end]
-                if all(value.count(opening) == value.count(closing) for opening, closing in _TEMPLATES):
+                if all(value.count(opening) <= value.count(closing) for opening, closing in _TEMPLATES):
                     self.attributes.append(attribute)
 
     def _is_shown(self, tag: str, attribute: str, given: dict[str, Attribute]) -> bool:

@@ -103,8 +103,6 @@ def _unit(file: TextFile, entry: Message, forms: PluralForms) -> Unit:
     of_format = _format_segment(entry.value)
     source = message_segment(entry.value) if of_format is None else of_format
     escape = program_text(source, "" if of_format is None else "doubled")
-    if of_format is None and _ARGUMENT.search(entry.value):  # apostrophes in it are single, which Java may not show
-        escape = _curved
     notes = forms.notes(tuple(entry.key.split(".")))
     return file.unit(entry.start, entry.end, source, encode, escape, notes=notes, id=entry.key)
 
@@ -122,10 +120,6 @@ def _format_segment(text: str) -> Segment | None:
         else:
             parts.append("'" if quoted == "'" else Mark(piece[0], shown=quoted[:-1]))
     return Segment.of(mark_layout(hold(mark_tags(parts, _doubled), _doubled)))
-
-
-def _curved(text: str) -> str:
-    return text.replace("'", "’")
 
 
 def _doubled(text: str) -> str:

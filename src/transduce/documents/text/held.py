@@ -249,7 +249,7 @@ class _Restoring:
         copies[STAND_IN] = STAND_IN
         copies = {shown: shape for shown, shape in copies.items() if shown not in self.free_text}
         again = occurrences(self.output, copies, is_exact=False)
-        shapes = _PLAIN_SIGNS.difference(self.free_text) | {shape_of(shown) for shown in held if shape_of(shown)}
+        shapes = _PLAIN_SIGNS.difference(self.free_text) | (set(map(shape_of, held)) - _PLAIN_SIGNS - {""})
         spans = [span for span in self._free_tokens() if self._is_made_up(shapes, *span)]
         for shown, matches in again.items():
             is_torn = self._is_torn_by_letters if copies[shown] else self._touches_letters
