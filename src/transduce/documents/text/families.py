@@ -67,7 +67,9 @@ def families_for(flags: Iterable[str]) -> tuple[str, ...]:
     chosen = [name for name in _OF_GETTEXT if name in named]
     signs = {FAMILIES[name].sign for name in chosen}
     without = {rule for name in _OF_GETTEXT if f"no-{name}" in named for rule in FAMILIES[name].general}
-    return (*chosen, *(name for name in GENERAL if FAMILIES[name].sign not in signs and name not in without))
+    kept = "" if "java-format" in chosen else "icu"  # which no other format reads otherwise
+    general = (name for name in GENERAL if name == kept or FAMILIES[name].sign not in signs)
+    return (*chosen, *(name for name in general if name not in without))
 
 
 @lru_cache(maxsize=64)
