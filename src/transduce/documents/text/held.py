@@ -20,6 +20,7 @@ from transduce.documents.text.clusters import (
     Cluster,
     ClusterWriter,
     clusters_of,
+    is_glue,
     is_joined_letter,
     normalised,
     occurrences,
@@ -36,6 +37,8 @@ _DELIMITERS = frozenset(["{}", "[]", "<>"])
 STAND_IN = "\ufffc"
 """Character that a translator may read in place of something that it must not translate."""
 
+_RUN_TOGETHER = re.compile(r"</?[A-Za-z][A-Za-z0-9]{0,30}+=?+[\"'][^<>]{0,200}+>")
+"""A tag without the blanks that were in it when the model read it."""
 _WORD = re.compile(r"\w{2,}+")
 _PLAIN_SIGNS = frozenset("%{}$<&[\\\x1b")  # of placeholders that no sentence has by chance
 
@@ -122,9 +125,12 @@ class _Restoring:
         if self.missing:
             self._find_decoded()
             self._find_divided()
-        for span in self._take_for_missing(self._others()):
-            self.notes.append(f"{self.output[slice(*span)]!r} is not in the source and has been taken out")
-            self._change(*span, None)
+        rest = self._take_for_missing(self._others())
+        ends = {change.end for change in self.changes if change.cluster and len(change.cluster.members) > 1}
+        for start, end in rest:
+            self.notes.append(f"{self.output[start:end]!r} is not in the source and has been taken out")
+            glued = (begin for begin in range(start - 3, start) if begin in ends and is_glue(self.output[begin:start]))
+            self._change(next(glued, start), end, None)
         for number in self.missing:
             self._insert(number)
         self._keep_order()
@@ -266,6 +272,8 @@ class _Restoring:
         bounds = [0, *(bound for span in self.taken for bound in span), len(self.output)]
         for first, last in zip(bounds[::2], bounds[1::2], strict=True):
             yield from self._own_tokens(first, last)
+            for match in _RUN_TOGETHER.finditer(self.output, first, last):
+                yield match.span()
 
     def _is_made_up(self, shapes: Container[str], start: int, end: int) -> bool:
         """Returns True if a placeholder cannot be text, since it begins as only placeholders of the source do."""
