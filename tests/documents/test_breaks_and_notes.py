@@ -131,3 +131,9 @@ def test_a_note_is_one_mark_behind_its_word(note: str) -> None:
 def test_letters_that_are_raised_and_links_of_words_are_text(text: str) -> None:
     segment = plain_segment(text)
     assert [mark.kind for mark in segment.marks if isinstance(mark, Mark)] == ["open", "close"]
+
+
+@pytest.mark.parametrize("sign", ["<!-- x -->", "<img src='x'>", "<!doctype html>"])
+def test_a_comment_or_an_image_parts_the_words_that_it_is_between_and_no_others(sign: str) -> None:
+    assert texts_read(json.dumps({"a": f"a dog{sign}two cats"}), "a.json") == ["a dog", "two cats"]
+    assert texts_read(json.dumps({"a": f"a dog {sign} runs"}), "a.json") == ["a dog runs"]

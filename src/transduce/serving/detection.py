@@ -16,7 +16,7 @@ LEAST = 1.0
 MOST_LANGUAGES = 5
 LOOKED_AT = 2000
 """The most characters of a text that are read: the library's normalisation takes quadratic time on stacked accents."""
-_TAG = re.compile(r"<[^<>]*+>")
+_TAG = re.compile(r"<!--(?:(?!-->).)*+(?:-->|\Z)|<[^<>]*+>", re.DOTALL)
 
 
 class Detector:

@@ -113,14 +113,10 @@ class _AndroidText:
                 yield Mark(raw, shown=" ", breaks=True) if child.name in BLOCKS else Mark(raw)
             else:
                 opening, closing = child.tags(self.file)
-                if child.name in BLOCKS:
-                    yield Mark(opening, shown=" ", breaks=True)
-                    yield from self._parts(child)
-                    yield Mark(closing, shown=" ", breaks=True)
-                    continue
-                yield Mark(opening, "open", f"{child.name} {child.start}")
+                pair, is_break = f"{child.name} {child.start}", child.name in BLOCKS
+                yield Mark(opening, shown=" ", breaks=True) if is_break else Mark(opening, "open", pair)
                 yield from self._parts(child)
-                yield Mark(closing, "close", f"{child.name} {child.start}")
+                yield Mark(closing, shown=" ", breaks=True) if is_break else Mark(closing, "close", pair)
 
     def _text(self, text: str) -> Iterator[Part]:
         for piece in divided_by(_PIECE, text):

@@ -15,6 +15,8 @@ BLOCKS = frozenset(_BLOCKS.split())
 (HTML standard, section 15.3)."""
 ALONE = frozenset(["br", "dd", "dt", "hr", "li", "p", "td", "th", "tr"])
 """Those of the elements that need no end tag."""
+BETWEEN = frozenset(["", "embed", "image", "img", "input"])
+"""Elements that are something between two words, and comments, which have no name."""
 _OF_ANGULAR = "paragraph list_item ordered_list unordered_list horizontal_rule line_break cell header_cell row heading"
 _CODED = BLOCKS | {"lb", "pb", *_OF_ANGULAR.split()}
 _CODE = re.compile(r"(?:x-|xlf:|html[-:]|start_|close_|tag_)*+([a-z0-9_]+?)(?:_level[1-6])?+(?:_\d++)?+\Z")

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
@@ -14,14 +14,14 @@ class Family:
 
     what: str
     """Programs that write such placeholders, for people."""
-    examples: tuple[str, ...]
+    examples: Sequence[str]
     pattern: str
     """A regular expression in verbose form."""
     documentation: str = ""
     """Addresses of the documentation that it follows."""
     sign: str = ""
     """First character of its placeholders; a flag excludes other rules of its sign: for `%` in `c-format` messages."""
-    general: tuple[str, ...] = ()
+    general: Sequence[str] = ()
     """General families that hold the same as a gettext family; its negation (`no-c-format`) excludes them."""
     literals: Mapping[str, str] = field(default_factory=dict)
     """Escapes of characters that mean something to the program."""
@@ -36,17 +36,7 @@ def _filled(pattern: str) -> str:
 
 
 def _families(section: str) -> dict[str, Family]:
-    return {
-        name: Family(
-            **{
-                **row,
-                "examples": tuple(row["examples"]),
-                "pattern": _filled(row["pattern"]),
-                "general": tuple(row.get("general", ())),
-            }
-        )
-        for name, row in _TABLE[section].items()
-    }
+    return {name: Family(**{**row, "pattern": _filled(row["pattern"])}) for name, row in _TABLE[section].items()}
 
 
 _OF_GETTEXT = _families("flags")

@@ -4,9 +4,10 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from transduce.documents.segment import Mark, Part, Segment, divided_by, joined
-from transduce.documents.text.elements import ALONE, BLOCKS, notes
+from transduce.documents.text.elements import ALONE, BETWEEN, BLOCKS, notes
 from transduce.documents.text.families import GENERAL, STRICT_TAG, group_of, pattern_of
 from transduce.documents.text.icu_messages import mark_messages
 
@@ -20,8 +21,11 @@ _NAMES = (
 )
 _ELEMENTS = frozenset(_NAMES.split())
 """Elements of HTML and WebVTT, whose tags are markup even without a partner."""
-_IN_TEXT = re.compile(rf"{STRICT_TAG}|<(?:v|lang|c)(?:\.[\w.-]{{1,100}}+)?[ \t][^<>\"=]{{1,200}}+>", re.VERBOSE)
-"""Tags of HTML, and those of WebVTT, such as `<lang en>`."""
+_OF_VOICES = r"<(?:v|lang|c)(?:\.[\w.-]{1,100}+)?[ \t][^<>\"=]{1,200}+>"
+_IN_TEXT = re.compile(
+    rf"<!--(?:(?!<!--|-->).)*+--> | <![A-Za-z][^<>]*+> | {STRICT_TAG} | {_OF_VOICES}", re.VERBOSE | re.DOTALL
+)
+"""Tags and comments of HTML, and tags of WebVTT, such as `<lang en>`."""
 
 _WORDS = (
     "if|elif|elsif|elseif|else|ifchanged|unless|for|foreach|each|case|when|switch|with|block|filter|macro|call|raw|"
@@ -46,7 +50,7 @@ _FORMS = re.compile(r"\{\{(?:PLURAL|GENDER):[^{}|]*+\|[^{}]*+\}\}", re.IGNORECAS
 """Forms of MediaWiki, which are translated apart."""
 _FORM = re.compile(r"(\{\{[^|]*+\|(?:\d++=)?+|\|(?:\d++=)?+|\}\})([^|{}]*+)")
 
-_QUOTES = {"%<": ("open", "%<"), "%>": ("close", "%<")}  # quotation marks of GCC
+_QUOTES: dict[str, Literal["open", "close"]] = {"%<": "open", "%>": "close"}  # quotation marks of GCC
 
 Escape = Callable[[str], str]
 
@@ -83,7 +87,7 @@ def hold(parts: Iterable[Part], escape: Escape = str, families: tuple[str, ...] 
                 opened -= 1
                 held.append(Mark(escape(text), shown=" ", breaks=True))
             elif has_quotes and text in _QUOTES:
-                held.append(Mark(escape(text), *_QUOTES[text]))
+                held.append(Mark(escape(text), _QUOTES[text], "<quotation"))
             elif link := _LABELLED.fullmatch(text):
                 pair = f"link {len(held)}"
                 held.append(Mark(escape(link[1]), "open", pair))
@@ -95,33 +99,12 @@ def hold(parts: Iterable[Part], escape: Escape = str, families: tuple[str, ...] 
                 held.append(Mark(escape(text), shown=" ", breaks=True))
             else:
                 held.append(Mark(escape(text), shown=text))
-    return _paired_quotes(held) if has_quotes else held
+    return pair_tags(held) if has_quotes else held
 
 
 def is_block(placeholder: str) -> bool:
     """Returns True for a tag of a template about the text after it, which is translated apart from the text before."""
     return _BLOCK.match(placeholder) is not None
-
-
-def _paired_quotes(parts: list[Part]) -> list[Part]:
-    """Pairs the marks that open and close a quotation."""
-    opened: list[int] = []
-    for index, part in enumerate(parts):
-        if not isinstance(part, Mark) or part.pair != "%<":
-            continue
-        if part.kind == "open":
-            opened.append(index)
-        elif opened:
-            name = f"quotation {index}"
-            begin = opened.pop()
-            first = parts[begin]
-            assert isinstance(first, Mark)
-            parts[begin], parts[index] = replace(first, pair=name), replace(part, pair=name)
-        else:
-            parts[index] = Mark(part.raw, shown=part.raw)
-    for begin in opened:
-        parts[begin] = Mark("%<", shown="%<")
-    return parts
 
 
 def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
@@ -140,18 +123,21 @@ def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
                 marked.append(piece)
                 continue
             text = piece[0]
-            name = text.strip("</>").split(None, 1)[0].rstrip("/>").lower()
+            name = "" if text[1] == "!" else text.strip("</>").split(None, 1)[0].rstrip("/>").lower()
             tags[len(marked)] = text, name
-            if text[1] != "/" and text.endswith("/>"):
+            if not name or (text[1] != "/" and text.endswith("/>")):
                 marked.append(Mark(escape(text)))
             else:
                 marked.append(Mark(escape(text), "close" if text[1] == "/" else "open", f"<{name}"))
     paired = pair_tags(marked)
     for index, (text, name) in tags.items():
         is_paired = paired[index] != Mark(escape(text))
-        if name in BLOCKS and (is_paired or name in ALONE):
+        around = (paired[n] if 0 <= n < len(paired) else "" for n in (index - 1, index + 1))
+        before, after = (part if isinstance(part, str) else "" for part in around)
+        is_between = name in BETWEEN and before[-1:].isalnum() and after[:1].isalnum()
+        if is_between or (name in BLOCKS and (is_paired or name in ALONE)):
             paired[index] = Mark(escape(text), shown=" ", breaks=True)
-        elif not is_paired and name not in _ELEMENTS and not (text[1] != "/" and text.endswith("/>")):
+        elif name and not is_paired and name not in _ELEMENTS and not (text[1] != "/" and text.endswith("/>")):
             paired[index] = text
     return with_notes(joined(paired), escape)
 
