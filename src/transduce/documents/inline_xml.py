@@ -1,7 +1,7 @@
 """Segments of XML with elements in their text (XLIFF, TMX): tags, held elements, and elements with separate texts."""
 
+import re
 from collections.abc import Callable, Iterator
-from string import hexdigits
 from typing import Literal
 
 from transduce.documents.document import TextFile
@@ -14,6 +14,9 @@ from transduce.documents.xml import CDATA, Element, Token, as_written, character
 
 _CODES = ("ctype", "type", "subType", "equiv-text", "disp", "dispStart", "dispEnd", "equiv", "equivStart", "equivEnd")
 """Attributes of XLIFF and TMX that say what an element is in the original."""
+
+_CONTROL = re.compile(r"0{0,4}[01]?[0-9A-Fa-f]")
+"""Code of a control character, which XML cannot hold."""
 
 InlineKind = Literal["open", "close", "alone", "pair", "apart", "held", "free"]
 """The kind of an element inside a segment.
@@ -105,7 +108,8 @@ class _InlineReader:
                 self.breaking.add(pair)
                 yield Mark(whole, shown=" ", breaks=True)
             elif element.name == "cp":
-                yield Mark(whole, shown=_character(element.attributes.get("hex", "")))
+                code = element.attributes.get("hex", "")
+                yield Mark(whole, shown=chr(int(code, 16)) if _CONTROL.fullmatch(code) else "")
             else:
                 yield Mark(whole, kind, pair)
             return
@@ -131,9 +135,3 @@ class _InlineReader:
             else ""
             for child in element.content
         )
-
-
-def _character(code: str) -> str:
-    """Returns the character that <cp> stands for; "" for half of one."""
-    character = chr(int(code, 16)) if len(code) < 6 and all(digit in hexdigits for digit in code) and code else ""
-    return "" if "\ud800" <= character <= "\udfff" else character

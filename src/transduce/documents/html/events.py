@@ -141,9 +141,10 @@ class Events:
             if written.text:
                 self.events.append(Event("cdata", start, end, decision=decision, written=written))
                 return
-        code = self.page[start:end] if token.kind == "server" and end - start <= _LONGEST_SHOWN else ""
+        code = self.page[start:end] if token.kind == "server" else ""
         is_statement = is_block(code)
-        shown = "" if is_statement or code.startswith(("<%#", "<%--")) else code
+        is_shown = not is_statement and len(code) <= _LONGEST_SHOWN and not code.startswith(("<%#", "<%--"))
+        shown = code if is_shown else ""
         self.events.append(Event("break" if is_statement else "mark", start, end, shown=shown, decision=decision))
 
     def _start(self, token: HtmlToken) -> str | None:

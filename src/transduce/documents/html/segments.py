@@ -3,13 +3,14 @@
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 
 from transduce.documents.html.character_references import Written, escape_text
 from transduce.documents.html.events import Event
 from transduce.documents.html.tree import READINGS, Decision
 from transduce.documents.segment import Mark, Part, is_text
-from transduce.documents.text.elements import notes
+from transduce.documents.text.elements import with_notes
 from transduce.documents.text.placeholders import Escape, hold
 
 ENDLESS_STAYS = "text in an element that does not end, and whose text stays"
@@ -131,7 +132,7 @@ def _held(page: str, items: Sequence[HtmlItem], escape: Escape) -> Iterator[Html
         for begin, stop in pairwise(bounds):
             if begin < stop:
                 start, end = starts[begin], ends[stop - 1]
-                own = text[begin - position : stop - position]
+                own: Part = text[begin - position : stop - position]
                 if isinstance(part, Mark):
                     own = replace(part, raw=page[start:end] if is_exact else escape(part.raw))
                 yield HtmlItem(own, start, end, is_exact)
@@ -164,18 +165,17 @@ def _whole_item(page: str, flow: _Flow, event: Event, around: _Flow) -> HtmlItem
     return HtmlItem(Mark(page[flow.start : event.end] + more, shown=shown), flow.start, event.end, more=more)
 
 
+def _note_item(page: str, note: Sequence[HtmlItem]) -> HtmlItem:
+    start, end = note[0].start, note[-1].end
+    return HtmlItem(Mark(page[start:end]), start, end)
+
+
 def _segment(page: str, items: Sequence[HtmlItem], escape: Escape) -> Sequence[HtmlItem] | None:
     """Returns the items with what is held in their texts, without dispensable ones at the edges; None if no words and
     nothing held are among them."""
     if not any(is_text(item.part) for item in items):
         return None
-    held: list[HtmlItem] = []
     marked = list(_held(page, items, escape))
-    done = 0
-    for first, last in notes([item.part for item in marked]):
-        start, end = marked[first].start, marked[last].end
-        held += [*marked[done:first], HtmlItem(Mark(page[start:end]), start, end)]
-        done = last + 1
-    held += marked[done:]
+    held = with_notes(marked, [item.part for item in marked], partial(_note_item, page))
     kept = [number for number, item in enumerate(held) if not item.is_edge]
     return held[kept[0] : kept[-1] + 1] if any(is_text(item.part) for item in held) else None

@@ -1,10 +1,12 @@
 """Elements that stand for breaks or notes between words, whichever format writes them: HTML, XLIFF or TMX."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from transduce.documents.segment import Mark, Part, partners
 
+Item = TypeVar("Item")
 _BLOCKS = (
     "address article aside blockquote body br caption center col colgroup dd details dialog dir div dl dt fieldset "
     "figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li listing main menu "
@@ -25,6 +27,7 @@ _NOTE = re.compile(r"(?:<|&lt;)sup\b", re.IGNORECASE)
 _LINK = re.compile(r"(?:<|&lt;)a\b", re.IGNORECASE)
 _WORDS = re.compile(r"[^\W\d_]{2}")
 _REFERENCE = re.compile(r"\s*+(?:\[[\d\s,;*†‡-]++\]|[*†‡¹²³⁰-⁹]++)\s*+")
+_LONGEST_NOTE = 8  # parts
 _TRADE_MARKS = frozenset(["TM", "SM", "MC", "MD"])
 
 
@@ -37,22 +40,32 @@ def is_break(code: str) -> bool:
     return name is not None and name[1] in _CODED
 
 
-def notes(parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
-    """Yields the first and the last index of each element that is a note of the word before it and not a part of it:
-    `<sup>1</sup>`, `<sup><a href="#n">[a]</a></sup>`, `<a href="#n">[1]</a>`, but not that of `1<sup>st</sup>`."""
+def with_notes(items: Sequence[Item], parts: Sequence[Part], joined: Callable[[Sequence[Item]], Item]) -> list[Item]:
+    """Returns items, of which each has a part, with one for each note of a word, as `joined` makes it of several.
+
+    An element is a note if it belongs to the word before it and is no part of it: `<sup>1</sup>`,
+    `<sup><a href="#n">[a]</a></sup>`, `<a href="#n">[1]</a>`, but not the element of `1<sup>st</sup>`.
+    """
+    merged: list[Item] = []
+    done = 0
+    for first, last in _notes(parts):
+        merged += [*items[done:first], joined(items[first : last + 1])]
+        done = last + 1
+    return [*merged, *items[done:]]
+
+
+def _notes(parts: Sequence[Part]) -> Iterator[tuple[int, int]]:
+    """Yields the first and the last index of each note."""
     done = -1
-    partner = partners(parts)
-    for first, last in sorted((first, last) for first, last in partner.items() if first < last):
-        opening = parts[first]
-        assert isinstance(opening, Mark)
-        inside = parts[first + 1 : last]
-        if first <= done or any(isinstance(part, Mark) and (part.is_held or part.breaks) for part in inside):
+    for first, last in sorted(partners(parts).items()):
+        if not done < first < last <= first + _LONGEST_NOTE:
             continue
-        text = "".join(part for part in inside if isinstance(part, str))
-        has_link = any(isinstance(part, Mark) and _LINK.match(part.raw) for part in inside)
+        opening, *marks = (part for part in parts[first:last] if isinstance(part, Mark))
+        text = "".join(part for part in parts[first:last] if isinstance(part, str))
+        has_link = any(_LINK.match(mark.raw) for mark in marks)
         is_note = not (_WORDS.search(text) if has_link else any(map(str.isalpha, text))) or text in _TRADE_MARKS
-        if text.strip() and (
-            (_NOTE.match(opening.raw) and is_note) or (_LINK.match(opening.raw) and _REFERENCE.fullmatch(text))
-        ):
+        is_raised = _NOTE.match(opening.raw) is not None and is_note
+        is_reference = _LINK.match(opening.raw) is not None and _REFERENCE.fullmatch(text) is not None
+        if text.strip() and (is_raised or is_reference) and not any(mark.is_held or mark.breaks for mark in marks):
             yield first, last
             done = last

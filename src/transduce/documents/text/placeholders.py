@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from transduce.documents.segment import Mark, Part, Segment, divided_by, joined
-from transduce.documents.text.elements import ALONE, BETWEEN, BLOCKS, notes
+from transduce.documents.text.elements import ALONE, BETWEEN, BLOCKS, with_notes
 from transduce.documents.text.families import GENERAL, STRICT_TAG, group_of, pattern_of
 from transduce.documents.text.icu_messages import mark_messages
 
@@ -46,7 +46,7 @@ _BLOCK = re.compile(
 _FIRST = re.compile(r"\$1(?!\d|[.,]\d)")
 _LABELLED = re.compile(r"(\[\[[^\[\]|]++\|)([^\[\]|]++)\]\]")
 """A link of MediaWiki, whose label is text."""
-_FORMS = re.compile(r"\{\{(?:PLURAL|GENDER):[^{}|]*+\|[^{}]*+\}\}", re.IGNORECASE)
+_FORMS = re.compile(r"\{\{(?:PLURAL|GENDER):[^{}|]*+\|[^{}\[\]]*+\}\}", re.IGNORECASE)
 """Forms of MediaWiki, which are translated apart."""
 _FORM = re.compile(r"(\{\{[^|]*+\|(?:\d++=)?+|\|(?:\d++=)?+|\}\})([^|{}]*+)")
 
@@ -139,17 +139,8 @@ def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
             paired[index] = Mark(escape(text), shown=" ", breaks=True)
         elif name and not is_paired and name not in _ELEMENTS and not (text[1] != "/" and text.endswith("/>")):
             paired[index] = text
-    return with_notes(joined(paired), escape)
-
-
-def with_notes(parts: Sequence[Part], escape: Escape = str) -> list[Part]:
-    """Returns the parts with one mark for each note of a word, such as `<sup>1</sup>`."""
-    merged: list[Part] = []
-    done = 0
-    for first, last in notes(parts):
-        merged += [*parts[done:first], Mark(Segment(tuple(parts[first : last + 1])).written(escape))]
-        done = last + 1
-    return [*merged, *parts[done:]]
+    paired = joined(paired)
+    return with_notes(paired, paired, lambda note: Mark(Segment(tuple(note)).written(escape)))
 
 
 def pair_tags(parts: Sequence[Part]) -> list[Part]:

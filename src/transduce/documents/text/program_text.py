@@ -12,6 +12,7 @@ _PERCENT = re.compile(r"(?<!%)%(?!%)")
 _CONVERSION = re.compile(
     r"(?<!%)%(?!%)(?=[-+ #0']{0,5}+\d{0,9}+(?:\.\d{0,9}+)?+(?:hh?|ll?|[Lqjzt])?+[diouxXeEfFgGaAcsp@])"
 )
+_QUOTE = re.compile(r"'(?=[{}]|\Z)")
 _ENTITY = re.compile(r"&#?\w++;")
 _ICU = re.compile(r"\{\s*+[\w.-]++\s*+,\s*+(?:plural|selectordinal|select)\s*+,")
 
@@ -48,12 +49,8 @@ def program_text(
         changes.append((re.compile("'" if quoting == "doubled" else r"'(?=[{}<>#|]|\Z)"), "''"))
         if "<" not in free and any(_is_tag(mark, is_xml) for mark in marks):
             changes.append((re.compile("<(?=[A-Za-z/])"), "'<'"))
-    elif (
-        not is_flagged
-        and any(map(_is_argument, marks))
-        and not any(text.endswith("'") or "'{" in text for text in texts)
-    ):
-        changes.append((re.compile(r"'(?=[{}]|\Z)"), "’"))
+    elif any(map(_is_argument, marks)) and not (is_flagged or any(map(_QUOTE.search, texts))):
+        changes.append((_QUOTE, "’"))
 
     def write(text: str) -> str:
         for pattern, written in changes:
