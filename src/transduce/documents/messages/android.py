@@ -64,7 +64,6 @@ def _unit(file: TextFile, element: Element, id: str, notes: tuple[str, ...] = ()
         return
     is_no_text = len(text.parts) == 1 and kind_of_no_text(plain)
     source = Segment((Mark(raw, shown=plain),)) if is_no_text else text.segment()
-
     program = program_text(source, is_xml=not text.is_cdata)
 
     def write(segment: Segment) -> list[Edit]:
@@ -90,7 +89,6 @@ class _AndroidText:
         return Segment.of(mark_layout(hold(mark_tags(self.parts, self._escape), self._escape), self._escape))
 
     def written(self, segment: Segment, program: Escape) -> str:
-        """Writes a translation, whose texts are as the program reads them."""
         content = segment.written(lambda text: self._escape(program(text)))
         return f"\\{content}" if content[:1] in ("@", "?") else content
 

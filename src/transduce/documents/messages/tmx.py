@@ -125,7 +125,6 @@ def _unit(file: TextFile, id: str, source: tuple[str, Element], target: Element 
     segment, translation = segment_of(source_text, file, _inline), None
     if target_text is not None and target_text.has_text:
         translation = segment_of(target_text, file, _inline)
-
     program = program_text(segment, is_xml=True)
 
     def write(segment: Segment) -> list[Edit]:

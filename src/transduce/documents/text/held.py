@@ -286,9 +286,7 @@ class _Restoring:
         text = self.output
         if not any(map(str.isspace, text[start:end])):
             return False
-        after = text[end : end + 2].lstrip("'’")[:1]
-        is_percentage = text[start] == "%" and text[max(start - 2, 0) : start].rstrip()[-1:].isdigit()
-        return is_percentage or is_joined_letter(text[end - 1], after)
+        return is_joined_letter(text[end - 1], text[end : end + 2].lstrip("'’")[:1])
 
     def _touches_letters(self, start: int, end: int) -> bool:
         before, after = self.output[start - 1 : start], self.output[end : end + 1]

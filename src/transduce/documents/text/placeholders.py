@@ -12,14 +12,12 @@ from transduce.documents.text.families import GENERAL, STRICT_TAG, group_of, pat
 from transduce.documents.text.icu_messages import mark_messages
 
 _NAMES = (
-    "a abbr acronym address area article aside audio b base bdi bdo big blockquote body br button c canvas caption "
-    "center cite code col colgroup data dd del details dfn dialog dir div dl dt em embed fieldset figure font footer "
-    "form frame h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label lang legend li link main map "
-    "mark menu meta meter nav nobr object ol option output p param picture pre progress q rb rp rt ruby s samp script "
-    "section select small source span strike strong style sub summary sup svg table tbody td template textarea tfoot "
-    "th thead time title tr track tt u ul v var video wbr"
+    "a abbr acronym area audio b base bdi bdo big button c canvas cite code data del dfn em embed font frame i "
+    "iframe img input ins kbd label lang link map mark meta meter nobr object output param picture progress q rb rp "
+    "rt ruby s samp script select small source span strike strong style sub sup svg template textarea time track tt "
+    "u v var video wbr"
 )
-_ELEMENTS = frozenset(_NAMES.split())
+_ELEMENTS = BLOCKS.union(_NAMES.split())
 """Elements of HTML and WebVTT, whose tags are markup even without a partner."""
 _OF_VOICES = r"<(?:v|lang|c)(?:\.[\w.-]{1,100}+)?[ \t][^<>\"=]{1,200}+>"
 _IN_TEXT = re.compile(
