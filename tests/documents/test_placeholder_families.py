@@ -19,7 +19,7 @@ from transduce.documents.text.families import (
 from transduce.documents.text.placeholders import hold
 
 DOCS = Path(__file__).parents[2] / "docs" / "documents.md"
-FORMS = {"icu", "plural forms"}
+FORMS = {"icu", "plural forms", "bars"}
 """Families whose examples are texts around marks."""
 
 
@@ -37,7 +37,7 @@ def test_a_family_finds_its_examples_whole_and_by_its_name(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(FORMS))
 def test_forms_and_branches_are_texts_of_their_own(name: str) -> None:
     for example in FAMILIES[name].examples:
-        assert any(isinstance(part, Mark) and part.breaks for part in hold([example]))
+        assert any(isinstance(part, Mark) and part.breaks for part in hold([example], str, MESSAGES))
 
 
 def test_the_docs_name_every_family_and_no_other() -> None:

@@ -44,7 +44,7 @@ FAMILIES = _families("general") | _families("messages") | _OF_GETTEXT
 """All rules by their names; where several match, the first counts."""
 GENERAL = tuple(_TABLE["general"])
 """The rules for texts without a flag that names their placeholders."""
-MESSAGES = (*GENERAL, "dollar numbers", "underlines")
+MESSAGES = (*GENERAL, "dollar numbers", "bars", "underlines")
 """The rules for messages of programs in files whose format does not name their placeholders."""
 STRICT_TAG = _filled("«strict_tag»")
 """A tag in a text without markup."""

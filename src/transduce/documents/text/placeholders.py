@@ -93,7 +93,7 @@ def hold(parts: Iterable[Part], escape: Escape = str, families: tuple[str, ...] 
             elif forms := _FORMS.fullmatch(text):
                 for sign, form in _FORM.findall(forms[0]):
                     held += [Mark(escape(sign), shown=" ", breaks=True), *hold([form], escape, families)]
-            elif piece.lastgroup == group_of("plural forms") or is_block(text):
+            elif piece.lastgroup in (group_of("plural forms"), "bars") or is_block(text):
                 held.append(Mark(escape(text), shown=" ", breaks=True))
             else:
                 held.append(Mark(escape(text), shown=text))
