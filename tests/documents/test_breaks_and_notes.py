@@ -5,8 +5,8 @@ from html import escape
 from typing import cast
 
 import pytest
-from tests.documents.theorem import Careless
 
+from documents.theorem import Careless
 from transduce.documents.document import Languages
 from transduce.documents.segment import Mark
 from transduce.documents.tagged_text import Tags, read_tagged

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
-from tests.documents.theorem import Careless
 
+from documents.theorem import Careless
 from transduce.documents.document import Languages
 from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.translator import Translator

@@ -5,8 +5,8 @@ from html import escape, unescape
 from typing import cast
 
 import pytest
-from tests.documents.theorem import Careless
 
+from documents.theorem import Careless
 from transduce.documents.document import Languages
 from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.translator import Translator
