@@ -255,7 +255,7 @@ class _Placing:
         elif is_apart and next_character.strip() and not is_punctuation(next_character):
             offset = self._beside(chain([after], before), is_bound_to_next=True)
         else:
-            signs = "".join(takewhile(is_punctuation, self.source[node.end : node.end + 10]))
+            signs = "" if is_apart else "".join(takewhile(is_punctuation, self.source[node.end : node.end + 10]))
             offset = self._beside(before, signs_left=signs)
         offset = min(max(offset, bounds[0]), bounds[1])
         for spans in (self.fixed_spans, taken):  # never within a span
