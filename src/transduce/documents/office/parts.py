@@ -1,21 +1,33 @@
 """The common parts of Office documents: paragraphs, charts, properties and labels in files of an archive."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from transduce.documents.document import TextFile, Unit, Untranslated
 from transduce.documents.office.archive import Archive
 from transduce.documents.office.paragraphs import paragraphs_in
 from transduce.documents.segment import Segment
 from transduce.documents.text.placeholders import hold
-from transduce.documents.xml import Token, element_of, escape, text_unit, tokens_of
+from transduce.documents.xml import element_of, escape, text_unit, tokens_of
 
 PROPERTIES = frozenset(["title", "subject"])
 """Properties of a document that programs show."""
 CACHES = frozenset(["strCache", "strDim", "txData"])
 """Elements of charts with texts copied from a table."""
 TABLE_STAYS = "the table of the chart keeps its own text"
-BESIDE = "it is beside the text of its paragraph"
+BESIDE = "it is a field, or beside the text of its paragraph"
 """Reason for leaving a text of a paragraph, such as how a word is read (ruby)."""
+_FORM, _PICTURE, _LINK = "it belongs to a field or a form", "it describes a picture or a table", "it explains a link"
+ATTRIBUTES = {
+    "lvlText val": "it is part of a number",
+    "textpath string": "it is drawn as a picture",
+    **dict.fromkeys(("docPr descr", "docPr title", "cNvPr descr", "cNvPr title"), _PICTURE),
+    **dict.fromkeys(("tblCaption val", "tblDescription val", "tblPr descr", "tblPr title"), _PICTURE),
+    **dict.fromkeys(("hyperlink tooltip", "hlinkClick tooltip", "hlinkHover tooltip"), _LINK),
+    **dict.fromkeys(("listEntry val", "listItem displayText", "alias val"), _FORM),
+    **dict.fromkeys(("helpText val", "statusText val", "default val"), _FORM),
+    **dict.fromkeys((f"dataValidation {name}" for name in ("promptTitle", "prompt", "errorTitle", "error")), _FORM),
+}
+"""Attributes that readers of Office documents see, see `attributes_of`."""
 
 
 def read_part(
@@ -44,7 +56,7 @@ def read_part(
         left += [Untranslated(where, text, BESIDE) for text in paragraph.left]
     if any(name in file.text for name in CACHES):
         units += texts_of(file, ("v", "pt"), CACHES, notes)
-    return units, left
+    return units, [*left, *attributes_of(file, ATTRIBUTES)]
 
 
 def read_properties(archive: Archive) -> Iterator[Unit]:
@@ -75,11 +87,20 @@ def texts_of(
                 yield text_unit(element, file, Segment.of(hold([element.own_text], escape)), notes=notes)
 
 
-def labels_of(file: TextFile, labels_in: Callable[[Token], Iterable[str]]) -> Iterator[Untranslated]:
-    """Yields words in the numbers of headings and lists, such as `Chapter %1`, each once."""
+def attributes_of(file: TextFile, shown: Mapping[str, str]) -> Iterator[Untranslated]:
+    """Yields texts that are attributes, each once.
+
+    Args:
+        file: a file of the document.
+        shown: reasons for leaving attributes, by names of element and attribute (`docPr descr`), or of any element's
+            attribute with its prefix (`form:label`).
+    """
+    if not any(name.split()[0] in file.text for name in shown):
+        return
     seen: set[str] = set()
     for token in tokens_of(file):
-        for label in labels_in(token):
-            if sum(map(str.isalpha, label)) > 1 and label not in seen:
-                seen.add(label)
-                yield Untranslated(file.where(token.start), label, "it is part of a number")
+        for key, value in token.attributes.items():
+            reason = shown.get(key) or shown.get(f"{token.name} {key.rpartition(':')[2]}")
+            if reason and sum(map(str.isalpha, value)) > 1 and value not in seen:
+                seen.add(value)
+                yield Untranslated(file.where(token.start), value, reason)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
 from transduce.documents.office.archive import Archive, Relation
 from transduce.documents.office.paragraphs import Paragraph
-from transduce.documents.office.parts import read_part, read_properties, texts_of
+from transduce.documents.office.parts import ATTRIBUTES, attributes_of, read_part, read_properties, texts_of
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold
@@ -21,7 +21,6 @@ _SHEETS = frozenset(["worksheet", "chartsheet", "dialogsheet"])
 _HEADERS = frozenset(["oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"])
 _CODE = re.compile(r'&(?:&|"[^"]*+"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d++|[A-JL-Za-z])|_x[0-9A-Fa-f]{4}_')
 """Codes of headers and footers, such as `&C` and `&P`, and characters by their numbers."""
-_PROMPTS = ("promptTitle", "prompt", "errorTitle", "error", "tooltip")
 _NAME = "it is the name of a table's column or of a pivot's field, which formulas use"
 _COMPARED = "a formula, a filter or a rule compares cells with it"
 
@@ -110,12 +109,7 @@ class _Workbook:
                 self.rules.add_formula(element_of(token, tokens).own_text)
             else:
                 self.rules.add_attributes(token)
-                where = file.where(token.start)
-                self.left += [
-                    Untranslated(where, token.attributes[key], "it is a prompt that is an attribute")
-                    for key in _PROMPTS
-                    if any(map(str.isalpha, token.attributes.get(key, "")))
-                ]
+        self.left += attributes_of(file, ATTRIBUTES)
         for relation in self.archive.relations_of(sheet.path):
             if relation.kind == "table":
                 self.rules.add_table(self.archive.xml(relation.path), sheet.path)
