@@ -87,7 +87,7 @@ def in_small(part: str | Mark) -> str | Mark:
 def test_only_the_texts_have_changed(folder: Path, name: str) -> None:
     encoding = "latin-1" if name.startswith("latin") else "utf-8"
     before, after = (
-        re.sub(r"\s+", " ", data.decode(encoding)).lower().replace("a < b", "a &lt; b")
+        re.sub(r"\s+", " ", data.decode(encoding)).lower().replace("a < b", "a &lt; b").replace("lang=en", "lang=de")
         for data in ((folder / name).read_bytes(), in_capitals(read(folder, name)))
     )
     assert before == after

@@ -101,6 +101,9 @@ class Languages:
     target: str = ""
 
 
+NO_LANGUAGES = Languages()
+
+
 @dataclass(frozen=True)
 class TextFile:
     """The characters of a file, and how they are written: encoding and byte order mark."""
