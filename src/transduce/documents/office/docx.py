@@ -1,6 +1,7 @@
 """Word documents (DOCX): paragraphs in the XML files of an archive, in which only texts and their runs change."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from transduce.documents.document import Document, Languages, Unit, Untranslated
 from transduce.documents.office.archive import Archive
@@ -27,7 +28,7 @@ def read_docx(data: bytes, name: str, wanted: Languages) -> Document:
         units += more
         left += others
     units += read_properties(archive)
-    return Document(units, archive.pack, left)
+    return Document(units, partial(archive.pack, languages=wanted), left)
 
 
 def _paths(archive: Archive, main: str, left: list[Untranslated]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
 from transduce.documents.office.archive import Archive
@@ -65,7 +66,7 @@ def read_odt(data: bytes, name: str, wanted: Languages) -> Document:
         left += attributes_of(file, _ATTRIBUTES)
     if "meta.xml" in archive:
         units += texts_of(archive.xml("meta.xml"), _OF_META, frozenset(["meta"]))
-    return Document(units, archive.pack, left)
+    return Document(units, partial(archive.pack, languages=wanted), left)
 
 
 def _paragraphs(file: TextFile) -> Iterator["_Paragraph"]:
