@@ -61,6 +61,8 @@ class Unit:
     """Notes for a person."""
     id: str = ""
     """The segment's name in the document, such as an XLIFF unit's id or a message's key; "" where it has none."""
+    longest: int = 0
+    """Most characters that the document allows in the translation; 0 where it does not say."""
 
 
 @dataclass(frozen=True)

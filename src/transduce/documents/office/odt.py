@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.languages import turn
 from transduce.documents.office.archive import Archive
 from transduce.documents.office.paragraphs import inner_mark, pieces_of
 from transduce.documents.office.parts import BESIDE, attributes_of, texts_of
@@ -66,6 +68,8 @@ def read_odt(data: bytes, name: str, wanted: Languages) -> Document:
         left += attributes_of(file, _ATTRIBUTES)
     if "meta.xml" in archive:
         units += texts_of(archive.xml("meta.xml"), _OF_META, frozenset(["meta"]))
+    if units and "styles.xml" not in archive and turn(wanted.source, wanted.target) == "rtl":
+        units[0] = replace(units[0], notes=("the text is read from right to left, which no style says",))
     return Document(units, partial(archive.pack, languages=wanted), left)
 
 
