@@ -340,6 +340,13 @@ def test_texts_in_attributes_are_named(content: str, left: str) -> None:
     assert [one.text for one in read_document(data, "a.docx").untranslated] == [left]
 
 
+def test_a_drop_cap_is_named() -> None:
+    cap = '<w:p><w:pPr><w:framePr w:dropCap="drop"/></w:pPr><w:r><w:t>T</w:t></w:r></w:p>'
+    body = f"{cap}<w:p><w:r><w:t>he dog</w:t></w:r></w:p>"
+    data = archive({"word/main.xml": f"<w:document {NAMESPACES}><w:body>{body}</w:body></w:document>"}, {})
+    assert [len(unit.notes) for unit in read_document(data, "a.docx").units] == [1, 0]
+
+
 def test_an_archive_that_does_not_say_where_its_text_is_is_refused() -> None:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as packed:

@@ -5,7 +5,7 @@ from functools import partial
 
 from transduce.documents.document import Document, Languages, Unit, Untranslated
 from transduce.documents.office.archive import Archive
-from transduce.documents.office.parts import ATTRIBUTES, attributes_of, read_part, read_properties
+from transduce.documents.office.parts import attributes_of, read_part, read_properties
 
 MAIN = "word/document.xml"
 """The file with the text, where the archive names none."""
@@ -46,4 +46,4 @@ def _paths(archive: Archive, main: str, left: list[Untranslated]) -> Iterator[st
             elif relation.kind == "aFChunk":
                 left.append(Untranslated(path, relation.path, "it is a document within the document"))
             elif relation.kind == "numbering":
-                left += attributes_of(archive.xml(relation.path), ATTRIBUTES)
+                left += attributes_of(archive.xml(relation.path))

@@ -35,16 +35,6 @@ _TITLED = frozenset(["frame", "custom-shape", "g", "rect", "line", "path", *map(
 _OF_META = frozenset(["title", "subject", "description"])
 _PLACEHOLDER = re.compile("<([^<>]*)>")
 _BLANKS = re.compile(r"([ \t\r\n]++)")
-_FORM, _NUMBER = "it belongs to a field or a form", "it is part of a number"
-_ATTRIBUTES = {
-    **dict.fromkeys(("list-level-style-number num-prefix", "list-level-style-number num-suffix"), _NUMBER),
-    **dict.fromkeys(("outline-level-style num-prefix", "outline-level-style num-suffix"), _NUMBER),
-    **dict.fromkeys((f"form:{name}" for name in ("label", "title", "help-text", "value", "current-value")), _FORM),
-    **dict.fromkeys((f"text:string-value{end}" for end in ("", "-if-true", "-if-false")), _FORM),
-    **dict.fromkeys(("text:description", "label value", "list-item display-text"), _FORM),
-    **dict.fromkeys(("variable-set string-value", "user-field-decl string-value"), _FORM),
-}
-"""Attributes that readers see, see `attributes_of`."""
 
 
 def read_odt(data: bytes, name: str, wanted: Languages) -> Document:
@@ -65,7 +55,7 @@ def read_odt(data: bytes, name: str, wanted: Languages) -> Document:
             left += [Untranslated(where, text, BESIDE) for text in paragraph.left]
         if any(f":{name}>" in file.text for name in _TITLES):
             units += texts_of(file, _TITLES, _TITLED)
-        left += attributes_of(file, _ATTRIBUTES)
+        left += attributes_of(file)
     if "meta.xml" in archive:
         units += texts_of(archive.xml("meta.xml"), _OF_META, frozenset(["meta"]))
     if units and "styles.xml" not in archive and turn(wanted.source, wanted.target) == "rtl":

@@ -1,6 +1,7 @@
 """The common parts of Office documents: paragraphs, charts, properties and labels in files of an archive."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
+from importlib.resources import files
 
 from transduce.documents.document import TextFile, Unit, Untranslated
 from transduce.documents.office.archive import Archive
@@ -16,18 +17,12 @@ CACHES = frozenset(["strCache", "strDim", "txData"])
 TABLE_STAYS = "the table of the chart keeps its own text"
 BESIDE = "it is a field, or beside the text of its paragraph"
 """Reason for leaving a text of a paragraph, such as how a word is read (ruby)."""
-_FORM, _PICTURE, _LINK = "it belongs to a field or a form", "it describes a picture or a table", "it explains a link"
-ATTRIBUTES = {
-    "lvlText val": "it is part of a number",
-    "textpath string": "it is drawn as a picture",
-    **dict.fromkeys(("docPr descr", "docPr title", "cNvPr descr", "cNvPr title"), _PICTURE),
-    **dict.fromkeys(("tblCaption val", "tblDescription val", "tblPr descr", "tblPr title"), _PICTURE),
-    **dict.fromkeys(("hyperlink tooltip", "hlinkClick tooltip", "hlinkHover tooltip"), _LINK),
-    **dict.fromkeys(("listEntry val", "listItem displayText", "alias val"), _FORM),
-    **dict.fromkeys(("helpText val", "statusText val", "default val"), _FORM),
-    **dict.fromkeys((f"dataValidation {name}" for name in ("promptTitle", "prompt", "errorTitle", "error")), _FORM),
-}
-"""Attributes that readers of Office documents see, see `attributes_of`."""
+_TABLE = files(__package__).joinpath("attributes.tsv").read_text("utf-8").splitlines()[1:]
+ATTRIBUTES = {name: reason for reason, names in (line.split("\t") for line in _TABLE) for name in names.split(", ")}
+"""Attributes that readers see, and the reasons why they stay.
+
+Their names are those of element and attribute (`docPr descr`), or those of any element's attribute with its prefix.
+"""
 
 
 def read_part(
@@ -52,11 +47,11 @@ def read_part(
             continue
         where = f"paragraph {number} of {path}"
         if paragraph.segment.text.strip():
-            units.append(Unit(paragraph.segment, paragraph.write, where, id=paragraph.id))
+            units.append(Unit(paragraph.segment, paragraph.write, where, notes=paragraph.notes, id=paragraph.id))
         left += [Untranslated(where, text, BESIDE) for text in paragraph.left]
     if any(name in file.text for name in CACHES):
         units += texts_of(file, ("v", "pt"), CACHES, notes)
-    return units, [*left, *attributes_of(file, ATTRIBUTES)]
+    return units, [*left, *attributes_of(file)]
 
 
 def read_properties(archive: Archive) -> Iterator[Unit]:
@@ -87,20 +82,14 @@ def texts_of(
                 yield text_unit(element, file, Segment.of(hold([element.own_text], escape)), notes=notes)
 
 
-def attributes_of(file: TextFile, shown: Mapping[str, str]) -> Iterator[Untranslated]:
-    """Yields texts that are attributes, each once.
-
-    Args:
-        file: a file of the document.
-        shown: reasons for leaving attributes, by names of element and attribute (`docPr descr`), or of any element's
-            attribute with its prefix (`form:label`).
-    """
-    if not any(name.split()[0] in file.text for name in shown):
+def attributes_of(file: TextFile) -> Iterator[Untranslated]:
+    """Yields texts of a file that are attributes, each once."""
+    if not any(name.split()[0] in file.text for name in ATTRIBUTES):
         return
     seen: set[str] = set()
     for token in tokens_of(file):
         for key, value in token.attributes.items():
-            reason = shown.get(key) or shown.get(f"{token.name} {key.rpartition(':')[2]}")
+            reason = ATTRIBUTES.get(key) or ATTRIBUTES.get(f"{token.name} {key.rpartition(':')[2]}")
             if reason and sum(map(str.isalpha, value)) > 1 and value not in seen:
                 seen.add(value)
                 yield Untranslated(file.where(token.start), value, reason)

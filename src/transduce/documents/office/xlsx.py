@@ -10,7 +10,7 @@ from functools import partial
 from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
 from transduce.documents.office.archive import Archive, Relation
 from transduce.documents.office.paragraphs import Paragraph
-from transduce.documents.office.parts import ATTRIBUTES, attributes_of, read_part, read_properties, texts_of
+from transduce.documents.office.parts import attributes_of, read_part, read_properties, texts_of
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold
@@ -110,7 +110,7 @@ class _Workbook:
                 self.rules.add_formula(element_of(token, tokens).own_text)
             else:
                 self.rules.add_attributes(token)
-        self.left += attributes_of(file, ATTRIBUTES)
+        self.left += attributes_of(file)
         for relation in self.archive.relations_of(sheet.path):
             if relation.kind == "table":
                 self.rules.add_table(self.archive.xml(relation.path), sheet.path)
