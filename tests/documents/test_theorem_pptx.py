@@ -109,7 +109,8 @@ def skeleton(data: bytes) -> Any:
             for element, name, around in elements(etree.fromstring(content)):
                 if name in ("r", "t", "rPr", "v", "title") or "rPr" in around:
                     continue
-                found[path, name, around, tuple(sorted(element.attrib.items())), (element.text or "").strip()] += 1
+                attributes = tuple(sorted((key, value) for key, value in element.attrib.items() if key != "lang"))
+                found[path, name, around, attributes, (element.text or "").strip()] += 1
         return found, packed.namelist()
 
 

@@ -51,6 +51,8 @@ _ATTRIBUTES: dict[str, frozenset[str] | None] = {  # by the elements on which re
     **dict.fromkeys(("title", *(f"aria-{name}" for name in _OF_ARIA))),
 }
 _BUTTONS = frozenset(["button", "reset", "submit"])
+_FIELDS = frozenset(["", "search", "text"])
+FORM_SENDS = "a form sends it"
 _META = frozenset(f"{site}{name}" for site in ("", "og:", "twitter:") for name in ("description", "image:alt", "title"))
 _TEMPLATES = (("{{", "}}"), ("{%", "%}"), ("<%", "%>"), ("<?", "?>"))
 _LONGEST_SHOWN = 200  # characters of a server's code that a translator reads in the sentence
@@ -93,6 +95,12 @@ class Events:
     """More elements whose text is held."""
     events: list[Event] = field(default_factory=list)
     attributes: list[Attribute] = field(default_factory=list)
+    left: list[tuple[int, str, str]] = field(default_factory=list)
+    """Offsets, texts and reasons of what a form sends, and which stays."""
+    sent: set[int] = field(default_factory=set)
+    """Offsets of attributes that a form sends, and which are translated."""
+    tags: list[HtmlToken] = field(default_factory=list)
+    """Start tags that may say which language the page is in, or in which direction it is read."""
 
     def __post_init__(self) -> None:
         self._elements = OpenElements(self.is_xml)
@@ -120,6 +128,8 @@ class Events:
             return
         written, deciding = read_text(self.page, start, end), self._elements.deciding
         holder = deciding.event if deciding is not None and self.events[deciding.event].holds else -1
+        if holder >= 0 and self.events[holder].name == "textarea":
+            self._leave(start, written.text)
         is_in_lines = decision == "translated" and any(map(self._elements.has_open, ("pre", "listing", "textarea")))
         if not is_in_lines:
             self.events.append(Event("text", start, end, decision=decision, written=written, holder=holder))
@@ -159,6 +169,8 @@ class Events:
             namespace = "svg" if name == "svg" else "math"
         before = self._elements.decision
         wanted = self._wanted(given, before)
+        if name in ("html", "body", "meta") or not given.keys().isdisjoint(("lang", "xml:lang", "dir")):
+            self.tags.append(token)
         decision = wanted or self._by_nature(name, namespace, before)
         self._read_attributes(name, given, wanted, before)
         role, is_whole = self._role(name, namespace, given, before, decision)
@@ -256,6 +268,15 @@ class Events:
                 value = self.page[attribute.start : attribute.end]
                 if all(value.count(opening) <= value.count(closing) for opening, closing in _TEMPLATES):
                     self.attributes.append(attribute)
+                    if attribute.name == "value" and "name" in given:
+                        self.sent.add(attribute.start)
+            elif name == "input" and attribute.name == "value" and self._value(given, "type").lower() in _FIELDS:
+                self._leave(attribute.start, self._value(given, "value"))
+
+    def _leave(self, start: int, text: str) -> None:
+        """Names a text that stays, since a form sends it."""
+        if any(map(str.isalpha, text)):
+            self.left.append((start, text, FORM_SENDS))
 
     def _is_shown(self, tag: str, attribute: str, given: dict[str, Attribute]) -> bool:
         """Returns True if readers see or hear an attribute."""

@@ -10,6 +10,7 @@ from transduce.documents.inline_xml import InlineKind, segment_of
 from transduce.documents.segment import Segment
 from transduce.documents.text.program_text import program_text
 from transduce.documents.xml import (
+    Attributes,
     Element,
     Token,
     checked_root,
@@ -17,6 +18,7 @@ from transduce.documents.xml import (
     element_after,
     element_of,
     escape,
+    prefixed,
     quoted,
     read_xml,
     tag_edits,
@@ -73,6 +75,9 @@ class _Entry:
     id: str
     """Names of its file, its unit and itself, separated by slashes."""
     element: Element
+    longest: int
+    """Most characters of its translation; 0 where the file does not say."""
+    notes: tuple[str, ...]
 
     @property
     def version(self) -> int:
@@ -115,7 +120,16 @@ def _entries(file: TextFile) -> Iterator[_Entry]:
             if part.name in ("trans-unit", "segment", "ignorable"):
                 own_id = part.attributes.get("id", "") if part is not element else ""
                 ids = (file_name, attributes.get("id", ""), own_id)
-                yield _Entry(root, named, "/".join(filter(None, ids)), part)
+                yield _Entry(root, named, "/".join(filter(None, ids)), part, *_limit({**attributes, **part.attributes}))
+
+
+def _limit(attributes: Attributes) -> tuple[int, tuple[str, ...]]:
+    """Returns how many characters a translation may have, 0 for any number, and notes on other limits."""
+    unit = attributes.get("size-unit", "pixel") if "maxwidth" in attributes else "char"
+    width = attributes.get("maxwidth") or prefixed(attributes, "sizeRestriction").rpartition(",")[2]
+    if unit in ("char", "glyph") and width.isdecimal():
+        return int(width[:9]), ()
+    return 0, (f"may be no wider than {width} ({unit})",) if width else ()
 
 
 def _left(file: TextFile, entry: _Entry) -> Iterator[Untranslated]:
@@ -163,7 +177,9 @@ def _unit(file: TextFile, entry: _Entry, source: Element, target: Element | None
         target=translation,
         is_draft=is_draft,
         needs_review=translation is not None and _needs_review(entry),
+        notes=entry.notes,
         id=id,
+        longest=entry.longest,
     )
 
 
