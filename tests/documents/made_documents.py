@@ -312,7 +312,8 @@ OF_FLAGS = {
     "python-format": ("%(~)s", "%(~)d"),
     "python-brace-format": ("{~}", "{0}", "{~!r}", "{~:>3}"),
     "php-format": ("%s", "%1$s"),
-    "qt-format": ("%1", "%2", "%n"),
+    "qt-format": ("%1", "%2", "%L3"),
+    "qt-plural-format": ("%n", "%1"),
     "": (),
 }
 

@@ -24,9 +24,9 @@ HIDDEN = {"script", "style", "iframe", "noembed", "noframes", "metadata", "annot
 HELD = {
     "code", "kbd", "samp", "tt", "var", "pre", "listing", "xmp", "plaintext", "textarea", "math", "rt", "rp", "rtc",
 }  # fmt: skip
-SHOWN_ATTRIBUTES = {"alt", "title", "placeholder", "aria-label", "summary", "label", "standby"}
+SHOWN_ATTRIBUTES = {"alt", "title", "placeholder", "aria-label", "summary", "label", "standby", "srcdoc"}
 INLINE = HELD - {"pre", "listing", "xmp", "plaintext", "textarea"} | {
-    "a", "b", "i", "em", "span", "sub", "u", "font", "nobr", "img", "br", "wbr", "ruby", "svg", "label", "q",
+    "a", "b", "i", "em", "span", "sub", "sup", "u", "font", "nobr", "img", "br", "wbr", "ruby", "svg", "label", "q",
 }  # fmt: skip
 FORMATTING = {"a", "b", "em", "font", "i", "nobr", "u"}
 
@@ -88,7 +88,7 @@ def _texts(soup: Any) -> Iterator[tuple[str, bool, str]]:
                 *[(child, on, drawn) for child in reversed(node.contents)],
                 *[(None, on, drawn)] * is_block,
             ]
-        elif not isinstance(node, bs4.Comment | bs4.Doctype | bs4.Declaration) and node.strip():
+        elif not isinstance(node, bs4.Comment | bs4.Doctype | bs4.Declaration):
             yield str(node), not is_on, "drawn" if is_drawn else "text"
 
 
@@ -100,6 +100,12 @@ def _is_shown(node: Any, key: str) -> bool:
     if key == "content":
         return node.name == "meta" and node.get("name") in ("description", "twitter:title")
     return key in SHOWN_ATTRIBUTES and node.name not in ("link", "style")
+
+
+def values(data: bytes) -> list[tuple[str, str]]:
+    """Text of each option, and what a form sends for it."""
+    options = [(" ".join(option.get_text().split()), option) for option in _soup(data).find_all("option")]
+    return [(text, option.get("value", text)) for text, option in options]
 
 
 WORDS = (

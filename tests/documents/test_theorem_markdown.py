@@ -27,7 +27,7 @@ pytest.importorskip("pymdownx")
 INLINE_NAMES = "a abbr b code del em i img ins kbd label mark s span strong sub sup u br"
 INLINE = frozenset(INLINE_NAMES.split())
 HELD = frozenset(["code", "kbd", "pre", "script", "style"])
-TEXTS = ("alt", "title")  # attributes that readers see
+TEXTS = ("alt", "title", "placeholder", "aria-label", "srcdoc")  # attributes that readers see
 VOID = frozenset(["br", "hr", "img", "input"])
 OF_MKDOCS = [
     "tables", "attr_list", "def_list", "footnotes", "abbr", "admonition", "md_in_html", "pymdownx.superfences",

@@ -8,6 +8,7 @@ the product does not use for the format.
 import importlib
 import io
 import re
+import sys
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -122,6 +123,8 @@ def readers_of(kind: str) -> list[tuple[Shown, Skeleton]]:
     return [(shown, skeleton)]
 
 
+TAG_OF_A_SIGN = "<sup>1</sup>"
+"""A tag about part of a word."""
 MADE_WORD = re.compile("[a-pr-wyz]+[qx]", re.IGNORECASE)
 """A made word or its translation, also where others are written together with it."""
 
@@ -187,11 +190,13 @@ def deviations(made: "Made", kind: str, name: str) -> list[Deviation]:
         for run in re.findall(r"[A-Za-z]+", text):
             if len(words.intersection(MADE_WORD.findall(run.lower()))) > 1:
                 add("glued", f"{run} of {text}")
-    by_reader = [_compared(made, reader, translated, name) for reader in readers_of(kind)]
+    by_reader = [_compared(made, kind, reader, translated, name) for reader in readers_of(kind)]
     return found + min(by_reader, key=len)
 
 
-def _compared(made: "Made", reader: tuple[Shown, Skeleton], translated: TranslatedDocument, name: str) -> list[Deviation]:
+def _compared(
+    made: "Made", kind: str, reader: tuple[Shown, Skeleton], translated: TranslatedDocument, name: str
+) -> list[Deviation]:
     """Returns the deviations that a reader of the format sees."""
     shown, skeleton = reader
     found: list[Deviation] = []
@@ -240,6 +245,17 @@ def _compared(made: "Made", reader: tuple[Shown, Skeleton], translated: Translat
                     add("placeholder", f"{placeholder!r} of {text} => {new}")
             if name in ("words", "reordered") and _signs(text, made, others) != _signs(new, made, others):
                 add("signs", f"{text} => {new}")
+    if (values := getattr(sys.modules[shown.__module__], "values", None)) and shown.__name__ == "shown":
+        for (text, value), (_, new_value) in zip(values(made.data), values(translated.data), strict=False):
+            if value != new_value and not told.intersection(_words_of(text, made.words)):
+                add("value", f"{value} => {new_value}")
+    is_bilingual = kind in BILINGUAL
+    counts = [
+        "".join(texts).count(TAG_OF_A_SIGN) if is_bilingual else data.count(TAG_OF_A_SIGN.encode())
+        for texts, data in ((before, made.data), (after, translated.data))
+    ]
+    if counts[0] != counts[1] and name in ("words", "reordered"):
+        add("tag", _difference(made.data, translated.data))
     codes = [Counter(word for text in texts for word in _words_of(text, made.code)) for texts in (before, after)]
     if codes[0] != codes[1]:
         add("code", str({word for word in made.code if codes[0][word] != codes[1][word]}))
