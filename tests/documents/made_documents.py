@@ -14,6 +14,11 @@ from random import Random
 from typing import Any
 from xml.sax.saxutils import escape
 
+from transduce.documents.segment import Mark
+from transduce.documents.text.families import FAMILIES
+from transduce.documents.text.families import GENERAL as GENERAL_FAMILIES
+from transduce.documents.text.placeholders import hold
+
 from documents import (
     test_theorem_android,
     test_theorem_docx,
@@ -36,6 +41,13 @@ GENERAL = (
     "{%= ~ %}", "{!! $~ !!}", "%%", "~@~.example", "%~%", "%1", "@{~}", "{{~ ~=1}}",
 )  # fmt: skip
 """Placeholders, with `~` for each new name."""
+GENERAL += tuple(
+    example
+    for name, family in FAMILIES.items()
+    if name in GENERAL_FAMILIES and name not in ("tags", "plural forms", "icu", "gcc", "terminals")
+    for example in family.examples
+    if all(isinstance(part, Mark) and part.is_held for part in hold([example]))
+)
 OWN = {
     "json": (
         "$~$", "$1", "@:~.~", "@.lower:~", ":~", "$t(~)", "$t(~.~, {{ ~ }})", "{{- ~}}", "@:{'~'}", "<~/>",
@@ -65,6 +77,20 @@ BLOCKS = (
     ("{foreach $~ as $~}", "{/foreach}"),
     ("[% IF ~ %]", "[% ELSE %]", "[% END %]"),
     ("{% blocktrans %}", "{% endblocktrans %}"),
+    ("{% trans %}", "{% pluralize %}", "{% endtrans %}"),
+    ("{% case ~ %}{% when '~' %}", "{% else %}", "{% endcase %}"),
+    ("{{#unless ~.~}}", "{{else}}", "{{/unless}}"),
+    ("{{#with ~ as |~|}}", "{{/with}}"),
+    ("{{#~}}", "{{/~}}"),
+    ("{{range .~}}", "{{end}}"),
+    ("{{- with .~ -}}", "{{- end -}}"),
+    ("<% ~.each do |~| %>", "<% end %>"),
+    ("<%- if (~) { -%>", "<%- } else { -%>", "<%- } -%>"),
+    ("<?php foreach ($~ as $~): ?>", "<?php endforeach; ?>"),
+    ("<? if ($~): ?>", "<? else: ?>", "<? endif; ?>"),
+    ("{section name=~ loop=$~}", "{/section}"),
+    ("{{#if ~}}", "{{else if ~}}", "{{/if}}"),
+    ("{% if ~ > 1 and ~ %}", "{% elif ~ %}", "{% endif %}"),
 )
 """Tags of templates about a text."""
 
@@ -96,9 +122,7 @@ class Chance:
     def made(self, name: str, data: bytes | str) -> Made:
         """The document of the words so far."""
         data = data.encode() if isinstance(data, str) else data
-        return Made(
-            name, data, frozenset(self.words), frozenset(self.code), tuple(dict.fromkeys(self.placeholders))
-        )
+        return Made(name, data, frozenset(self.words), frozenset(self.code), tuple(dict.fromkeys(self.placeholders)))
 
     def maybe(self, share: float) -> bool:
         """True for a share of the calls."""
@@ -125,7 +149,9 @@ class Chance:
 
     def _new(self) -> str:
         while True:
-            syllables = [self.random.choice(CONSONANTS) + self.random.choice(VOWELS) for _ in range(self.random.randint(2, 4))]
+            syllables = [
+                self.random.choice(CONSONANTS) + self.random.choice(VOWELS) for _ in range(self.random.randint(2, 4))
+            ]
             if (word := "".join([*syllables, TAIL])) not in self.words | self.code:
                 return word
 
@@ -134,8 +160,12 @@ class Chance:
         found = self.several(self.word, 1, most)
         if self.maybe(0.3):
             found[0] = found[0].capitalize()
-        signs = [self.pick("", "", "", "", ",", " –" if self.kind != "properties" else ";", ":", ".") for _ in found[1:]]
-        return " ".join(word + sign for word, sign in zip(found, [*signs, self.pick("", "", ".", "!", "?")], strict=True))
+        signs = [
+            self.pick("", "", "", "", ",", " –" if self.kind != "properties" else ";", ":", ".") for _ in found[1:]
+        ]
+        return " ".join(
+            word + sign for word, sign in zip(found, [*signs, self.pick("", "", ".", "!", "?")], strict=True)
+        )
 
     def filled(self, pattern: str) -> str:
         """A pattern with a new name for each `~`."""
@@ -166,7 +196,7 @@ class Chance:
             *[lambda: f"{phrase()} {placeholder()}"] * 2,
             lambda: f"{placeholder()} {phrase()}",
             lambda: f"({placeholder()}) {placeholder()} {phrase()}",
-            lambda: f"{phrase()}: {placeholder()}/{placeholder()}",
+            lambda: f"{phrase()}: {placeholder()}{'/' if (last := placeholder())[0] in '%{$[' else ' / '}{last}",
             lambda: f'{phrase()} "{phrase()}" {phrase()}',
         ]
         if lines:
@@ -192,8 +222,8 @@ class Chance:
         inner, between = inner or self.phrase, self.pick("", " ")
         parts = [self.filled(begin), inner()]
         for tag in middle if self.maybe(0.5) else ():
-            parts += [tag, inner()]
-        return between.join([*parts, end if "~" not in end else end.replace("~", begin.strip("{^}"))])
+            parts += [self.filled(tag), inner()]
+        return between.join([*parts, end if "~" not in end else end.replace("~", parts[0].strip("{^#}"))])
 
     def icu(self, inner: Callable[[], str] | None = None) -> str:
         """A message of ICU with branches."""
@@ -204,6 +234,8 @@ class Chance:
             lambda: f"{{{name}, select, {other} {{{inner()}}} other {{{inner()}}}}}",
             lambda: f"{{{name}, selectordinal, one {{#st {inner()}}} other {{# {inner()}}}}}",
             lambda: f"{{{name}, select, other {{{{{other}, plural, other {{{inner()}}}}}}}}}",
+            lambda: f"{{{name}, plural, offset:1 =1 {{{inner()}}} one {{{inner()} #}} other {{{inner()}}}}}",
+            lambda: f"{{0,choice,0#{self.word()}|1#{self.word()}|2#{{0}} {self.word()}}}",
         )
 
 
@@ -225,11 +257,18 @@ def json_document(chance: Chance) -> Made:
     kind = chance.random.randint(0, 3)
     if kind == 0:  # of Chrome's extensions
         found: Any = {
-            chance.name(): {"message": chance.message(), "description": chance.name(), "placeholders": {"a": {"content": "$1"}}}
+            chance.name(): {
+                "message": chance.message(),
+                "description": chance.name(),
+                "placeholders": {"a": {"content": "$1"}},
+            }
             for _ in range(chance.most)
         }
     elif kind == 1:  # of FormatJS
-        found = {chance.name(): {"defaultMessage": chance.message(), "description": chance.name()} for _ in range(chance.most)}
+        found = {
+            chance.name(): {"defaultMessage": chance.message(), "description": chance.name()}
+            for _ in range(chance.most)
+        }
     else:
         found = mapping(2)
     return chance.made("a.json", written(found))
@@ -253,7 +292,9 @@ def yaml_document(chance: Chance) -> Made:
         if style == 1:
             return " '" + text.replace("'", "''") + "'\n"
         blanks = " " * indent
-        return f" {chance.pick('|', '|-', '>', '>-')}\n" + "".join(f"{blanks}{line.strip()}\n" for line in text.split("\n"))
+        return f" {chance.pick('|', '|-', '>', '>-')}\n" + "".join(
+            f"{blanks}{line.strip()}\n" for line in text.split("\n")
+        )
 
     def mapping(indent: int, depth: int) -> str:
         lines = []
@@ -380,7 +421,11 @@ def xliff_document(chance: Chance) -> Made:
     def with_breaks(depth: int, version: int) -> str:
         if chance.maybe(0.2):
             n, text = writer.id(), chance.phrase
-            lb = [f'<x id="{n}" ctype="lb"/>', f'<ph id="{n}" ctype="lb">&lt;br/&gt;</ph>', f'<x id="{n}" ctype="x-html-br"/>']
+            lb = [
+                f'<x id="{n}" ctype="lb"/>',
+                f'<ph id="{n}" ctype="lb">&lt;br/&gt;</ph>',
+                f'<x id="{n}" ctype="x-html-br"/>',
+            ]
             if version == 2:
                 lb = [f'<ph id="{n}" type="fmt" subType="xlf:lb"/>']
             return f"{text()}{chance.random.choice(lb)}{text()} "
@@ -413,7 +458,7 @@ def docx_document(chance: Chance) -> Made:
 
 def odt_document(chance: Chance) -> Made:
     writer = test_theorem_odt.Writer(chance.random)
-    writer.words = lambda: chance.pick("", "\n  ") + chance.message(tags=False, blocks=False, lines=()) + " "
+    writer.words = lambda: chance.pick(" ", "\n  ") + chance.message(tags=False, blocks=False, lines=()) + " "
     return chance.made("a.odt", writer.document())
 
 
@@ -434,7 +479,15 @@ def _subtitles(chance: Chance, kind: str) -> Made:
 
     def words() -> str:
         text = chance.phrase()
-        return chance.pick(text, text, text, f"♪ {text} ♪", f"[{text}]", f"{chance.word().upper()}: {text}", f"{text} &amp; {chance.word()}")
+        return chance.pick(
+            text,
+            text,
+            text,
+            f"♪ {text} ♪",
+            f"[{text}]",
+            f"{chance.word().upper()}: {text}",
+            f"{text} &amp; {chance.word()}",
+        )
 
     writer.words = words
     return chance.made(f"a.{kind}", writer.document())
@@ -473,6 +526,8 @@ class Pages:
             text, text, text,
             lambda: f"{text} &nbsp;{chance.phrase()}", lambda: f"{text} &amp; {chance.phrase()}",
             lambda: f"{text} {self.code()}", lambda: f"{self.code()} {text}", lambda: f"{text} &lt; {chance.phrase()}",
+            lambda: f"{text} &mdash; {chance.phrase()}&hellip;", lambda: f"{text} &#8220;{chance.phrase()}&#x201d;",
+            lambda: f"{text}&nbsp;{chance.phrase()}", lambda: f"{text}\n  {chance.phrase()}",
         ))  # fmt: skip
 
     def code(self) -> str:
@@ -506,6 +561,9 @@ class Pages:
         def inner() -> str:
             return self.flow(depth - 1)
 
+        def text() -> str:
+            return chance.phrase()
+
         def bold() -> str:
             return f"{chance.phrase()} <b>{chance.phrase()}</b>"
 
@@ -516,7 +574,9 @@ class Pages:
             lambda: f"<code>{chance.name()}()</code>", lambda: f"<kbd>{chance.name()}</kbd>",
             lambda: f'<span translate="no">{chance.name()}</span>', lambda: f"<!-- {chance.name()} -->",
             lambda: f"{self.text()}<sup>1</sup>", lambda: f'<input placeholder="{chance.phrase()}">',
-            lambda: f"<svg><title>{chance.phrase()}</title><path/></svg>",
+            lambda: f"<svg><title>{chance.phrase()}</title><path/></svg>", lambda: f"<math><mi>{chance.name()}</mi></math>",
+            lambda: f"{chance.phrase()} <BR>{chance.phrase()}", lambda: f"{text()}<sup><a href='#{chance.name()}'>[1]</a></sup>",
+            lambda: f"<ruby>{chance.phrase()}<rp>(</rp><rt>{chance.name()}</rt><rp>)</rp></ruby>",
         ]  # fmt: skip
         nests = [
             lambda: f"<b{self.attribute()}>{inner()}</b>", lambda: f"<em>{inner()}</em>",
@@ -524,6 +584,8 @@ class Pages:
             lambda: chance.block(inner), lambda: chance.icu(lambda: chance.pick(chance.phrase, bold)),
             lambda: f"<label>{inner()}</label>",
             lambda: f"<u>{chance.block(inner)}</u>", lambda: f"<q>{inner()}</q>",
+            lambda: f"<STRONG>{inner()}</STRONG>", lambda: f"@if ({chance.name()}) {{ {chance.phrase()} }}",
+            lambda: f"@if ({chance.name()}) {{ <b>{chance.phrase()}</b> }} @else {{ {chance.phrase()} }}",
         ]  # fmt: skip
         return str(chance.pick(*leaves, *(nests * 2 if depth else [])))
 
@@ -555,6 +617,10 @@ class Pages:
             lambda: f"<!-- {chance.name()} <p> -->", lambda: f"<template>{chance.phrase()}</template>",
             lambda: f"<noscript><p>{chance.phrase()}</p></noscript>", lambda: f"<textarea>{chance.name()}</textarea>",
             lambda: f"<div>{chance.phrase()}<p>{flow()}</p>{chance.phrase()}</div>",
+            lambda: f"<!--[if IE]>{chance.name()}<![endif]-->", lambda: f"<video>{chance.phrase()}</video>",
+            lambda: f"<figure><img alt='{chance.phrase()}' src=x><figcaption>{flow()}</figcaption></figure>",
+            lambda: f"<svg><text>{chance.phrase()}</text></svg>", lambda: f"@for ({chance.name()}; track x) {{ <p>{flow()}</p> }}",
+            lambda: f"<ul><li v-for='{chance.name()} in {chance.name()}' :key='{chance.name()}.id'>{flow()}</li></ul>",
             lambda: f"<iframe srcdoc='<p>{chance.phrase()}</p>'></iframe>", lambda: chance.block(flow), chance.icu,
         ]  # fmt: skip
         nests = [
@@ -588,7 +654,9 @@ def markdown_document(chance: Chance) -> Made:
     phrase, several, pick = chance.phrase, chance.several, chance.pick
 
     def code() -> str:
-        text = chance.filled(pick("{{ ~ }}", "{{< ~ >}}", "{% ~ %}", "<%= ~ %>", "https://~.example/~", "{{ ~.~ | ~ }}", "{~}"))
+        text = chance.filled(
+            pick("{{ ~ }}", "{{< ~ >}}", "{% ~ %}", "<%= ~ %>", "https://~.example/~", "{{ ~.~ | ~ }}", "{~}")
+        )
         if not text.startswith("<"):
             chance.placeholders.append(text)
         return text
@@ -620,7 +688,7 @@ def markdown_document(chance: Chance) -> Made:
             lambda: "\n".join(several(lambda: f"- {flat()}")), lambda: "\n".join(several(lambda: f"1. {flat()}")),
             lambda: f"- {flat()}\n  - {flat()}\n\n    {flat()}", lambda: f"> {flat()}\n> {flat()}",
             lambda: f"| {phrase()} | {phrase()} |\n|---|---|\n| {phrase()} | `{chance.name()}` |",
-            lambda: f"```\n{chance.name()}\n```", lambda: f"    {chance.name()}",
+            lambda: f"```\n{chance.name()}\n```", lambda: f"# {flat()}\n\n    {chance.name()}",
             lambda: f"<div>\n<p>{phrase()} <b>{phrase()}</b></p>\n</div>", lambda: f"<!-- {chance.name()} -->",
             lambda: f"- [ ] {flat()}\n- [x] {flat()}", lambda: f"{phrase()}[^1]\n\n[^1]: {flat()}",
             lambda: f"<div>\n{Pages(chance).block(0)}\n</div>", lambda: f"<p>{Pages(chance).flow(1)}</p>",

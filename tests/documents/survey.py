@@ -71,9 +71,9 @@ def try_made(kind: str, seeds: range, examples: int) -> None:
     for seed in seeds:
         made = made_document(kind, seed)
         for one in (one for name in CHANGES for one in deviations(made, kind, name)):
-            found[one.kind if one.translator not in ("identity", "nothing") else f"{one.kind} ({one.translator})"].append(
-                (seed, one)
-            )
+            found[
+                one.kind if one.translator not in ("identity", "nothing") else f"{one.kind} ({one.translator})"
+            ].append((seed, one))
             bad.add(seed)
     counts = (f"{len({seed for seed, _ in ones})} {what}" for what, ones in sorted(found.items()))
     print(f"{kind}: {len(bad)} of {len(seeds)} documents deviate: {', '.join(counts)}", flush=True)

@@ -27,6 +27,7 @@ HELD = {
 SHOWN_ATTRIBUTES = {"alt", "title", "placeholder", "aria-label", "summary", "label", "standby", "srcdoc"}
 INLINE = HELD - {"pre", "listing", "xmp", "plaintext", "textarea"} | {
     "a", "b", "i", "em", "span", "sub", "sup", "u", "font", "nobr", "img", "br", "wbr", "ruby", "svg", "label", "q",
+    "strong", "small", "input", "video", "mi", "mo", "mn",
 }  # fmt: skip
 FORMATTING = {"a", "b", "em", "font", "i", "nobr", "u"}
 

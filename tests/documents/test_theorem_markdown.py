@@ -28,6 +28,7 @@ INLINE_NAMES = "a abbr b code del em i img ins kbd label mark s span strong sub 
 INLINE = frozenset(INLINE_NAMES.split())
 HELD = frozenset(["code", "kbd", "pre", "script", "style"])
 TEXTS = ("alt", "title", "placeholder", "aria-label", "srcdoc")  # attributes that readers see
+NAMES = ("id", "for", "name")
 VOID = frozenset(["br", "hr", "img", "input"])
 OF_MKDOCS = [
     "tables", "attr_list", "def_list", "footnotes", "abbr", "admonition", "md_in_html", "pymdownx.superfences",
@@ -51,7 +52,11 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if ("class", "footnote-backref") not in attrs:
             self.attributes += [value for name, value in attrs if name in TEXTS and value]
-        others = tuple(sorted((name, value) for name, value in attrs if name not in (*TEXTS, "id", "for", "name")))
+        others = tuple(
+            sorted(
+                (name, value) for name, value in attrs if name not in (*TEXTS, *NAMES, *(["value"] * (tag == "option")))
+            )
+        )
         self._held += tag in HELD
         if tag in INLINE:
             self.blocks[-1][1][tag, others] += 1

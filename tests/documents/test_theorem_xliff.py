@@ -123,7 +123,7 @@ def name_of(element: Any) -> str:
 
 def texts_of(element: Any) -> str:
     """What an element says, without codes but with the texts in them."""
-    said = element.text or "" if name_of(element) not in {*CODES, "comment"} else ""
+    said = element.text or "" if name_of(element) not in {*CODES, "comment"} else " "
     for child in element:
         said += texts_of(child)
         said += child.tail or "" if name_of(element) not in CODES else ""

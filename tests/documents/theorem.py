@@ -37,11 +37,11 @@ Skeleton = Callable[[bytes], Any]
 class Careless:
     """A translator that writes what a function makes of each sentence, and holds nothing."""
 
-    def __init__(self, change: Callable[[str], str]) -> None:
+    def __init__(self, change: Callable[[str], str], target: str = "de") -> None:
         tokenizer = SimpleNamespace(encode=str.split, encode_batch=lambda ts: [t.split() for t in ts], unknown="\0")
         self.bundle = SimpleNamespace(
             tokenizers=SimpleNamespace(source=tokenizer, target=tokenizer),
-            config=SimpleNamespace(source="en", target="de"),
+            config=SimpleNamespace(source="en", target=target),
         )
         self.engine = None
         self.longest_source = 1000
@@ -296,7 +296,9 @@ def _difference(one: Any, other: Any) -> str:
     if isinstance(one, Counter) and isinstance(other, Counter):
         return f"{dict(list((one - other).items())[:2])} => {dict(list((other - one).items())[:2])}"
     if isinstance(one, dict) and isinstance(other, dict):
-        return next((_difference(one[key], other[key]) for key in one if key in other and one[key] != other[key]), "keys")
+        return next(
+            (_difference(one[key], other[key]) for key in one if key in other and one[key] != other[key]), "keys"
+        )
     if isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
         return next(_difference(*pair) for pair in zip(one, other, strict=True) if pair[0] != pair[1])
     if isinstance(one, bytes | str) and isinstance(other, bytes | str):

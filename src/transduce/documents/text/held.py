@@ -147,12 +147,14 @@ class _Restoring:
         alike: defaultdict[str, list[int]] = defaultdict(list)
         for number in self.missing:
             shown = self.clusters[number].shown
-            alike[shown if is_exact else normalised(shown)].append(number)
-        if not alike:
-            return
+            forms = (shown, "".join(shown.split())) if is_exact else (normalised(shown),)  # as it is written and read
+            for form in dict.fromkeys(forms):
+                alike[form].append(number)
         spans_of = occurrences(self.output, alike, is_exact)
         for shown in sorted(alike, key=lambda shown: (-len(shown), shown)):
-            numbers = alike[shown]
+            numbers = [number for number in alike[shown] if number in self.missing]
+            if not numbers:
+                continue
             first = self.clusters[numbers[0]]
             spans = [span for span in spans_of[shown] if self._is_free(*span) and self._is_whole(first, *span)]
             for number, span in _nearest(numbers, spans, self._wanted):
