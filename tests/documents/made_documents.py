@@ -88,6 +88,11 @@ BLOCKS = (
     ("<%- if (~) { -%>", "<%- } else { -%>", "<%- } -%>"),
     ("<?php foreach ($~ as $~): ?>", "<?php endforeach; ?>"),
     ("<? if ($~): ?>", "<? else: ?>", "<? endif; ?>"),
+    ("<?php if ($~) { ?>", "<?php } else { ?>", "<?php } ?>"),
+    ("@if($~)", "@else", "@endif"),
+    ("@foreach($~ as $~)", "@endforeach"),
+    ("<#if ~>", "<#else>", "</#if>"),
+    ("#if($~)", "#else", "#end"),
     ("{section name=~ loop=$~}", "{/section}"),
     ("{{#if ~}}", "{{else if ~}}", "{{/if}}"),
     ("{% if ~ > 1 and ~ %}", "{% elif ~ %}", "{% endif %}"),
@@ -185,7 +190,7 @@ class Chance:
         """A message as a program has it."""
         if blocks and self.maybe(0.05):
             return self.pick(
-                lambda: f"{self.phrase()}|{self.phrase()}", lambda: f"{{0}} {self.phrase()}|[1,*] {self.phrase()}"
+                lambda: f"{self.phrase()}|{self.phrase()}", lambda: f"{self.phrase()} | {self.phrase()}", lambda: f"{{0}} {self.phrase()}|[1,*] {self.phrase()}"
             )
         return " ".join(self.several(lambda: self._part(tags, blocks, lines), 1, 3))
 
@@ -219,7 +224,7 @@ class Chance:
     def block(self, inner: Callable[[], str] | None = None, blocks: tuple[tuple[str, ...], ...] = BLOCKS) -> str:
         """A text in a block of a template language."""
         begin, *middle, end = self.random.choice(blocks)
-        inner, between = inner or self.phrase, self.pick("", " ")
+        inner, between = inner or self.phrase, " " if begin[0] in "@#" else self.pick("", " ")
         parts = [self.filled(begin), inner()]
         for tag in middle if self.maybe(0.5) else ():
             parts += [self.filled(tag), inner()]
@@ -406,8 +411,8 @@ def android_document(chance: Chance) -> Made:
 
     def text(is_cdata: bool = False, is_quoted: bool = False) -> str:
         found = chance.message(tags=is_cdata or chance.maybe(0.3), blocks=False, lines=() if is_quoted else ("\\n",))
-        found = found.replace('"', '\\"').replace("%%", "%%")
-        return found if is_cdata else escape(found)
+        found = found.replace('"', '\\"')
+        return (found if is_cdata else escape(found)) + " "
 
     writer.text = text
     return chance.made("strings.xml", writer.document())

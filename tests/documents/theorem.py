@@ -5,6 +5,7 @@ Two translators that are no model stand in for one. What a document shows, and i
 the product does not use for the format.
 """
 
+import html
 import importlib
 import io
 import re
@@ -154,10 +155,14 @@ CHANGES: dict[str, Callable[[str], str]] = {
     "reordered": lambda text: " ".join(reversed(text.split())),
     "no signs": lambda text: " ".join(re.findall(r"\w+", text)),
     "unknown signs": lambda text: re.sub(r"[^\w\s.,!?:–()]+", "\N{REPLACEMENT CHARACTER}", text),
-    "more signs": lambda text: f":rocket: {{y}} {text} %d 5% <b>l'eau",
+    "more signs": lambda text: f":rocket: {{y}} {text} %d 5% <b>l'eau d'",
     "nothing": lambda text: "",
+    "right to left": str,
 }
-"""Translators by what they make of a sentence whose words are translated already; `identity` translates none."""
+"""Translators by what they make of a sentence whose words are translated already; `identity` translates none; `right to left`
+is of Arabic, for which a document changes its direction."""
+DIRECTIONS = {"html": 'dir="rtl"', "docx": "<w:bidi/>", "pptx": 'rtl="1"', "odt": "", "xlsx": "", "markdown": ""}
+"""What a document of a format has if it is read from right to left; "" where that is not checked."""
 MISSPELL = ("misspelt code", "no signs", "unknown signs")
 """Those that translate names of placeholders, too."""
 BILINGUAL = ("po", "xliff", "tmx", "xcstrings")
@@ -166,6 +171,8 @@ BILINGUAL = ("po", "xliff", "tmx", "xcstrings")
 
 def deviations(made: "Made", kind: str, name: str) -> list[Deviation]:
     """Returns how a made document's translation breaks the promise, by a translator of `CHANGES`."""
+    if name == "right to left" and kind not in DIRECTIONS:
+        return []
     reads: list[str] = []
     change = (lambda text: text) if name == "identity" else _reads(made, name, reads)
     found: list[Deviation] = []
@@ -174,7 +181,7 @@ def deviations(made: "Made", kind: str, name: str) -> list[Deviation]:
         found.append(Deviation(what, name, detail[:DEEPEST_DETAIL]))
 
     try:
-        translated = _translated(change, made.data, made.name, kind, {})
+        translated = _translated(change, made.data, made.name, kind, {}, "ar" if name == "right to left" else "de")
     except TransduceError as error:
         return [Deviation("refused", name, str(error))]
     except Exception as error:
@@ -185,6 +192,10 @@ def deviations(made: "Made", kind: str, name: str) -> list[Deviation]:
         if contents(translated.data) != contents(made.data):
             add("identity", _difference(contents(made.data), contents(translated.data)))
         return found
+    if name == "right to left" and DIRECTIONS[kind] not in str(_contents(translated.data)) and (
+        kind != "html" or b"<html" in made.data
+    ):
+        add("direction", f"no {DIRECTIONS[kind]}")
     words = made.words
     for text in reads:
         for run in re.findall(r"[A-Za-z]+", text):
@@ -209,7 +220,7 @@ def _compared(
         after, new_structure = shown(translated.data), skeleton(translated.data)
     except Exception as error:
         return [Deviation("unreadable", name, f"{type(error).__name__}: {error}"[:DEEPEST_DETAIL])]
-    if new_structure != structure:
+    if new_structure != structure and name != "right to left":
         add("structure", _difference(structure, new_structure))
     others = {other_word(word): word for word in made.words | made.code}
     told = {
@@ -240,6 +251,8 @@ def _compared(
             strangers = {others.get(word, word) for word in _words_of(new, others.keys() | made.words)} - {*words}
             if strangers - made.code:
                 add("mixed", f"{text} => {new}")
+            if _braces(text) and not _braces(new):
+                add("syntax", f"{text} => {new}")
             for placeholder in made.placeholders:
                 if text.count(placeholder) != new.count(placeholder) and name != "more signs":
                     add("placeholder", f"{placeholder!r} of {text} => {new}")
@@ -251,7 +264,7 @@ def _compared(
                 add("value", f"{value} => {new_value}")
     is_bilingual = kind in BILINGUAL
     counts = [
-        "".join(texts).count(TAG_OF_A_SIGN) if is_bilingual else data.count(TAG_OF_A_SIGN.encode())
+        ("".join(texts) if is_bilingual else html.unescape(data.decode(errors="ignore"))).count(TAG_OF_A_SIGN)
         for texts, data in ((before, made.data), (after, translated.data))
     ]
     if counts[0] != counts[1] and name in ("words", "reordered"):
@@ -275,6 +288,16 @@ def _places(texts: Sequence[str], known: Collection[str]) -> dict[str, list[int]
         for word in _words_of(text, known):
             found.setdefault(word, []).append(number)
     return found
+
+
+def _braces(text: str) -> bool:
+    """True for a text with messages of ICU whose braces close; those between apostrophes are text."""
+    depth = 0
+    for brace in re.findall(r"''|'[{}#][^']*'?|[{}]", text):
+        depth += (brace == "{") - (brace == "}")
+        if depth < 0:
+            return False
+    return depth == 0 and bool(re.search(r",\s*(?:plural|select|selectordinal)\s*,", text))
 
 
 def _signs(text: str, made: "Made", others: Mapping[str, str]) -> Counter[str]:
@@ -315,9 +338,14 @@ def _place_of(error: BaseException) -> str:
 
 
 def _translated(
-    change: Callable[[str], str], data: bytes, name: str, kind: str | None, options: dict[str, Any]
+    change: Callable[[str], str],
+    data: bytes,
+    name: str,
+    kind: str | None,
+    options: dict[str, Any],
+    target: str = "de",
 ) -> TranslatedDocument:
-    translator = DocumentTranslator(cast(Translator, Careless(change)), languages=Languages("en", "de"))
+    translator = DocumentTranslator(cast(Translator, Careless(change, target)), languages=Languages("en", target))
     return translator.translate(data, name, kind, **options)
 
 
