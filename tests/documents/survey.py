@@ -4,8 +4,8 @@
     python tests/documents/survey.py --made 20 --examples 3
 
 Prints a row for each format: how many files hold the promise, how many are refused in one line, and how many break it;
-and a line for each of these. Where what shows breaks but the structure holds, it is `text`. For documents made by chance
-(made_documents.py) it prints how many of each format deviate, and in which ways, with the shortest examples of each.
+and a line for each of these. Where what shows breaks but the structure holds, it is `text`. For documents made by
+chance (made_documents.py) it prints how many of each format deviate, and how, with the shortest examples of each.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def try_made(kind: str, seeds: range, examples: int) -> None:
     counts = (f"{len({seed for seed, _ in ones})} {what}" for what, ones in sorted(found.items()))
     print(f"{kind}: {len(bad)} of {len(seeds)} documents deviate: {', '.join(counts)}", flush=True)
     for what, ones in sorted(found.items()):
-        seen = set()
+        seen: set[int] = set()
         for seed, one in sorted(ones, key=lambda pair: len(pair[1].detail)):
             if seed not in seen and len(seen) < examples:
                 seen.add(seed)

@@ -1,4 +1,4 @@
-"""Documents of every format by chance: whatever the translator, each word is translated once, or named; all else stays."""
+"""Documents of every format by chance: each word is translated once, or named, and all else stays."""
 
 import pytest
 

@@ -159,10 +159,12 @@ CHANGES: dict[str, Callable[[str], str]] = {
     "nothing": lambda text: "",
     "right to left": str,
 }
-"""Translators by what they make of a sentence whose words are translated already; `identity` translates none; `right to left`
-is of Arabic, for which a document changes its direction."""
+"""Translators by what they make of a sentence whose words are translated already; `identity` translates none, and
+`right to left` writes Arabic, for which a document changes its direction."""
 DIRECTIONS = {"html": 'dir="rtl"', "docx": "<w:bidi/>", "pptx": 'rtl="1"', "odt": "", "xlsx": "", "markdown": ""}
 """What a document of a format has if it is read from right to left; "" where that is not checked."""
+OF_ICU = ("json", "arb", "yaml", "csv", "xliff", "tmx", "properties", "strings", "android")
+"""Formats in which apostrophes quote braces."""
 MISSPELL = ("misspelt code", "no signs", "unknown signs")
 """Those that translate names of placeholders, too."""
 BILINGUAL = ("po", "xliff", "tmx", "xcstrings")
@@ -192,8 +194,10 @@ def deviations(made: "Made", kind: str, name: str) -> list[Deviation]:
         if contents(translated.data) != contents(made.data):
             add("identity", _difference(contents(made.data), contents(translated.data)))
         return found
-    if name == "right to left" and DIRECTIONS[kind] not in str(_contents(translated.data)) and (
-        kind != "html" or b"<html" in made.data
+    if (
+        name == "right to left"
+        and DIRECTIONS[kind] not in str(_contents(translated.data))
+        and (kind != "html" or b"<html" in made.data)
     ):
         add("direction", f"no {DIRECTIONS[kind]}")
     words = made.words
@@ -234,13 +238,13 @@ def _compared(
         words = _words_of(text, made.words)
         where: set[int] = set()
         for word in words:
-            new, old = places.get(other_word(word), []), places.get(word, [])
-            where |= {*new, *old}
-            if len(new) + len(old) > max(text.lower().count(word), 1) * sum(word in one.lower() for one in before):
+            done, undone = places.get(other_word(word), []), places.get(word, [])
+            where |= {*done, *undone}
+            if len(done) + len(undone) > max(text.lower().count(word), 1) * sum(word in one.lower() for one in before):
                 add("doubled", f"{word} of {text}")
-            elif not new and old and word not in told:
+            elif not done and undone and word not in told:
                 add("left", f"{word} of {text}")
-            elif not new and not old and (name != "nothing" or word not in told):
+            elif not done and not undone and (name != "nothing" or word not in told):
                 add("lost", f"{word} of {text}")
         if not words:
             continue
@@ -251,7 +255,7 @@ def _compared(
             strangers = {others.get(word, word) for word in _words_of(new, others.keys() | made.words)} - {*words}
             if strangers - made.code:
                 add("mixed", f"{text} => {new}")
-            if _braces(text) and not _braces(new):
+            if kind in OF_ICU and _braces(text) and not _braces(new):
                 add("syntax", f"{text} => {new}")
             for placeholder in made.placeholders:
                 if text.count(placeholder) != new.count(placeholder) and name != "more signs":
@@ -325,7 +329,7 @@ def _difference(one: Any, other: Any) -> str:
     if isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
         return next(_difference(*pair) for pair in zip(one, other, strict=True) if pair[0] != pair[1])
     if isinstance(one, bytes | str) and isinstance(other, bytes | str):
-        size = next((n for n, (a, b) in enumerate(zip(one, other)) if a != b), min(len(one), len(other)))
+        size = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
         return f"{one[max(size - 60, 0) : size + 60]!r} => {other[max(size - 60, 0) : size + 60]!r}"
     return f"{one!r} => {other!r}"
 
