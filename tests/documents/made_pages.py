@@ -96,8 +96,12 @@ class Pages:
             return "".join(chance.several(lambda: self.block(depth - 1), 1, 2))
 
         def items(name: str) -> str:
-            rows = chance.several(lambda: f"<{name}{self.attribute()}>{flow()}{chance.pick('', f'</{name}>')}")
-            return chance.block(lambda: "".join(rows)) if chance.maybe(0.3) else "".join(rows)
+            def rows() -> str:
+                return "".join(
+                    chance.several(lambda: f"<{name}{self.attribute()}>{flow()}{chance.pick('', f'</{name}>')}")
+                )
+
+            return chance.block(rows) if chance.maybe(0.3) else rows()
 
         leaves = [
             *[lambda: f"<p{self.attribute()}>{flow()}</p>"] * 5,
