@@ -68,7 +68,7 @@ class Pages:
             "<code>~()</code>", "<kbd>~</kbd>",
             '<span translate="no">~</span>', "<!-- ~ -->",
             lambda: f"{self.text()}<sup>1</sup>", '<input placeholder="§">',
-            "<svg><title>§</title><path/></svg>", "<math><mi>~</mi></math>",
+            *(["<svg><title>§</title><path/></svg>", "<math><mi>~</mi></math>"] if chance.kind == "html" else []),
             "§ <BR>§", "§<sup><a href='#~'>[1]</a></sup>",
             "<ruby>§<rp>(</rp><rt>~</rt><rp>)</rp></ruby>",
         ]  # fmt: skip
