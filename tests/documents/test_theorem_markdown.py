@@ -24,7 +24,7 @@ markdown = pytest.importorskip("markdown")
 mistune = pytest.importorskip("mistune")
 pytest.importorskip("pymdownx")
 
-INLINE_NAMES = "a abbr b code del em i img ins kbd label mark s span strong sub sup u br"
+INLINE_NAMES = "a abbr b code del em i img ins kbd label mark s span strong sub sup u br q ruby rp rt input wbr"
 INLINE = frozenset(INLINE_NAMES.split())
 HELD = frozenset(["code", "kbd", "pre", "script", "style"])
 TEXTS = ("alt", "title", "placeholder", "aria-label", "srcdoc")  # attributes that readers see
@@ -60,6 +60,7 @@ class Page(HTMLParser):
         self._held += tag in HELD
         if tag in INLINE:
             self.blocks[-1][1][tag, others] += 1
+            self.texts[-1] += " " * (tag == "br")
         else:
             self._begin(f"{tag} {others}")
 
