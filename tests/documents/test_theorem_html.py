@@ -263,6 +263,7 @@ def _capitals(page: str, name: str = "a.html") -> str:
         ('<link rel="stylesheet" title="blue">', '<link rel="stylesheet" title="blue">'),
         ('<optgroup label="dogs"><track label="cats">', '<optgroup label="DOGS"><track label="CATS">'),
         ('<img alt="{{ _("a dog") }}">', '<img alt="{{ _("a dog") }}">'),
+        ('<p title="{n, plural, one {a} other {b}}">', '<p title="{n, plural, one {A} other {B}}">'),
         ('<p lang="en" data-x="a dog" class="dog" id="dog">', '<p lang="en" data-x="a dog" class="dog" id="dog">'),
     ],
 )

@@ -58,12 +58,12 @@ class Careless:
 
 def in_capitals(data: bytes, name: str, kind: str | None = None, **options: Any) -> TranslatedDocument:
     """A document by a translator that writes all in capitals, placeholders too."""
-    return _translated(str.upper, data, name, kind, options)
+    return translated(str.upper, data, name, kind, options)
 
 
 def reordered(data: bytes, name: str, kind: str | None = None, **options: Any) -> TranslatedDocument:
     """A document by a translator that turns the order of words round."""
-    return _translated(lambda text: " ".join(reversed(text.split())), data, name, kind, options)
+    return translated(lambda text: " ".join(reversed(text.split())), data, name, kind, options)
 
 
 def check_theorem(
@@ -183,7 +183,7 @@ def deviations(made: "Made", kind: str, name: str) -> list[Deviation]:
         found.append(Deviation(what, name, detail[:DEEPEST_DETAIL]))
 
     try:
-        translated = _translated(change, made.data, made.name, kind, {}, "ar" if name == "right to left" else "de")
+        document = translated(change, made.data, made.name, kind, {}, "ar" if name == "right to left" else "de")
     except TransduceError as error:
         return [Deviation("refused", name, str(error))]
     except Exception as error:
@@ -191,12 +191,12 @@ def deviations(made: "Made", kind: str, name: str) -> list[Deviation]:
     if name == "identity":
         (shown, _), *_ = readers_of(kind)
         contents = (lambda data: ["".join(text.split()) for text in shown(data)]) if kind in BILINGUAL else _contents
-        if contents(translated.data) != contents(made.data):
-            add("identity", _difference(contents(made.data), contents(translated.data)))
+        if contents(document.data) != contents(made.data):
+            add("identity", _difference(contents(made.data), contents(document.data)))
         return found
     if (
         name == "right to left"
-        and DIRECTIONS[kind] not in str(_contents(translated.data))
+        and DIRECTIONS[kind] not in str(_contents(document.data))
         and (kind != "html" or b"<html" in made.data)
     ):
         add("direction", f"no {DIRECTIONS[kind]}")
@@ -205,12 +205,12 @@ def deviations(made: "Made", kind: str, name: str) -> list[Deviation]:
         for run in re.findall(r"[A-Za-z]+", text):
             if len(words.intersection(MADE_WORD.findall(run.lower()))) > 1:
                 add("glued", f"{run} of {text}")
-    by_reader = [_compared(made, kind, reader, translated, name) for reader in readers_of(kind)]
+    by_reader = [_compared(made, kind, reader, document, name) for reader in readers_of(kind)]
     return found + min(by_reader, key=len)
 
 
 def _compared(
-    made: "Made", kind: str, reader: tuple[Shown, Skeleton], translated: TranslatedDocument, name: str
+    made: "Made", kind: str, reader: tuple[Shown, Skeleton], document: TranslatedDocument, name: str
 ) -> list[Deviation]:
     """Returns the deviations that a reader of the format sees."""
     shown, skeleton = reader
@@ -221,7 +221,7 @@ def _compared(
 
     before, structure = shown(made.data), skeleton(made.data)
     try:
-        after, new_structure = shown(translated.data), skeleton(translated.data)
+        after, new_structure = shown(document.data), skeleton(document.data)
     except Exception as error:
         return [Deviation("unreadable", name, f"{type(error).__name__}: {error}"[:DEEPEST_DETAIL])]
     if new_structure != structure and name != "right to left":
@@ -229,7 +229,7 @@ def _compared(
     others = {other_word(word): word for word in made.words | made.code}
     told = {
         word
-        for report in translated.segments
+        for report in document.segments
         if report.review or report.origin == "untranslated"
         for word in _words_of(f"{report.source} {report.target}", made.words)
     }
@@ -263,16 +263,16 @@ def _compared(
             if name in ("words", "reordered") and _signs(text, made, others) != _signs(new, made, others):
                 add("signs", f"{text} => {new}")
     if (values := getattr(sys.modules[shown.__module__], "values", None)) and shown.__name__ == "shown":
-        for (text, value), (_, new_value) in zip(values(made.data), values(translated.data), strict=False):
+        for (text, value), (_, new_value) in zip(values(made.data), values(document.data), strict=False):
             if value != new_value and not told.intersection(_words_of(text, made.words)):
                 add("value", f"{value} => {new_value}")
     is_bilingual = kind in BILINGUAL
     counts = [
         ("".join(texts) if is_bilingual else html.unescape(data.decode(errors="ignore"))).count(TAG_OF_A_SIGN)
-        for texts, data in ((before, made.data), (after, translated.data))
+        for texts, data in ((before, made.data), (after, document.data))
     ]
     if counts[0] != counts[1] and name in ("words", "reordered"):
-        add("tag", _difference(made.data, translated.data))
+        add("tag", _difference(made.data, document.data))
     codes = [Counter(word for text in texts for word in _words_of(text, made.code)) for texts in (before, after)]
     if codes[0] != codes[1]:
         add("code", str({word for word in made.code if codes[0][word] != codes[1][word]}))
@@ -341,7 +341,7 @@ def _place_of(error: BaseException) -> str:
     return "" if trace is None else f"({Path(trace.tb_frame.f_code.co_filename).name}:{trace.tb_lineno})"
 
 
-def _translated(
+def translated(
     change: Callable[[str], str],
     data: bytes,
     name: str,
@@ -349,6 +349,7 @@ def _translated(
     options: dict[str, Any],
     target: str = "de",
 ) -> TranslatedDocument:
+    """A document by a translator that writes what a function makes of each sentence."""
     translator = DocumentTranslator(cast(Translator, Careless(change, target)), languages=Languages("en", target))
     return translator.translate(data, name, kind, **options)
 
