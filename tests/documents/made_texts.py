@@ -27,7 +27,7 @@ GENERAL += tuple(
     for name, family in FAMILIES.items()
     if name in GENERAL_FAMILIES and name not in ("tags", "plural forms", "icu", "gcc", "terminals")
     for example in family.examples
-    if all(isinstance(part, Mark) and part.is_held for part in hold([example]))
+    if len(example) > 1 and all(isinstance(part, Mark) and part.is_held for part in hold([example]))
 )
 OWN = {
     "json": (

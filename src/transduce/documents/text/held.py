@@ -150,6 +150,8 @@ class _Restoring:
             forms = (shown, "".join(shown.split())) if is_exact else (normalised(shown),)  # as it is written and read
             for form in dict.fromkeys(forms):
                 alike[form].append(number)
+        if not alike:
+            return
         spans_of = occurrences(self.output, alike, is_exact)
         for shown in sorted(alike, key=lambda shown: (-len(shown), shown)):
             numbers = [number for number in alike[shown] if number in self.missing]
