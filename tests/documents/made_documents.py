@@ -154,10 +154,11 @@ def po_document(chance: Chance) -> Made:
         row += f'msgctxt "{chance.name()}{number}"\n'
         chance.kind = f"po {flag}"
         if chance.maybe(0.3):
-            row += f"msgid {quoted(chance.message())}\nmsgid_plural {quoted(chance.message())}\n"
+            forms = [quoted(chance.message(blocks=not flag)) for _ in "ab"]
+            row += f"msgid {forms[0]}\nmsgid_plural {forms[1]}\n"
             row += 'msgstr[0] ""\nmsgstr[1] ""\n'
         else:
-            row += f'msgid {quoted(chance.message())}\nmsgstr ""\n'
+            row += f'msgid {quoted(chance.message(blocks=not flag))}\nmsgstr ""\n'
         rows.append(row)
     return chance.made("a.po", PO_HEAD + "\n".join(rows))
 
