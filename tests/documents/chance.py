@@ -61,7 +61,7 @@ def said(text: str) -> str:
     """What a person reads of a message."""
     for syntax in PLURAL:
         text = text.replace(syntax, " ")
-    return _TAG.sub("", text)
+    return _TAG.sub(" ", text)
 
 
 def tags(text: str) -> Any:

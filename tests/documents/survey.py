@@ -1,13 +1,14 @@
-"""Tries the promise of documents (theorem.py) on the files of a folder, and on mutations of them.
+"""Tries the promise of documents (theorem.py) on the files of a folder, on mutations of them, or on made documents.
 
     python tests/documents/survey.py FOLDER --mutations 10
+    python tests/documents/survey.py --made 20 --examples 3
 
 Prints a row for each format: how many files hold the promise, how many are refused in one line, and how many break it;
-and a line for each of these. Where what shows breaks but the structure holds, it is `text`.
+and a line for each of these. Where what shows breaks but the structure holds, it is `text`. For documents made by
+chance (made_documents.py) it prints how many of each format deviate, and how, with the shortest examples of each.
 """
 
 import argparse
-import importlib
 import io
 import random
 import sys
@@ -19,23 +20,30 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from documents.theorem import Shown, Skeleton, check_theorem
+from documents.made_documents import MAKERS, made_document
+from documents.theorem import CHANGES, Deviation, Shown, Skeleton, check_theorem, deviations, readers_of
 from transduce.documents.formats import format_of
 from transduce.errors import TransduceError
 
 SECONDS = 60
 """What a file may take."""
-ORACLES = {"srt": "subtitles", "vtt": "subtitles", "arb": "json", "xcstrings": "json"}
-"""Formats whose tests are in a file of another name."""
 VERDICTS = ("right", "refused", "text", "structure", "crashed", "unreadable", "no answer")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--made", type=int, default=0, help="documents made by chance of each format, instead")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first of them")
+    parser.add_argument("--kinds", nargs="*", default=list(MAKERS), help="their formats")
+    parser.add_argument("--examples", type=int, default=0, help="of each kind of deviation of theirs")
     parser.add_argument("--mutations", type=int, default=0, help="of each file, instead of the files themselves")
     parser.add_argument("--longest", type=int, default=1_000_000, help="bytes of a file that is tried")
     options = parser.parse_args()
+    if options.made:
+        for kind in options.kinds:
+            try_made(kind, range(options.first, options.first + options.made), options.examples)
+        return
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     pool = get_context("spawn").Pool(1)
     for path in sorted(options.folder.rglob("*")):
@@ -56,14 +64,30 @@ def main() -> None:
         print(f"| {kind} | {sum(found.values())} | {' | '.join(str(found[one]) for one in VERDICTS)} |")
 
 
+def try_made(kind: str, seeds: range, examples: int) -> None:
+    """Prints the deviations of made documents of a format: a line, and the shortest examples of each kind."""
+    found: defaultdict[str, list[tuple[int, Deviation]]] = defaultdict(list)
+    bad = set()
+    for seed in seeds:
+        made = made_document(kind, seed)
+        for one in (one for name in CHANGES for one in deviations(made, kind, name)):
+            found[
+                one.kind if one.translator not in ("identity", "nothing") else f"{one.kind} ({one.translator})"
+            ].append((seed, one))
+            bad.add(seed)
+    counts = (f"{len({seed for seed, _ in ones})} {what}" for what, ones in sorted(found.items()))
+    print(f"{kind}: {len(bad)} of {len(seeds)} documents deviate: {', '.join(counts)}", flush=True)
+    for what, ones in sorted(found.items()):
+        seen: set[int] = set()
+        for seed, one in sorted(ones, key=lambda pair: len(pair[1].detail)):
+            if seed not in seen and len(seen) < examples:
+                seen.add(seed)
+                print(f"    {what}, {one.translator}, {kind} {seed}: {one.detail!r}")
+
+
 def verdict_on(data: bytes, name: str) -> tuple[str, str]:
     """How a file does for one of the readers of its format, and why; `unreadable` where none reads it."""
-    kind = str(format_of(name))
-    oracle = importlib.import_module(f"documents.test_theorem_{ORACLES.get(kind, kind).replace('-', '_')}")
-    shown, skeleton = (getattr(oracle, f"{one}_{kind}", None) or getattr(oracle, one) for one in ("shown", "skeleton"))
-    readers = [(shown, skeleton)]
-    if kind == "markdown":  # GitHub's, or that of MkDocs
-        readers = [(shown(read), skeleton(read)) for read in (oracle.by_mistune, oracle.by_python_markdown)]
+    readers = readers_of(str(format_of(name)))
     verdicts = [_verdict(data, name, *one) for one in readers]
     return min(verdicts, key=lambda one: VERDICTS.index(one[0]))
 

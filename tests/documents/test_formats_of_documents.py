@@ -87,7 +87,7 @@ def in_small(part: str | Mark) -> str | Mark:
 def test_only_the_texts_have_changed(folder: Path, name: str) -> None:
     encoding = "latin-1" if name.startswith("latin") else "utf-8"
     before, after = (
-        re.sub(r"\s+", " ", data.decode(encoding)).lower().replace("a < b", "a &lt; b")
+        re.sub(r"\s+", " ", data.decode(encoding)).lower().replace("a < b", "a &lt; b").replace("lang=en", "lang=de")
         for data in ((folder / name).read_bytes(), in_capitals(read(folder, name)))
     )
     assert before == after
@@ -360,7 +360,8 @@ def test_docx_runs_keep_their_formats_and_other_files_of_the_archive_stay(folder
         assert new.testzip() is None
         assert old.namelist() == new.namelist()
         changed = {name for name in old.namelist() if old.read(name) != new.read(name)}
-        assert changed == {"word/document.xml", "word/header1.xml"}
+        labels = {f"word/{name}.xml" for name in ("styles", "stylesWithEffects", "settings")}  # of the language
+        assert changed - labels == {"word/document.xml", "word/header1.xml"}
 
 
 def test_docx_with_a_damaged_picture_is_reported_in_a_line(folder: Path) -> None:

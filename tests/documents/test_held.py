@@ -88,6 +88,31 @@ def test_what_is_misspelt_lost_doubled_or_made_up_is_mended_and_reported(output:
     assert found.notes or output == "Hallo%(name)sda"
 
 
+@pytest.mark.parametrize(
+    ("source", "output", "wanted"),
+    [
+        ("Go :rocket: now", "Los :rocket::Rakete: jetzt", "Los :rocket: jetzt"),
+        ("See @count items", "Siehe @count@Anzahl Dinge", "Siehe @count Dinge"),
+        ("See #{a} now", "Siehe #{a}#{b} jetzt", "Siehe #{a} jetzt"),
+        ("See {{ size }} now", "Siehe {{ {{ size }} }} jetzt", "Siehe {{ size }} jetzt"),
+        ("See ({{ size }}) {{ suffix }}", "Siehe {({{ size }}) {{ suffix }}}", "Siehe ({{ size }}) {{ suffix }}"),
+        ("See $E=mc^2$ now", "Siehe $E=mc^2$$E=MC^3$ jetzt", "Siehe $E=mc^2$ jetzt"),
+        ("See @:a.b and @:c", "Siehe @:x.y und @:c @:d", "Siehe @:a.b und @:c"),
+        ("See {a}/{b} now", "Siehe {x}/{y} jetzt", "Siehe {a}/{b} jetzt"),
+        ("See {a}/{b} now", "Siehe {a}/{y} jetzt", "Siehe {a}/{b} jetzt"),
+        ('See <img src="a"> now', 'Siehe <imgsrc="b"> jetzt <imgsrc="c">', 'Siehe <img src="a"> jetzt'),
+        ("See a &lt; b &amp; c", "Siehe a < b & c", "Siehe a &lt; b &amp; c"),
+        ("See %d now", "20 % d'espace %d", "20 % d'espace %d"),
+        ("Note: :name", "Hinweis: :name um 12:30", "Hinweis: :name um 12:30"),
+    ],
+)
+def test_a_made_up_placeholder_beside_the_right_one_goes(source: str, output: str, wanted: str) -> None:
+    segment = Segment.of(hold([source]))
+    marks = [(mark, start) for start, mark in segment.placed_marks() if mark.is_held]
+    held = restore_held(output, source, [mark for mark, _ in marks], [start for _, start in marks])
+    assert held.text == wanted
+
+
 @pytest.mark.parametrize("output", ["Nutze abcde jetzt", "Nutze deabc jetzt"])
 def test_code_within_a_longer_word_is_not_taken_for_it(output: str) -> None:
     found = restored(output, "Use abc now", "abc")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from documents.made_messages import flagged_messages
-from documents.theorem import Careless
+from documents.theorem import Careless, reordered, translated
 from transduce.documents.segment import Segment, problems
 from transduce.documents.text.clusters import clusters_of
 from transduce.documents.text.families import families_for
@@ -51,3 +51,13 @@ def test_all_that_is_held_is_there_once_with_its_neighbours(change: str, message
     if change in ("capitals", "reordered"):
         before, after = ("".join(segment.text.split()).upper() for segment in (source, found))
         assert Counter(before) == Counter(after)
+
+
+def test_a_translation_that_repeats_its_source_changes_nothing() -> None:
+    for page in (b"<p>Who? <kbd>Esc</kbd> <%= a b %></p>", b"<p>A dog. &nbsp;<b>Two <img src=x></b> <i> cats?</i></p>"):
+        assert translated(str, page, "a.html", None, {}).data == page
+
+
+def test_placeholders_that_touch_are_found_before_one_of_them_that_is_elsewhere_too() -> None:
+    text = reordered(b"{0} dogs see cats: {n, number}/{0}", "a", "text").data.decode()
+    assert text.count("{0}") == 2 and text.count("{n, number}/{0}") == 1 and text.count("/") == 1

@@ -9,6 +9,7 @@ from transduce.documents.segment import Mark
 from transduce.documents.text.families import (
     FAMILIES,
     GENERAL,
+    MESSAGES,
     families_for,
     group_of,
     pattern_of,
@@ -18,11 +19,11 @@ from transduce.documents.text.families import (
 from transduce.documents.text.placeholders import hold
 
 DOCS = Path(__file__).parents[2] / "docs" / "documents.md"
-MESSAGES = {"icu", "plural forms"}
+FORMS = {"icu", "plural forms", "bars"}
 """Families whose examples are texts around marks."""
 
 
-@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in MESSAGES])
+@pytest.mark.parametrize("name", [name for name in FAMILIES if name not in FORMS])
 def test_a_family_finds_its_examples_whole_and_by_its_name(name: str) -> None:
     for families in [(name,), *([GENERAL] if name in GENERAL else [])]:
         for example in FAMILIES[name].examples:
@@ -33,23 +34,68 @@ def test_a_family_finds_its_examples_whole_and_by_its_name(name: str) -> None:
     assert found.lastgroup == group_of(name)
 
 
-@pytest.mark.parametrize("name", sorted(MESSAGES))
+@pytest.mark.parametrize("name", sorted(FORMS))
 def test_forms_and_branches_are_texts_of_their_own(name: str) -> None:
     for example in FAMILIES[name].examples:
-        assert any(isinstance(part, Mark) and part.breaks for part in hold([example]))
+        assert any(isinstance(part, Mark) and part.breaks for part in hold([example], str, MESSAGES))
 
 
 def test_the_docs_name_every_family_and_no_other() -> None:
     text = DOCS.read_text(encoding="utf-8").split("### Families of placeholders", 1)[1].split("\n## ", 1)[0]
     rows = dict(re.findall(r"^\| ([^|]+?) \| (.+) \|$", text, re.MULTILINE))
     del rows["family"], rows["---"]
-    assert list(rows) == list(GENERAL)
+    assert list(rows) == [name for name in FAMILIES if not name.endswith("-format")]
     for name, row in rows.items():
         what, shown = row.rsplit(" | ", 1)
         assert what == FAMILIES[name].what
         assert shown.replace("\\|", "|") == " ".join(f"`{example}`" for example in FAMILIES[name].examples)
     flags = re.findall(r"`([^`]+-format)`", text)
-    assert {name for name in FAMILIES if name not in GENERAL} <= set(flags)
+    assert {name for name in FAMILIES if name.endswith("-format")} <= set(flags)
+
+
+def test_each_rule_but_those_of_gettext_names_its_documentation() -> None:
+    for name, family in FAMILIES.items():
+        assert name.endswith("-format") != family.documentation.startswith("https://")
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("$USER$ has $COUNT$, $user_1@$", ["$USER$", "$COUNT$", "$user_1@$"]),
+        ("$1 of $2", ["$1", "$2"]),
+        ("[[Help:A]] is [[A]]", ["[[Help:A]]", "[[A]]"]),
+        ("@:a.b @.lower:a.b, @:(a.b) @:{'a.b'} {'@'}.", ["@:a.b", "@.lower:a.b", "@:(a.b)", "@:{'a.b'}", "{'@'}"]),
+        ("one @:größe.", ["@:größe"]),
+        (":name, :Name :NAME :perPage :a1/:total", [":name", ":Name", ":NAME", ":perPage", ":a1", ":total"]),
+        ("%1$@ %#@var@ %arg %1$lld", ["%1$@", "%#@var@", "%arg", "%1$lld"]),
+        ("{$INTERPOLATION} {$START_TAG_B}", ["{$INTERPOLATION}", "{$START_TAG_B}"]),
+        ("\\(name) and \\(a.b(c: d))", ["\\(name)", "\\(a.b(c: d))"]),
+        ("{ $var } { -term } { NUMBER($n, a: 1) }", ["{ $var }", "{ -term }", "{ NUMBER($n, a: 1) }"]),
+        ("%L1 %n {0:N2} {0,number}", ["%L1", "%n", "{0:N2}", "{0,number}"]),
+        ("__name__ and __first_name__", ["__name__", "__first_name__"]),
+        ("a lone } here", ["}"]),
+        ("$t(a.b) ${x} #{x} %{x}", ["$t(a.b)", "${x}", "#{x}", "%{x}"]),
+    ],
+)  # fmt: skip
+def test_placeholders_of_messages_are_held_whole(text: str, held: list[str]) -> None:
+    assert [part.shown for part in hold([text], str, MESSAGES) if isinstance(part, Mark)] == held
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["20 % d'accord", "50 $ und 60 $", "$50 and $60", "costs $1.50 or $5", "$1,000", "12:30", "a:b", "Note:this",
+     ":) :D", "5$ or 10$", "R&D, AT&T", "a@:b", "#hashtag", "name__x__y", "C:\\temp", "10 %", "[1]", "Größe:wert"],
+)  # fmt: skip
+def test_prose_has_no_placeholders_in_messages(text: str) -> None:
+    assert hold([text], str, MESSAGES) == [text]
+
+
+def test_labels_of_wiki_links_and_forms_are_translated() -> None:
+    parts = hold(["[[Help|the help]]: {{PLURAL:$1|a dog|0=no dog|$1 dogs}}"], str, MESSAGES)
+    assert [part for part in parts if isinstance(part, str)] == ["the help", ": ", "a dog", "no dog", " dogs"]
+    marks = [part for part in parts if isinstance(part, Mark)]
+    assert [mark.raw for mark in marks] == ["[[Help|", "]]", "{{PLURAL:$1|", "|0=", "|", "$1", "}}"]
+    assert [mark.breaks for mark in marks] == [False, False, True, True, True, False, True]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Cues are found as players find them: WebVTT by its standard, SRT as those that show most of a file."""
 
+import re
+
 import pytest
 
 from documents.theorem import in_capitals
@@ -113,3 +115,51 @@ def test_no_translation_ends_its_cue() -> None:
 def test_a_number_beyond_all_characters_is_no_number() -> None:
     data = f"WEBVTT\n\n{TIMES}\nThe dog &#{'1' * 5000}; &#x41;&#000000000066;\n".encode()
     assert b"THE DOG \xef\xbf\xbd AB" in in_capitals(data, "a.vtt").data
+
+
+@pytest.mark.parametrize("kind", ["srt", "vtt"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("♪ the dog sings ♪", "♪ the cat dances ♪"),
+        ("<i>♪ the dog sings</i>", "<i>♫ the cat dances ♫</i>"),
+        ("# the dog sings #", "# the cat dances #"),
+        ("[dog barks]", "the cat dances"),
+        ("(dog barks)", "the cat dances"),
+        ("the dog sings [laughs]", "and dances"),
+        ("the dog sings", "ANN: the cat dances"),
+        ("the dog sings", "MAN 1 (low): the cat dances"),
+        ("Ann: the dog sings", "Peter: the cat dances"),
+        (">> the dog sings", ">> the cat dances"),
+        ("- the dog sings", "- [laughs] the cat dances"),
+        ("<i>The dog sings</i>", "<i>The cat dances</i>"),
+        ("<font color=red>the dog sings,</font>", "<font color=blue>the cat dances</font>"),
+    ],
+)
+def test_each_voice_is_translated_by_itself_and_stays_on_its_line(kind: str, first: str, second: str) -> None:
+    document = (vtt if kind == "vtt" else srt)(f"{TIMES}\n{first}\n{second}\n")
+    marks = [mark for mark in document.units[0].source.marks if mark.raw == "\n"]
+    assert [mark.breaks for mark in marks] == [True]
+    data = f"{TIMES}\n{first}\n{second}\n"
+    data = f"WEBVTT\n\n{data}" if kind == "vtt" else data.replace(".000", ",000")
+    written = in_capitals(data.encode(), f"a.{kind}").data.decode().replace("&gt;", ">")
+    said = [re.sub("<[^>]*>", "", line) for line in (first.upper(), second.upper())]
+    assert [re.sub("<[^>]*>", "", line) for line in written.splitlines()[-2:]] == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the dog\nsings", "the dog (the old\none) sings", "the dog\n(the old) sings", "♪ the dog\nsings ♪",
+        "<i>the dog,</i>\n<i>the old one, sings</i>", "<i>The dog</i>\n<i>sings</i>", "He says\nThis: the dog",
+        "the #1\nand #2", "[the dog\nbarks]",
+    ],
+)  # fmt: skip
+def test_a_sentence_goes_on_through_the_lines_of_a_voice(text: str) -> None:
+    (mark,) = [mark for mark in srt(f"{TIMES}\n{text}\n").units[0].source.marks if mark.raw == "\n"]
+    assert not mark.breaks
+
+
+def test_a_sound_before_speech_is_translated_by_itself() -> None:
+    parts = srt(f"{TIMES}\n[laughs] The dog\n").units[0].source.parts
+    assert [part if isinstance(part, str) else part.breaks for part in parts] == ["[laughs]", True, "The dog"]

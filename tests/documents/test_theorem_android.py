@@ -93,7 +93,7 @@ def android(text: str) -> str:
         return ""
     text = re.sub(r"\\[nt]", " ", text)
     text = re.sub(r"(?<!\\)\"", "", text.replace("\\\\", "\0")).replace("\\", "").replace("\0", "\\")
-    return re.sub("<[^<>]+>", "", text)
+    return re.sub("<[^<>]+>", " ", text)
 
 
 def skeleton(data: bytes) -> Any:

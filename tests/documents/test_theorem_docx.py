@@ -323,6 +323,30 @@ def test_what_is_left_is_named_with_its_place_and_paragraphs_have_their_ids() ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("content", "left"),
+    [
+        ("<w:r><w:drawing><wp:inline><wp:docPr id='1' name='x' descr='a dog'/></wp:inline></w:drawing></w:r>", "a dog"),
+        ("<w:hyperlink w:tooltip='a dog' w:anchor='x'><w:r><w:t>cat</w:t></w:r></w:hyperlink>", "a dog"),
+        ("<w:sdt><w:sdtPr><w:dropDownList><w:listItem w:displayText='a dog' w:value='x'/></w:dropDownList></w:sdtPr>"
+         "<w:sdtContent><w:r><w:t>cat</w:t></w:r></w:sdtContent></w:sdt>", "a dog"),
+        ("<w:r><w:fldChar w:fldCharType='begin'><w:ffData><w:textInput><w:default w:val='a dog'/></w:textInput>"
+         "</w:ffData></w:fldChar></w:r>", "a dog"),
+    ],
+)  # fmt: skip
+def test_texts_in_attributes_are_named(content: str, left: str) -> None:
+    xmlns = f"{NAMESPACES} xmlns:wp='urn:drawing'"
+    data = archive({"word/main.xml": f"<w:document {xmlns}><w:body><w:p>{content}</w:p></w:body></w:document>"}, {})
+    assert [one.text for one in read_document(data, "a.docx").untranslated] == [left]
+
+
+def test_a_drop_cap_is_named() -> None:
+    cap = '<w:p><w:pPr><w:framePr w:dropCap="drop"/></w:pPr><w:r><w:t>T</w:t></w:r></w:p>'
+    body = f"{cap}<w:p><w:r><w:t>he dog</w:t></w:r></w:p>"
+    data = archive({"word/main.xml": f"<w:document {NAMESPACES}><w:body>{body}</w:body></w:document>"}, {})
+    assert [len(unit.notes) for unit in read_document(data, "a.docx").units] == [1, 0]
+
+
 def test_an_archive_that_does_not_say_where_its_text_is_is_refused() -> None:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as packed:

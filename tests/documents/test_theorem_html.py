@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents.theorem import check_theorem, in_capitals
+from transduce.documents.document import Languages
 from transduce.documents.formats import read_document
+from transduce.documents.segment import Segment
 
 bs4 = pytest.importorskip("bs4")
 pytest.importorskip("html5lib")
@@ -22,9 +24,10 @@ HIDDEN = {"script", "style", "iframe", "noembed", "noframes", "metadata", "annot
 HELD = {
     "code", "kbd", "samp", "tt", "var", "pre", "listing", "xmp", "plaintext", "textarea", "math", "rt", "rp", "rtc",
 }  # fmt: skip
-SHOWN_ATTRIBUTES = {"alt", "title", "placeholder", "aria-label", "summary", "label", "standby"}
+SHOWN_ATTRIBUTES = {"alt", "title", "placeholder", "aria-label", "summary", "label", "standby", "srcdoc"}
 INLINE = HELD - {"pre", "listing", "xmp", "plaintext", "textarea"} | {
-    "a", "b", "i", "em", "span", "sub", "u", "font", "nobr", "img", "br", "wbr", "ruby", "svg", "label", "q",
+    "a", "b", "i", "em", "span", "sub", "sup", "u", "font", "nobr", "img", "br", "wbr", "ruby", "svg", "label", "q",
+    "strong", "small", "input", "video", "mi", "mo", "mn",
 }  # fmt: skip
 FORMATTING = {"a", "b", "em", "font", "i", "nobr", "u"}
 
@@ -50,7 +53,10 @@ def skeleton(data: bytes) -> Any:
     for node in soup.descendants:
         if isinstance(node, bs4.Tag):
             blocks = tuple(parent.name for parent in node.parents if parent.name not in INLINE)
-            attributes = sorted((key, str(value)) for key, value in node.attrs.items() if not _is_shown(node, key))
+            given = {"value": " ".join(node.get_text().split()), **node.attrs} if node.name == "option" else node.attrs
+            attributes = sorted(
+                (key, str(value)) for key, value in given.items() if not _is_shown(node, key) and key != "lang"
+            )
             counts[node.name, blocks, tuple(attributes)] += 1
         elif type(node) is not bs4.NavigableString:
             counts[type(node).__name__, str(node)] += 1
@@ -83,7 +89,7 @@ def _texts(soup: Any) -> Iterator[tuple[str, bool, str]]:
                 *[(child, on, drawn) for child in reversed(node.contents)],
                 *[(None, on, drawn)] * is_block,
             ]
-        elif not isinstance(node, bs4.Comment | bs4.Doctype | bs4.Declaration) and node.strip():
+        elif not isinstance(node, bs4.Comment | bs4.Doctype | bs4.Declaration):
             yield str(node), not is_on, "drawn" if is_drawn else "text"
 
 
@@ -95,6 +101,12 @@ def _is_shown(node: Any, key: str) -> bool:
     if key == "content":
         return node.name == "meta" and node.get("name") in ("description", "twitter:title")
     return key in SHOWN_ATTRIBUTES and node.name not in ("link", "style")
+
+
+def values(data: bytes) -> list[tuple[str, str]]:
+    """Text of each option, and what a form sends for it."""
+    options = [(" ".join(option.get_text().split()), option) for option in _soup(data).find_all("option")]
+    return [(text, option.get("value", text)) for text, option in options]
 
 
 WORDS = (
@@ -251,6 +263,7 @@ def _capitals(page: str, name: str = "a.html") -> str:
         ('<link rel="stylesheet" title="blue">', '<link rel="stylesheet" title="blue">'),
         ('<optgroup label="dogs"><track label="cats">', '<optgroup label="DOGS"><track label="CATS">'),
         ('<img alt="{{ _("a dog") }}">', '<img alt="{{ _("a dog") }}">'),
+        ('<p title="{n, plural, one {a} other {b}}">', '<p title="{n, plural, one {A} other {B}}">'),
         ('<p lang="en" data-x="a dog" class="dog" id="dog">', '<p lang="en" data-x="a dog" class="dog" id="dog">'),
     ],
 )
@@ -384,3 +397,74 @@ def test_encodings_are_read_as_browsers_do() -> None:
         text = {"gb18030": "镕", "cp932": "①", "cp1252": "“"}[codec]
         data = f"<!-- <meta charset=x> --><meta charset={name}><p>a {text}".encode(codec)
         assert read_document(data, "a.html").units[-1].source.text == f"a {text}"
+
+
+def _into(page: str, target: str, source: str = "de", name: str = "a.html") -> str:
+    languages = Languages(source, target)
+    document = read_document(page.encode(), name, languages)
+    return document.translated([Segment((unit.source.text.upper(),)) for unit in document.units]).decode()
+
+
+@pytest.mark.parametrize(
+    ("page", "wanted"),
+    [
+        ("<html lang=de><p>hund", '<html lang=ar dir="rtl"><p>HUND'),
+        ('<html lang="de-AT" xml:lang="de" dir="ltr"><p>hund', '<html lang="ar" xml:lang="ar" dir="rtl"><p>HUND'),
+        ("<html><body dir='ltr'><p>hund", "<html dir=\"rtl\"><body dir='rtl'><p>HUND"),
+        ("<html dir=auto><p>hund", "<html dir=auto><p>HUND"),
+        ("<body class=x>hund", '<body class=x dir="rtl">HUND'),
+        ("<!doctype html>\n<p>hund", '<!doctype html><html lang="ar" dir="rtl">\n<p>HUND'),
+        (
+            "<html><p lang=en dir=ltr>hund<p dir=ltr>hund<p>x<input dir=ltr value=1>",
+            '<html dir="rtl"><p lang=en dir=rtl>HUND<p dir=rtl>HUND<p>X<input dir=ltr value=1>',
+        ),
+        (
+            '<html><meta property="og:locale" content="de_DE"><link hreflang=de href=x><p>hund',
+            '<html dir="rtl"><meta property="og:locale" content="ar"><link hreflang=de href=x><p>HUND',
+        ),
+        (
+            "<html><p>hund<iframe srcdoc='<html lang=de><p>hund'>",
+            '<html dir="rtl"><p>HUND<iframe srcdoc=\'<html lang=ar dir="rtl"><p>HUND\'>',
+        ),
+    ],
+)
+def test_a_page_says_its_new_language_and_direction(page: str, wanted: str) -> None:
+    assert _into(page, "ar") == wanted
+
+
+def test_a_page_read_from_right_to_left_may_become_one_from_left_to_right_or_stay_so() -> None:
+    page = '<html lang="he" dir="rtl"><p dir="rtl">hund<p lang="de" dir="ltr">x'
+    assert _into(page, "de", "he") == '<html lang="de" dir="ltr"><p dir="ltr">HUND<p lang="de" dir="ltr">X'
+    assert _into(page, "ar", "he") == page.replace('"he"', '"ar"').replace("hund", "HUND").replace("x", "X")
+    assert _into("<html lang=de><p>hund", "en") == "<html lang=en><p>HUND"
+
+
+def test_a_part_of_a_page_that_says_no_direction_gets_a_note() -> None:
+    notes = [read_document(b"<p>Hund", "a.html", Languages("de", code)).units[0].notes for code in ("ar", "en")]
+    assert notes == [("the text is read from right to left, which nothing about it says (dir)",), ()]
+
+
+OPTION = st.tuples(
+    st.sampled_from(["", " selected", " class=a", ' label="the dog"']),
+    st.sampled_from(["the dog", "&nbsp; a &quot;cat&quot;", "\n one\n two ", "x &lt; y", "<b>two</b> dogs", "1", ""]),
+    st.sampled_from(["</option>", "", "\n"]),
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.lists(OPTION, min_size=1, max_size=4), st.sampled_from(["select", "datalist"]))
+def test_a_form_sends_what_it_sent(options: list[tuple[str, str, str]], name: str) -> None:
+    choices = "".join(f"<option{attributes}>{text}{end}" for attributes, text, end in options)
+    page = f'<{name}>{choices}<option value="">a cat<option value=x>a man</{name}>'
+    before, after = (
+        [re.sub("[ \n]+", " ", option.get("value", option.get_text())).strip(" ") for option in soup.find_all("option")]
+        for soup in (_soup(page.encode()), _soup(_capitals(page).encode()))
+    )
+    assert before == after
+
+
+def test_what_a_form_sends_is_named() -> None:
+    page = "<textarea>The dog</textarea><input name=a value=Cat><input type=hidden value=Man><input value=1>"
+    assert [one.text for one in read_document(page.encode(), "a.html").untranslated] == ["The dog", "Cat"]
+    sends = read_document(b"<input type=submit name=a value=Send><input type=submit value=Send>", "a.html").units
+    assert [unit.notes for unit in sends] == [("a form sends it (value)",), ()]

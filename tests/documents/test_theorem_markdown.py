@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import given, settings
@@ -23,10 +24,11 @@ markdown = pytest.importorskip("markdown")
 mistune = pytest.importorskip("mistune")
 pytest.importorskip("pymdownx")
 
-INLINE_NAMES = "a abbr b code del em i img ins kbd label mark s span strong sub sup u br"
+INLINE_NAMES = "a abbr b code del em i img ins kbd label mark s span strong sub sup u br q ruby rp rt input wbr"
 INLINE = frozenset(INLINE_NAMES.split())
 HELD = frozenset(["code", "kbd", "pre", "script", "style"])
-TEXTS = ("alt", "title")  # attributes that readers see
+TEXTS = ("alt", "title", "placeholder", "aria-label", "srcdoc")  # attributes that readers see
+NAMES = ("id", "for", "name")
 VOID = frozenset(["br", "hr", "img", "input"])
 OF_MKDOCS = [
     "tables", "attr_list", "def_list", "footnotes", "abbr", "admonition", "md_in_html", "pymdownx.superfences",
@@ -50,10 +52,15 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if ("class", "footnote-backref") not in attrs:
             self.attributes += [value for name, value in attrs if name in TEXTS and value]
-        others = tuple(sorted((name, value) for name, value in attrs if name not in (*TEXTS, "id", "for", "name")))
+        others = tuple(
+            sorted(
+                (name, value) for name, value in attrs if name not in (*TEXTS, *NAMES, *(["value"] * (tag == "option")))
+            )
+        )
         self._held += tag in HELD
         if tag in INLINE:
             self.blocks[-1][1][tag, others] += 1
+            self.texts[-1] += " " * (tag == "br")
         else:
             self._begin(f"{tag} {others}")
 
@@ -296,3 +303,56 @@ def test_words_in_another_order_tear_no_template_tag() -> None:
     for tag in ("{{< note >}}\n", "{{ page._name }}", "]({% link a b.md %})", "\n{{< /note >}}\n"):
         assert written.count(tag) == 1
     assert any(isinstance(part, Mark) for part in read_document(written.encode(), "a.md").units[0].source.parts)
+
+
+HEADINGS = {
+    "The dog": "the-dog",
+    "Über uns": "%C3%BCber-uns",
+    "Größe": "groesse",
+    "Is it *big*?": "is-it-big",
+    "`code_x` & more": "code_x--more",
+    "犬 und Katze": "犬-und-katze",
+}
+"""Headings, and links to them as one renderer or another writes them."""
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(st.permutations(list(HEADINGS)), st.sampled_from(["# {}", "### {} ###", "{}\n---"]), st.integers(0, 6))
+def test_links_to_headings_of_the_page_lead_there(headings: list[str], heading: str, linked: int) -> None:
+    links = [HEADINGS[one] for one in headings[:linked]]
+    text = "\n\n".join([*(f"See [it](#{link})." for link in links), *map(heading.format, headings)])
+    written = in_capitals(text.encode(), "a.md").data.decode()
+    assert re.findall(r"\]\(#(.*?)\)", written) == links
+    assert sorted(re.findall('<a id="(.*?)"></a>', written)) == sorted(map(unquote, links))
+    assert [one.text for one in read_document(written.encode(), "a.md").untranslated] == []
+
+
+def test_a_heading_that_is_linked_twice_named_or_elsewhere() -> None:
+    text = "[a](#dog-1) [b](#cat) [c](#man)\n\n# Dog\n\n# Dog\n\n# Cat {#cat}\n\n# <a id='man'></a>Man\n"
+    assert re.findall("# (.*)", in_capitals(text.encode(), "a.md").data.decode())[-4:] == [
+        "DOG", '<a id="dog-1"></a>DOG', "CAT {#cat}", "<a id='man'></a>MAN",
+    ]  # fmt: skip
+    units = read_document(b"[a](b.md#dog)\n\n[a](https://b.c/d#e)\n\n[[b#dog]] x\n\n[a](#dog)\n", "a.md").units
+    assert [len(unit.notes) for unit in units] == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("image", "wanted"),
+    [
+        ("![The dog]", "![THE DOG][The dog]"),
+        ("![The dog][]", "![THE DOG][The dog]"),
+        ("![A dog][the dog]", "![A DOG][the dog]"),
+        ("[a ![The dog]](x)", "[A ![THE DOG][The dog]](x)"),
+    ],
+)
+def test_an_image_that_is_defined_by_its_text_stays_one(image: str, wanted: str) -> None:
+    text = f"See {image} now.\n\n[the dog]: a.png\n"
+    assert in_capitals(text.encode(), "a.md").data.decode() == f"SEE {wanted} NOW.\n\n[the dog]: a.png\n"
+
+
+def test_chunks_of_code_stay_in_files_of_quarto_and_r_markdown() -> None:
+    chunk = "```{r}\n#| echo: false\nplot(dog)\n```\n"
+    text = f'---\ntitle: The dog\n---\n\nIt is `r mean(x)`.\n\n{chunk}\n```{{r, fig.cap="A big dog"}}\nx\n```\n'
+    wanted = text.replace("The dog", "THE DOG").replace("It is", "IT IS").replace("A big dog", "A BIG DOG")
+    for name in ("a.qmd", "a.Rmd"):
+        assert in_capitals(text.encode(), name).data.decode() == wanted

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from documents.chance import NO_TEXT, words
 from documents.theorem import check_theorem, in_capitals
+from transduce.inference.documents.translate import TranslatedDocument
 
 text = pytest.importorskip("odf.text")
 opendocument = pytest.importorskip("odf.opendocument")
@@ -47,25 +48,27 @@ class Writer:
                 element.addElement(self.random.choice([text.Tab, text.LineBreak, lambda: text.S(c=3), text.S])())
             elif kind == 3:
                 element.addElement(text.PageNumber(text="3"))
+                element.addElement(text.TextInput(text=self.words()))
+                element.addElement(text.Placeholder(placeholdertype="text", text="<the cat>"))
             elif kind == 4:
                 element.addElement(text.BookmarkStart(name=f"b{self.number}"))
                 element.addText(self.words())
                 element.addElement(text.BookmarkEnd(name=f"b{self.number}"))
-            elif kind == 5 and depth > 1:
+            elif kind == 5 and depth > 0:
                 note = text.Note(noteclass="footnote")
                 note.addElement(text.NoteCitation(text="1"))
                 body = text.NoteBody()
-                body.addElement(self.fill(text.P(), 1))
+                body.addElement(self.fill(text.P(), depth - 1))
                 note.addElement(body)
                 element.addElement(note)
-            elif kind == 6 and depth > 1:
+            elif kind == 6 and depth > 0:
                 annotation = office.Annotation()
                 annotation.addElement(self.fill(text.P(), 0))
                 element.addElement(annotation)
-            elif kind == 7 and depth > 1:
+            elif kind == 7 and depth > 0:
                 frame = draw.Frame()
                 box = draw.TextBox()
-                box.addElement(self.fill(text.P(), 1))
+                box.addElement(self.fill(text.P(), depth - 1))
                 frame.addElement(box)
                 element.addElement(frame)
             else:
@@ -109,7 +112,7 @@ def own_text(element: Any) -> str:
     for child in element:
         if local(child) in ("tab", "s", "line-break"):
             found += " "
-        elif local(child) in ("span", "a", "page-number"):
+        elif local(child) in ("span", "a", "page-number", "text-input", "placeholder"):
             found += own_text(child)
         found += child.tail or ""
     return found
@@ -150,16 +153,19 @@ def test_all_that_a_reader_sees_is_translated_or_named(random: Random) -> None:
     check_theorem(Writer(random).document(), "a.odt", shown, skeleton)
 
 
-def content_of(paragraph: str) -> str:
-    namespaces = (
-        'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:office="urn:oasis:names:tc:opendocument:'
-        'xmlns:office:1.0" xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"'
-    )
+def translated(content: str) -> TranslatedDocument:
+    urn = "urn:oasis:names:tc:opendocument:xmlns:"
+    named = {"text": "text:1.0", "office": "office:1.0", "draw": "drawing:1.0", "form": "form:1.0"}
+    namespaces = " ".join(f'xmlns:{prefix}="{urn}{name}"' for prefix, name in named.items())
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as packed:
         packed.writestr("mimetype", "application/vnd.oasis.opendocument.text")
-        packed.writestr("content.xml", f"<office:d {namespaces}>{paragraph}</office:d>")
-    with zipfile.ZipFile(io.BytesIO(in_capitals(data.getvalue(), "a.odt").data)) as packed:
+        packed.writestr("content.xml", f"<office:d {namespaces}>{content}</office:d>")
+    return in_capitals(data.getvalue(), "a.odt")
+
+
+def content_of(paragraph: str) -> str:
+    with zipfile.ZipFile(io.BytesIO(translated(paragraph).data)) as packed:
         return packed.read("content.xml").decode().partition(">")[2].removesuffix("</office:d>")
 
 
@@ -181,7 +187,38 @@ def content_of(paragraph: str) -> str:
             "<text:tracked-changes><text:deletion><text:p>the dog</text:p></text:deletion></text:tracked-changes>"
             "<text:p>PAGE <text:page-number>1</text:page-number></text:p>",
         ),
+        (
+            "<text:p>the <text:span>old <text:unknown><text:p>a box</text:p> dog</text:unknown></text:span></text:p>",
+            "<text:p>THE <text:span>OLD <text:unknown><text:p>A BOX</text:p> DOG</text:unknown></text:span></text:p>",
+        ),
+        (
+            "<text:table-of-content-source><text:index-title-template>the list</text:index-title-template>"
+            "</text:table-of-content-source>",
+            "<text:table-of-content-source><text:index-title-template>THE LIST</text:index-title-template>"
+            "</text:table-of-content-source>",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_written(before: str, after: str) -> None:
     assert content_of(before) == after
+
+
+@pytest.mark.parametrize(
+    ("content", "left"),
+    [
+        ("<text:p><text:text-input text:description='to fill'>a dog</text:text-input></text:p>", ["to fill"]),
+        ("<text:p><text:drop-down><text:label text:value='one'/>two</text:drop-down></text:p>", ["two", "one"]),
+        ("<text:p><text:hidden-text text:string-value='one'>two</text:hidden-text></text:p>", ["two", "one"]),
+        (
+            "<text:p><text:conditional-text text:string-value-if-true='one' text:string-value-if-false='two'>one"
+            "</text:conditional-text></text:p>",
+            ["one", "one", "two"],
+        ),
+        ("<text:p>of <text:title>dogs</text:title> and <text:page-number>3</text:page-number></text:p>", ["dogs"]),
+        ("<office:forms><form:form><form:button form:label='one'/></form:form></office:forms>", ["one"]),
+        ("<form:listbox><form:option form:label='one' form:value='two'/></form:listbox>", ["one", "two"]),
+        ("<text:user-field-decl office:string-value='one' text:name='two'/>", ["one"]),
+    ],
+)
+def test_fields_and_forms_are_named(content: str, left: list[str]) -> None:
+    assert [one.source for one in translated(content).segments if one.origin == "untranslated"] == left

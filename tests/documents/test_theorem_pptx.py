@@ -24,12 +24,15 @@ class Writer:
     def __init__(self, random: Random) -> None:
         self.random = random
 
+    def words(self) -> str:
+        return self.random.choice([words(self.random, 3), f" {words(self.random, 2)} ", NO_TEXT[0], "a\tb"])
+
     def fill(self, frame: Any, has_links: bool = True) -> None:
         for number in range(self.random.randint(1, 3)):
             paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
             for _ in range(self.random.randint(0, 4)):
                 run = paragraph.add_run()
-                run.text = self.random.choice([words(self.random, 3), f" {words(self.random, 2)} ", NO_TEXT[0], "a\tb"])
+                run.text = self.words()
                 run.font.bold = self.random.choice([None, None, True])
                 if has_links and self.random.random() < 0.1:
                     run.hyperlink.address = "http://a.example/the_dog"
@@ -109,7 +112,8 @@ def skeleton(data: bytes) -> Any:
             for element, name, around in elements(etree.fromstring(content)):
                 if name in ("r", "t", "rPr", "v", "title") or "rPr" in around:
                     continue
-                found[path, name, around, tuple(sorted(element.attrib.items())), (element.text or "").strip()] += 1
+                attributes = tuple(sorted((key, value) for key, value in element.attrib.items() if key != "lang"))
+                found[path, name, around, attributes, (element.text or "").strip()] += 1
         return found, packed.namelist()
 
 

@@ -130,6 +130,26 @@ def paths(found: Any, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     return [inner for key, one in found.items() for inner in paths(one, (*path, key))]
 
 
+def shown_xcstrings(data: bytes) -> list[str]:
+    """Each string's texts in the target language, or else in the source language, or else its key."""
+    texts = []
+    for key, entry in json.loads(data)["strings"].items():
+        found = entry.get("localizations", {})
+        texts += values(found.get("de", found.get("en"))) or [key]
+    return texts
+
+
+def skeleton_xcstrings(data: bytes) -> Any:
+    """All but the texts in the target language, which are for the same forms as those in the source language."""
+    found = json.loads(data)
+    forms = []
+    for entry in found["strings"].values():
+        localizations = entry.pop("localizations", {})
+        forms.append(paths(localizations.pop("de", localizations.get("en"))))
+        forms.append(localizations)
+    return found, forms
+
+
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.randoms(use_true_random=False))
 def test_every_string_of_a_catalogue_gets_a_translation_beside_it(random: Random) -> None:

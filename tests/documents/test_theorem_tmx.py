@@ -79,7 +79,7 @@ class Writer:
 def texts_of(element: Any) -> str:
     """What an element says, without codes but with the texts in them."""
     is_code = not isinstance(element.tag, str) or element.tag in CODES
-    said = "" if is_code else element.text or ""
+    said = " " if is_code else element.text or ""
     for child in element:
         said += texts_of(child) + ("" if is_code else child.tail or "")
     return said

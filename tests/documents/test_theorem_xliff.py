@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from documents.theorem import check_theorem
+from documents.theorem import check_theorem, in_capitals
 
 etree = pytest.importorskip("lxml.etree")
 
@@ -123,7 +123,7 @@ def name_of(element: Any) -> str:
 
 def texts_of(element: Any) -> str:
     """What an element says, without codes but with the texts in them."""
-    said = element.text or "" if name_of(element) not in {*CODES, "comment"} else ""
+    said = element.text or "" if name_of(element) not in {*CODES, "comment"} else " "
     for child in element:
         said += texts_of(child)
         said += child.tail or "" if name_of(element) not in CODES else ""
@@ -182,3 +182,26 @@ def example(random: Random) -> tuple[bytes, str, Any, Any]:
 @given(st.randoms(use_true_random=False))
 def test_every_text_is_translated_in_its_own_segment(random: Random) -> None:
     check_theorem(*example(random))
+
+
+@pytest.mark.parametrize(
+    ("limit", "wanted"),
+    [
+        ('maxwidth="5" size-unit="char"', "has 7 characters, and the document allows 5"),
+        ('maxwidth="7" size-unit="char"', None),
+        ('maxwidth="90"', "may be no wider than 90 (pixel)"),
+        ('maxwidth="9" size-unit="byte"', "may be no wider than 9 (byte)"),
+    ],
+)
+def test_a_translation_that_may_be_too_long_is_named(limit: str, wanted: str | None) -> None:
+    unit = f'<trans-unit id="1" {limit}><source>The dog</source></trans-unit>'
+    file = f'<file source-language="en" target-language="de" datatype="x" original="a"><body>{unit}</body></file>'
+    (one,) = in_capitals(f'<xliff version="1.2">{file}</xliff>'.encode(), "a.xlf").segments
+    assert one.review == ((wanted,) if wanted else ())
+
+
+def test_a_translation_that_may_be_too_long_is_named_in_xliff_2() -> None:
+    unit = '<unit id="1" slr:sizeRestriction="5"><segment><source>The dog</source></segment></unit>'
+    file = f'<xliff xmlns:slr="urn:s" version="2.0" srcLang="en" trgLang="de"><file id="f">{unit}</file></xliff>'
+    (one,) = in_capitals(file.encode(), "a.xlf").segments
+    assert one.review == ("has 7 characters, and the document allows 5",)

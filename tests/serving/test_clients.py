@@ -21,7 +21,7 @@ pytest.importorskip("uvicorn")
 from running_server import Running
 
 from transduce.inference.translator import Translator
-from transduce.serving.detection import Detector
+from transduce.serving.detection import Detector, without_tags
 from transduce.serving.failures import RefusedError
 from transduce.serving.keys import Keys
 
@@ -335,3 +335,8 @@ def test_languages_that_are_no_source_are_detected_too(open_server: Running) -> 
         confidences = [one["confidence"] for one in found]
         assert confidences == sorted(confidences, reverse=True) and 0 < sum(confidences) <= 100.5
     assert open_server.post("/detect", {"q": "  "}).json() == [{"confidence": 0.0, "language": "en"}]
+
+
+def test_comments_of_a_page_say_nothing_of_its_language() -> None:
+    page = "<!DOCTYPE html><!-- <b>The page</b> of the dog --><p>Hallo</p><!-- no end > of it"
+    assert without_tags(page).split() == ["Hallo"]

@@ -61,6 +61,8 @@ class Unit:
     """Notes for a person."""
     id: str = ""
     """The segment's name in the document, such as an XLIFF unit's id or a message's key; "" where it has none."""
+    longest: int = 0
+    """Most characters that the document allows in the translation; 0 where it does not say."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,9 @@ class Languages:
 
     source: str = ""
     target: str = ""
+
+
+NO_LANGUAGES = Languages()
 
 
 @dataclass(frozen=True)
@@ -176,8 +181,11 @@ class TextFile:
 
         return Unit(source, write, where or self.where(start), **about)
 
-    def save(self, edits: Sequence[Edit]) -> bytes:
-        """Returns the file with edits made. An edit within another is made if a piece of that holds its characters."""
+    def save(self, edits: Sequence[Edit], finish: Callable[[str], str] = str) -> bytes:
+        """Returns the file with edits made, and then what a function makes of its text.
+
+        An edit within another is made if a piece of that holds its characters.
+        """
         ordered = sorted(edits, key=attrgetter("start", "end"))
         starts = [edit.start for edit in ordered]
 
@@ -196,7 +204,7 @@ class TextFile:
                 number = after if widest is None else bisect_left(starts, widest.end, after)
             return "".join([*pieces, self.text[done:end]])
 
-        return self.encode(edited(0, len(self.text) + 1))
+        return self.encode(finish(edited(0, len(self.text) + 1)))
 
     def encode(self, text: str) -> bytes:
         """Encodes a text as the file is, with its byte order mark; InputError for what its encoding lacks."""

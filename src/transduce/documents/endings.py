@@ -1,6 +1,7 @@
 """Files that are no documents to translate, by their endings or first bytes, with advice on what to do instead."""
 
 import codecs
+import re
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import PurePath
@@ -39,6 +40,12 @@ _BY_ENDING = {ending: kind for kind in REFUSED for ending in kind.endings.split(
 ARCHIVE = next(kind for kind in REFUSED if b"PK\3\4" in kind.first_bytes)
 OTHER = Refused("what is no text", "", "it holds zero bytes")
 _MARKUP = Refused("XML or HTML", "", "give it the ending of its format, such as .html or .xlf", True)
+_CODE = Refused("what looks like code or data", "", "take its texts out, one a line, into a .txt file", True)
+_LINES = files(__package__).joinpath("code_lines.tsv").read_text("utf-8").splitlines()[1:]
+_CODE_LINE = re.compile("|".join(f"(?:{line.partition(chr(9))[2]})" for line in _LINES))
+"""A line, without blanks about it, that is no text for people."""
+MOST_CODE = 0.2
+"""Largest share of such lines in a text."""
 _BEGINS_MARKUP = ("<?xml", "<!doctype", "<html", "<svg")
 HEAD = 2**16
 """Bytes at the beginning of a file that decide whether it is text."""
@@ -72,8 +79,11 @@ def refused_by_content(data: bytes) -> Refused | None:
 
 
 def refused_as_lines(data: bytes) -> Refused | None:
-    """Returns the reason to refuse data as lines, such as markup, by its first bytes; None for text."""
+    """Returns the reason to refuse data as lines: it is markup, code or no text at all; None for text."""
     start = data[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
     if start.startswith(tuple(sign.encode() for sign in _BEGINS_MARKUP)):
         return _MARKUP
+    lines = list(filter(None, map(str.strip, data.decode(errors="replace").splitlines())))
+    if sum(_CODE_LINE.fullmatch(line) is not None for line in lines) > MOST_CODE * len(lines):
+        return _CODE
     return refused_by_content(data)

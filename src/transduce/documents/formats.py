@@ -52,7 +52,7 @@ class Format:
 
 FORMATS = {
     "text": Format("plain text in paragraphs", (), "plain:read_text"),
-    "markdown": Format("Markdown", (".md", ".markdown", ".mdx"), "markdown.reader:read_markdown"),
+    "markdown": Format("Markdown", (".md", ".markdown", ".mdx", ".qmd", ".rmd"), "markdown.reader:read_markdown"),
     "html": Format("HTML", (".html", ".htm", ".xhtml"), "html.page:read_html"),
     "tmx": Format("TMX", (".tmx",), "messages.tmx:read_tmx"),
     "xliff": Format("XLIFF", (".xlf", ".xliff"), "messages.xliff:read_xliff"),

@@ -1,14 +1,22 @@
 """Segments of XML with elements in their text (XLIFF, TMX): tags, held elements, and elements with separate texts."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Literal
 
 from transduce.documents.document import TextFile
 from transduce.documents.segment import Mark, Part, Segment
 from transduce.documents.sentences import ends_sentence
+from transduce.documents.text.elements import is_break
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
 from transduce.documents.xml import CDATA, Element, Token, as_written, characters
+
+_CODES = ("ctype", "type", "subType", "equiv-text", "disp", "dispStart", "dispEnd", "equiv", "equivStart", "equivEnd")
+"""Attributes of XLIFF and TMX that say what an element is in the original."""
+
+_CONTROL = re.compile(r"0{0,4}[01]?[0-9A-Fa-f]")
+"""Code of a control character, which XML cannot hold."""
 
 InlineKind = Literal["open", "close", "alone", "pair", "apart", "held", "free"]
 """The kind of an element inside a segment.
@@ -35,6 +43,8 @@ class _InlineReader:
         self.file, self.inline = file, inline
         self.holding: set[str] = set()
         """Names of the elements that hold the text being read."""
+        self.breaking: set[str] = set()
+        """Names of the pairs of codes that are breaks."""
 
     def parts(self, element: Element) -> Iterator[Part]:
         is_cdata = False
@@ -63,6 +73,8 @@ class _InlineReader:
 
     def _element(self, element: Element) -> Iterator[Part]:
         kind, pair = self.inline(element)
+        if kind == "pair" and self._is_break(element):
+            kind = "apart"
         whole = self.file.text[element.start : element.end]
         if kind == "close":
             self.holding.discard(pair)
@@ -71,7 +83,7 @@ class _InlineReader:
         if kind in ("open", "close", "alone"):
             yield from self._code(element, kind, pair)
         elif element.inner_end == element.end:  # <g/>
-            yield Mark(whole)
+            yield Mark(whole, shown=" ", breaks=True) if kind == "apart" else Mark(whole)
         elif kind == "held" and all(self.inline(inner)[0] != "free" for inner in element.descendants()):
             yield Mark(whole, shown=self._plain(element))
         else:
@@ -91,7 +103,15 @@ class _InlineReader:
         """Yields a code as one mark, or as several about the texts within it, which are translated apart."""
         texts = [text for text in element.outermost(lambda child: child.name == "sub") if self._plain(text).strip()]
         if not texts:
-            yield Mark(self.file.text[element.start : element.end], kind, pair)
+            whole = self.file.text[element.start : element.end]
+            if self._is_break(element) or (kind == "close" and pair in self.breaking):
+                self.breaking.add(pair)
+                yield Mark(whole, shown=" ", breaks=True)
+            elif element.name == "cp":
+                code = element.attributes.get("hex", "")
+                yield Mark(whole, shown=chr(int(code, 16)) if _CONTROL.fullmatch(code) else "")
+            else:
+                yield Mark(whole, kind, pair)
             return
         done = element.start
         for text in texts:
@@ -99,6 +119,11 @@ class _InlineReader:
             yield from self.parts(text)
             done = text.inner_end
         yield Mark(self.file.text[done : element.end], shown=" ", breaks=True)
+
+    def _is_break(self, element: Element) -> bool:
+        """Returns True for an element that stands for a break, by its attributes or the tag within it."""
+        codes = [element.attributes[name] for name in _CODES if name in element.attributes]
+        return any(map(is_break, codes)) or (self.inline(element)[0] != "pair" and is_break(element.text))
 
     def _plain(self, element: Element) -> str:
         """Returns the text within an element and the elements in it, without codes."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from transduce.errors import InputError
 
@@ -17,6 +17,12 @@ ISO_639_1 = (
 )
 TWO_LETTERS = frozenset(ISO_639_1.split())
 """Codes of ISO 639-1."""
+_FROM_RIGHT = (
+    "adlm ar arab arc arz azb bal ckb dv fa glk he hebr iw khw ks lrc mand mzn nkoo nqo pnb ps rohg sd sdh syr syrc "
+    "thaa ug ur yi"
+)
+FROM_RIGHT = frozenset(_FROM_RIGHT.split())
+"""Codes of languages, and of scripts, that are written from right to left."""
 _CODE = re.compile(r"([a-z]{2})(?:[-_][A-Za-z]{4})?(?:[-_](?:[A-Z]{2}|\d{3}))?")
 
 
@@ -28,6 +34,12 @@ def is_same(code: str, other: str) -> bool:
 def primary(code: str) -> str:
     """Returns the language without script and region of a code such as pt_BR."""
     return code.strip().replace("_", "-").partition("-")[0].casefold()
+
+
+def turn(source: str, target: str) -> Literal["rtl", "ltr", ""]:
+    """Returns the direction of a translation if it is another one than that of its source; "" if they are the same."""
+    before, after = _is_from_right(source), _is_from_right(target)
+    return "" if before == after or not target else "rtl" if after else "ltr"
 
 
 def find(coded: Sequence[tuple[str, T]], wanted: str) -> T | None:
@@ -52,3 +64,8 @@ def check(name: str, label: str, code: str, wanted: str) -> None:
 
 def _normal(code: str) -> str:
     return code.strip().replace("_", "-").casefold()
+
+
+def _is_from_right(code: str) -> bool:
+    scripts = [part for part in _normal(code).split("-")[1:] if len(part) == 4 and part.isalpha()]
+    return (scripts or [primary(code)])[0] in FROM_RIGHT

@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
 from transduce.documents.html.character_references import escape_text, read_text
-from transduce.documents.segment import Mark, Part, Segment, divided_by
+from transduce.documents.segment import Mark, Part, Segment, divided_by, is_text
 from transduce.documents.sentences import ends_sentence
 from transduce.documents.text.layout import mark_layout
-from transduce.documents.text.placeholders import hold, pair_tags
+from transduce.documents.text.placeholders import Escape, hold, pair_tags
 from transduce.errors import InputError
 from transduce.orthography.characters import Span
 
@@ -27,7 +27,13 @@ _MARKUP = {  # of SRT also {\an8}
         re.IGNORECASE,
     ),
 }
-_DIALOGUE = re.compile(r"\A[-–—][ \t]*+")
+_SIGNS = re.compile(r"(?:(?:[-–—]|>{2,}+|[♩-♬]++|[#*](?=\s))\s*+)++")
+_LAST_SIGNS = re.compile(r"(?:[♩-♬]++|(?<=\s)[#*])\s*+\Z")
+_CAPITAL = r"(?=[^\W\d_a-zß-öø-ÿα-ωа-я])"
+_SOUND = re.compile(rf"(?P<sound>\[[^\[\]]*+\](?=\s)|\([^()]*+\)(?=\s++{_CAPITAL}))(?P<blanks>\s++)(?=\S)")
+_BEGIN = re.compile(rf"[-–—♩-♬\[]|>{{2}}|[#*]\s|\([^()]*+(?:\Z|\)(?:\Z|\s++{_CAPITAL}))")
+_END = re.compile(r"[♩-♬\]]\Z|\s[#*]\Z|(?:\A|\A\()[^()]++\)\Z")
+_NAME = re.compile(r"(?P<name>[^\W\d_][\w .'’&/-]{1,40})(?:\([^()]*+\)|\[[^\[\]]*+\])?:(?=\s|\Z)")
 
 
 def read_srt(data: bytes, name: str, wanted: Languages) -> Document:
@@ -167,7 +173,7 @@ def _segment(text: str, kind: str) -> Segment:
     read, escape = (_read_vtt, escape_text) if kind == "vtt" else (str, str)
     pieces = divided_by(_MARKUP[kind], text)
     parts = [read(piece) if isinstance(piece, str) else _mark(piece) for piece in pieces]
-    return Segment.of(_with_speakers(mark_layout(hold(pair_tags(parts), escape), str, ends_sentence)))
+    return Segment.of(_with_voices(mark_layout(hold(pair_tags(parts), escape), str, ends_sentence), escape))
 
 
 def _read_vtt(text: str) -> str:
@@ -184,19 +190,51 @@ def _mark(tag: re.Match[str]) -> Mark:
     return Mark(tag[0], "close" if tag["close"] else "open", f"<{name}")
 
 
-def _with_speakers(parts: list[Part]) -> Iterator[Part]:
-    """Yields parts with marks for the dashes of speakers, before each of which the text is broken."""
-    for number, part in enumerate(parts):
-        following = parts[number + 1] if number + 1 < len(parts) else ""
-        is_line_end = isinstance(part, Mark) and part.shown == " "
-        if is_line_end and (following.breaks if isinstance(following, Mark) else _DIALOGUE.match(following)):
-            assert isinstance(part, Mark)
-            yield Mark(part.raw, shown=" ", breaks=True)
-            continue
-        before = parts[number - 1] if number else None
-        is_begin = before is None or (isinstance(before, Mark) and before.shown in ("", " "))
-        if isinstance(part, str) and is_begin and (dash := _DIALOGUE.match(part)):
-            yield Mark(dash[0], shown="")
-            yield part[dash.end() :]
+def _with_voices(parts: list[Part], escape: Escape) -> Iterator[Part]:
+    """Yields parts with marks for the signs of speakers and songs; the text is broken where another voice begins."""
+    lines: list[list[Part]] = [[]]
+    ends: list[Mark] = []
+    for part in parts:
+        if isinstance(part, Mark) and part.shown == " " and not part.raw.strip() and part.raw.strip(" \t"):
+            ends.append(part)
+            lines.append([])
         else:
+            lines[-1].append(part)
+    texts = [Segment(tuple(line)).text.strip() for line in lines]
+    names = [match["name"] if (match := _NAME.match(text)) else "" for text in texts]
+    are_two = len(names) > names.count("") + 1
+    for number, line in enumerate(lines):
+        if number:
+            before, text, name = texts[number - 1], texts[number], names[number]
+            is_voice = name.isupper() or (name and are_two) or _BEGIN.match(text) or _END.search(before)
+            is_apart = bool(is_voice) or _are_tagged_apart(lines[number - 1], line)
+            yield replace(ends[number - 1], breaks=ends[number - 1].breaks or is_apart)
+        yield from _with_signs(line, escape)
+
+
+def _are_tagged_apart(before: Sequence[Part], after: Sequence[Part]) -> bool:
+    """Returns True if a line ends with a tag and the next begins with one, and no sentence goes on between them."""
+    last, first = before[-1] if before else "", after[0] if after else ""
+    if not (isinstance(last, Mark) and isinstance(first, Mark) and (last.kind, first.kind) == ("close", "open")):
+        return bool(isinstance(first, Mark) and first.breaks)
+    opening = next((p.raw for p in before if isinstance(p, Mark) and (p.kind, p.pair) == ("open", last.pair)), "")
+    text = Segment(tuple(after)).text.strip()
+    return opening != first.raw or not (text[:1].islower() or Segment(tuple(before)).text.rstrip().endswith(","))
+
+
+def _with_signs(line: Sequence[Part], escape: Escape) -> Iterator[Part]:
+    """Yields a line with marks for the signs at its edges, and for the blank between a sound and what is said."""
+    texts = [number for number, part in enumerate(line) if is_text(part)]
+    for number, part in enumerate(line):
+        if not isinstance(part, str) or number not in (texts[:1] + texts[-1:]):
             yield part
+            continue
+        if number == texts[0] and (signs := _SIGNS.match(part)):
+            yield Mark(escape(signs[0]))
+            part = part[signs.end() :]
+        if number == texts[0] and (sound := _SOUND.match(part)):
+            yield from (sound["sound"], Mark(sound["blanks"], shown=" ", breaks=True))
+            part = part[sound.end() :]
+        signs = _LAST_SIGNS.search(part) if number == texts[-1] else None
+        text = part[: signs.start()].rstrip() if signs else part
+        yield from (text, Mark(escape(part[len(text) :]))) if signs else (text,)

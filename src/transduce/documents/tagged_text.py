@@ -9,6 +9,7 @@ from transduce.documents.document import Document, Edit, TextFile, Unit
 from transduce.documents.inline_xml import InlineKind, segment_of
 from transduce.documents.segment import Segment
 from transduce.documents.sentences import ends_sentence
+from transduce.documents.text.elements import BLOCKS
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
 from transduce.documents.xml import Element, element_of, text_unit, tokens_of
@@ -103,4 +104,7 @@ def _breaks(tags: Tags) -> Callable[[str], bool] | None:
 def _kind(tags: Tags, element: Element) -> tuple[InlineKind, str]:
     if element.tag in tags.ignored:
         return "held", element.tag
-    return ("apart" if element.tag in tags.splitting else "pair"), element.tag
+    is_apart = element.tag in tags.splitting or (
+        element.name.lower() in BLOCKS and element.tag not in tags.non_splitting
+    )
+    return ("apart" if is_apart else "pair"), element.tag

@@ -20,7 +20,7 @@ SHORT, SURE = 20, 0.5
 """In a text of fewer characters, a language that is not served must be this probable."""
 LOOKED_AT = 2000
 """The most characters of a text that are read: the library's normalisation takes quadratic time on stacked accents."""
-_TAG = re.compile(r"<[^<>]*+>")
+_TAG = re.compile(r"<!--(?:(?!-->).)*+(?:-->|\Z)|<[^<>]*+>", re.DOTALL)
 
 
 class Detector:

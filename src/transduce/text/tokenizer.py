@@ -255,7 +255,8 @@ class Tokenizer:
         normalizer = self.backend.normalizer
         if normalizer is None or normalizer.normalize_str("a  b") == "a  b":
             return True
-        return any(INVISIBLE & set(piece) for piece in self.backend.get_vocab())
+        spells_all = self._bytes is not None and normalizer.normalize_str("\u200b") != ""
+        return spells_all or any(INVISIBLE & set(piece) for piece in self.backend.get_vocab())
 
     @cached_property
     def has_letters(self) -> bool:

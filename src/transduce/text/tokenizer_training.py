@@ -255,7 +255,8 @@ def _normalizer(config: SideConfig, keep_spaces: bool) -> normalizers.Normalizer
     """Makes any white space or control character one space, so that tabs and line marks never enter a vocabulary,
     unless they are to be kept."""
     spaces = [normalizers.Replace(Regex(r"[\s\p{Z}\p{Cc}]+"), " "), normalizers.Strip()]
-    steps = [] if keep_spaces else [normalizers.Replace(Regex(f"[{''.join(sorted(INVISIBLE))}]+"), ""), *spaces]
+    unseen = "" if config.kind == "bytes" else f"[{''.join(sorted(INVISIBLE))}]+"  # bytes spell every character
+    steps = [] if keep_spaces else [*([normalizers.Replace(Regex(unseen), "")] if unseen else []), *spaces]
     if config.normalize == "letters":
         without_accents = [normalizers.NFD(), normalizers.StripAccents(), normalizers.NFC()]
         steps = [*without_accents, normalizers.Replace(Regex(r"[^\p{L}.!?]+"), " "), *steps]

@@ -16,6 +16,7 @@ from transduce.documents.html.tree import (
     HtmlElement,
     OpenElements,
 )
+from transduce.documents.text.placeholders import is_block
 
 _INLINE = (
     "a abbr acronym b bdi bdo big cite data del dfn em font i ins label mark nobr picture q rb ruby s small "
@@ -50,6 +51,8 @@ _ATTRIBUTES: dict[str, frozenset[str] | None] = {  # by the elements on which re
     **dict.fromkeys(("title", *(f"aria-{name}" for name in _OF_ARIA))),
 }
 _BUTTONS = frozenset(["button", "reset", "submit"])
+_FIELDS = frozenset(["", "search", "text"])
+FORM_SENDS = "a form sends it"
 _META = frozenset(f"{site}{name}" for site in ("", "og:", "twitter:") for name in ("description", "image:alt", "title"))
 _TEMPLATES = (("{{", "}}"), ("{%", "%}"), ("<%", "%>"), ("<?", "?>"))
 _LONGEST_SHOWN = 200  # characters of a server's code that a translator reads in the sentence
@@ -92,6 +95,12 @@ class Events:
     """More elements whose text is held."""
     events: list[Event] = field(default_factory=list)
     attributes: list[Attribute] = field(default_factory=list)
+    left: list[tuple[int, str, str]] = field(default_factory=list)
+    """Offsets, texts and reasons of what a form sends, and which stays."""
+    sent: set[int] = field(default_factory=set)
+    """Offsets of attributes that a form sends, and which are translated."""
+    tags: list[HtmlToken] = field(default_factory=list)
+    """Start tags that may say which language the page is in, or in which direction it is read."""
 
     def __post_init__(self) -> None:
         self._elements = OpenElements(self.is_xml)
@@ -119,6 +128,8 @@ class Events:
             return
         written, deciding = read_text(self.page, start, end), self._elements.deciding
         holder = deciding.event if deciding is not None and self.events[deciding.event].holds else -1
+        if holder >= 0 and self.events[holder].name == "textarea":
+            self._leave(start, written.text)
         is_in_lines = decision == "translated" and any(map(self._elements.has_open, ("pre", "listing", "textarea")))
         if not is_in_lines:
             self.events.append(Event("text", start, end, decision=decision, written=written, holder=holder))
@@ -140,9 +151,11 @@ class Events:
             if written.text:
                 self.events.append(Event("cdata", start, end, decision=decision, written=written))
                 return
-        code = self.page[start:end] if token.kind == "server" and end - start <= _LONGEST_SHOWN else ""
-        shown = code if code.startswith("<%") or ">" in code[:-1] else ""  # which browsers show, if no server reads it
-        self.events.append(Event("mark", start, end, shown=shown, decision=decision))
+        code = self.page[start:end] if token.kind == "server" else ""
+        is_statement = is_block(code)
+        is_shown = not is_statement and len(code) <= _LONGEST_SHOWN and not code.startswith(("<%#", "<%--"))
+        shown = code if is_shown else ""
+        self.events.append(Event("break" if is_statement else "mark", start, end, shown=shown, decision=decision))
 
     def _start(self, token: HtmlToken) -> str | None:
         """Takes a start tag; the name of an element that holds no tags, None for others."""
@@ -156,6 +169,8 @@ class Events:
             namespace = "svg" if name == "svg" else "math"
         before = self._elements.decision
         wanted = self._wanted(given, before)
+        if name in ("html", "body", "meta") or not given.keys().isdisjoint(("lang", "xml:lang", "dir")):
+            self.tags.append(token)
         decision = wanted or self._by_nature(name, namespace, before)
         self._read_attributes(name, given, wanted, before)
         role, is_whole = self._role(name, namespace, given, before, decision)
@@ -251,8 +266,17 @@ class Events:
         for attribute in given.values():
             if attribute.start < attribute.end and self._is_shown(name, attribute.name, given):
                 value = self.page[attribute.start : attribute.end]
-                if all(value.count(opening) == value.count(closing) for opening, closing in _TEMPLATES):
+                if all(value.count(opening) <= value.count(closing) for opening, closing in _TEMPLATES):
                     self.attributes.append(attribute)
+                    if attribute.name == "value" and "name" in given:
+                        self.sent.add(attribute.start)
+            elif name == "input" and attribute.name == "value" and self._value(given, "type").lower() in _FIELDS:
+                self._leave(attribute.start, self._value(given, "value"))
+
+    def _leave(self, start: int, text: str) -> None:
+        """Names a text that stays, since a form sends it."""
+        if any(map(str.isalpha, text)):
+            self.left.append((start, text, FORM_SENDS))
 
     def _is_shown(self, tag: str, attribute: str, given: dict[str, Attribute]) -> bool:
         """Returns True if readers see or hear an attribute."""

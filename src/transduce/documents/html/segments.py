@@ -1,13 +1,16 @@
 """The segments of a page: its sentences with their tags as marks, by the events of the page."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 
 from transduce.documents.html.character_references import Written, escape_text
 from transduce.documents.html.events import Event
 from transduce.documents.html.tree import READINGS, Decision
 from transduce.documents.segment import Mark, Part, is_text
+from transduce.documents.text.elements import with_notes
 from transduce.documents.text.placeholders import Escape, hold
 
 ENDLESS_STAYS = "text in an element that does not end, and whose text stays"
@@ -23,6 +26,8 @@ class HtmlItem:
     end: int
     is_exact: bool = True
     """True if the characters of the page that are there mean the same elsewhere."""
+    offsets: Sequence[int] = ()
+    """Offsets in the page of the characters of a text, and of its end, before its placeholders are found."""
     more: str = ""
     """Characters written after the item."""
 
@@ -55,7 +60,7 @@ def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[Htm
     flows = [_Flow(0)]
 
     def end_segment() -> None:
-        if (segment := _segment(flows[-1].items)) is not None:
+        if (segment := _segment(page, flows[-1].items, escape_text)) is not None:
             segments.append(segment)
         if flows[-1].readings:
             texts = " ".join(text for _, text in flows[-1].readings)
@@ -72,8 +77,7 @@ def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[Htm
         flow = flows[-1]
         if event.written is not None:
             if event.decision == "translated":
-                for item in _text_items(page, event.written, event.role == "text", escape_text):
-                    add(item)
+                add(_text_item(event.written, event.role == "text"))
             else:
                 end_segment()
                 flow.shown.append(event.written.text)
@@ -101,26 +105,38 @@ def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[Htm
 
 def attribute_segment(page: str, written: Written, is_exact: bool, escape: Escape) -> Sequence[HtmlItem] | None:
     """Returns the segment of an attribute's value; None where nothing in it can be translated."""
-    return _segment([*_text_items(page, written, is_exact, escape)])
+    return _segment(page, [_text_item(written, is_exact)], escape)
 
 
-def _text_items(page: str, written: Written, is_exact: bool, escape: Escape) -> Iterator[HtmlItem]:
-    """Yields the parts of a text, with marks for what is held."""
-    offsets, position = written.offsets, 0
-    for part in hold([written.text], escape):
-        size = len(part) if isinstance(part, str) else len(part.shown)
-        start, end = offsets[position], offsets[position + size]
-        if isinstance(part, Mark) and is_exact:
-            yield HtmlItem(replace(part, raw=page[start:end]), start, end)
-        elif isinstance(part, str) and is_exact:
-            words = position + size - len(part.lstrip()), position + len(part.rstrip())
-            bounds = [position, *(words if words[0] < words[1] else ()), position + size]
-            for begin, stop in pairwise(bounds):
-                if begin < stop:
-                    yield HtmlItem(part[begin - position : stop - position], offsets[begin], offsets[stop])
-        else:
-            yield HtmlItem(part, start, end, is_exact=False)
-        position += size
+def _text_item(written: Written, is_exact: bool) -> HtmlItem:
+    return HtmlItem(written.text, written.offsets[0], written.offsets[-1], is_exact, written.offsets)
+
+
+def _held(page: str, items: Sequence[HtmlItem], escape: Escape) -> Iterator[HtmlItem]:
+    """Yields the items with marks for what is held in their texts, also for messages of ICU that tags divide."""
+    marks = deque(item for item in items if isinstance(item.part, Mark))
+    texts = [item for item in items if isinstance(item.part, str)]
+    starts = [offset for item in texts for offset in item.offsets[:-1]]  # in the page, of each character
+    ends = [offset for item in texts for offset in item.offsets[1:]]
+    exact = [item.is_exact for item in texts for _ in item.offsets[1:]]
+    position = 0
+    for part in hold([item.part for item in items]):
+        if marks and part is marks[0].part:
+            yield marks.popleft()
+            continue
+        text = part if isinstance(part, str) else part.raw
+        bounds = [position, position + len(text)]
+        is_exact = all(exact[slice(*bounds)])
+        if isinstance(part, str) and is_exact and text.strip():
+            bounds[1:1] = [bounds[1] - len(text.lstrip()), position + len(text.rstrip())]
+        for begin, stop in pairwise(bounds):
+            if begin < stop:
+                start, end = starts[begin], ends[stop - 1]
+                own: Part = text[begin - position : stop - position]
+                if isinstance(part, Mark):
+                    own = replace(part, raw=page[start:end] if is_exact else escape(part.raw))
+                yield HtmlItem(own, start, end, is_exact)
+        position += len(text)
 
 
 def _mark_item(page: str, event: Event, number: int) -> HtmlItem:
@@ -149,13 +165,17 @@ def _whole_item(page: str, flow: _Flow, event: Event, around: _Flow) -> HtmlItem
     return HtmlItem(Mark(page[flow.start : event.end] + more, shown=shown), flow.start, event.end, more=more)
 
 
-def _segment(items: Sequence[HtmlItem]) -> Sequence[HtmlItem] | None:
-    """Returns the items without dispensable ones at the edges; None if no words and nothing held are among them."""
+def _note_item(page: str, note: Sequence[HtmlItem]) -> HtmlItem:
+    start, end = note[0].start, note[-1].end
+    return HtmlItem(Mark(page[start:end]), start, end)
+
+
+def _segment(page: str, items: Sequence[HtmlItem], escape: Escape) -> Sequence[HtmlItem] | None:
+    """Returns the items with what is held in their texts, without dispensable ones at the edges; None if no words and
+    nothing held are among them."""
     if not any(is_text(item.part) for item in items):
         return None
-    first, last = 0, len(items)
-    while items[first].is_edge:
-        first += 1
-    while items[last - 1].is_edge:
-        last -= 1
-    return items[first:last]
+    marked = list(_held(page, items, escape))
+    held = with_notes(marked, [item.part for item in marked], partial(_note_item, page))
+    kept = [number for number, item in enumerate(held) if not item.is_edge]
+    return held[kept[0] : kept[-1] + 1] if any(is_text(item.part) for item in held) else None

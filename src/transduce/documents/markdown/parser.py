@@ -26,7 +26,7 @@ _DEFINITION = re.compile(
     re.DOTALL,
 )
 _MASKED = re.compile(f"[{MASK}{HIDDEN}]")
-_TITLE_OF_CODE = re.compile(r"""\btitle=(?P<title>"[^\s"]*+\s[^"]*+"|'[^\s']*+\s[^']*+')""")
+_TITLE_OF_CODE = re.compile(r"""\b(?:title|fig\.cap|fig\.alt)\s?=\s?(?P<title>"[^\s"]*+\s[^"]*+"|'[^\s']*+\s[^']*+')""")
 """A title of several words; others are names of files."""
 _NESTING = {"block": DEEPEST + 20, "inline": 20}  # where the parser would leave blocks out, and read brackets as text
 

@@ -6,9 +6,12 @@ HTML within is read as HTML is.
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from html import unescape
+from unicodedata import normalize
+from urllib.parse import unquote
 
 from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
 from transduce.documents.html.character_references import Written, escape_attribute
@@ -32,6 +35,10 @@ _ARGUMENT = re.compile(
 _BACKSLASH = re.compile(r"\\([!-/:-@\[-`{-~])")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _HTML_TAG = re.compile(r"<[a-z]")
+_HERE = re.compile(r"""(?:\]\(\s*+<?|\]:[ \t]++<?|\bhref=["'])\#([^\s"'<>()]++)""")
+_ELSEWHERE = re.compile(r"\]\(<?(?![a-z]++:)[^()\s#]++\#|\[\[[^\[\]|#]*+\#")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+HEADING_ELSEWHERE = "a link leads to a heading by its name, which changes when the heading is translated"
 
 
 def read_markdown(data: bytes, name: str, wanted: Languages) -> Document:
@@ -55,6 +62,9 @@ class _MarkdownReader:
         self._file = file
         self._text = file.text.replace("\r\n", "\n").replace("\r", "\n")
         self._returns = [match.start() - n for n, match in enumerate(re.finditer("\r\n", file.text))]
+        self._linked = {_slug(link): unquote(link) for link in reversed(_HERE.findall(self._text))}
+        """Names of headings that the file links to, without signs, and as the links write them."""
+        self._headings: Counter[str] = Counter()
         begin, scalars = front_matter(self._text)
         for scalar in scalars:
             if scalar.reason:
@@ -81,15 +91,30 @@ class _MarkdownReader:
     def _where(self, index: int, detail: str) -> str:
         return self._file.where(self._offset(index)) + detail
 
-    def _add_run(self, run: Run, detail: str = "") -> None:
+    def _anchor(self, run: Run, text: str) -> str:
+        """Returns the element that keeps links to a heading alive when it is translated; "" where none is needed."""
+        if "heading" not in run.kind or re.search(r"\{\s?#|<[^<>]*\s(?:id|name)=", run.content):
+            return ""
+        slug = _slug(text)
+        number = self._headings[slug]
+        self._headings[slug] += 1
+        names = [f"{slug}{number or ''}", *([_slug(text.casefold().translate(_UMLAUTS))] if not number else [])]
+        name = next((self._linked.pop(name) for name in names if name in self._linked), "")
+        return f'<a id="{escape_attribute(name, chr(34))}"></a>' if name else ""
+
+    def _add_run(self, run: Run, detail: str = "", label_end: str = "") -> None:
+        """Adds a text. For an image that is defined by its text, `label_end` is what follows the text."""
         items = items_of(run)
         where = self._where(run.offset(0), detail)
         if items is None:
             self.untranslated.append(Untranslated(where, run.content, "its markup could not be read"))
             return
         writer = MarkdownWriter(self._parser, run, items, self._file, lambda at: self._offset(run.offset(at)))
-        parts = hold(writer.parts, writer.escape_held)
-        self.units.append(Unit(Segment.of(parts), writer.write, where))
+        source = Segment.of(hold(writer.parts, writer.escape_held))
+        writer.head, writer.replaced = self._anchor(run, source.text), len(label_end)
+        writer.tail = f"][{' '.join(run.content.split())}]" if label_end else ""
+        notes = (HEADING_ELSEWHERE,) if _ELSEWHERE.search(run.content) else ()
+        self.units.append(Unit(source, writer.write, where, notes=notes))
         for item in items:
             if isinstance(item.part, Mark):
                 self._add_inner(run, item)
@@ -101,7 +126,8 @@ class _MarkdownReader:
             start = item.start + 2
             if item.token.content.strip():
                 label = _part_of(run, start, start + len(item.token.content), item.token.children)
-                self._add_run(label, ", text of an image")
+                after = raw[2 + len(item.token.content) :]
+                self._add_run(label, ", text of an image", after if after in ("]", "][]") else "")
             self._add_title_after(run, start + len(item.token.content), item.end)
         elif item.token is not None and item.token.type == "link_close":
             self._add_title_after(run, item.start, item.end)
@@ -162,6 +188,11 @@ class _MarkdownReader:
             Untranslated(self._file.where(value.offsets[start]), shown, reason)
             for start, shown, reason in page.untranslated
         ]
+
+
+def _slug(name: str) -> str:
+    """Returns the letters and digits of a heading's name, which all renderers keep when they make it part of links."""
+    return "".join(filter(str.isalnum, normalize("NFKD", unquote(name).casefold())))
 
 
 def _part_of(run: Run, start: int, end: int, tokens: Sequence[object]) -> Run:

@@ -57,6 +57,8 @@ class MarkdownWriter:
         self, parser: MarkdownParser, run: Run, items: Sequence[RunItem], file: TextFile, offset: Callable[[int], int]
     ) -> None:
         self._parser, self._run, self._file = parser, run, file
+        self.head, self.tail, self.replaced = "", "", 0
+        """What is written before and after the text, and the number of characters after it that go."""
         self._start, self._end = offset(0), offset(len(run.content))
         self._escaped = {
             item.part: item.escapes
@@ -98,7 +100,7 @@ class MarkdownWriter:
                 break
         else:
             pieces, _ = self._written(parts, "usual")
-        return [self._file.edit(self._start, self._end, *pieces)]
+        return [self._file.edit(self._start, self._end + self.replaced, self.head, *pieces, self.tail)]
 
     def _written(self, parts: Sequence[Part], care: Care) -> tuple[list[str | Span], str]:
         """Returns the pieces of the file, and the content that the parser will see."""

@@ -7,8 +7,10 @@ from transduce.documents.document import Document, Edit, Languages, TextFile, Un
 from transduce.documents.messages.message import plural_notes
 from transduce.documents.messages.no_text import kind_of_no_text
 from transduce.documents.segment import Mark, Part, Segment, divided_by
+from transduce.documents.text.elements import BLOCKS
 from transduce.documents.text.layout import mark_layout
-from transduce.documents.text.placeholders import hold, mark_tags
+from transduce.documents.text.placeholders import Escape, hold, mark_tags
+from transduce.documents.text.program_text import program_text
 from transduce.documents.xml import CDATA, Element, Token, as_written, content_edit, element_of, read_xml, tokens_of
 from transduce.errors import InputError
 
@@ -62,9 +64,10 @@ def _unit(file: TextFile, element: Element, id: str, notes: tuple[str, ...] = ()
         return
     is_no_text = len(text.parts) == 1 and kind_of_no_text(plain)
     source = Segment((Mark(raw, shown=plain),)) if is_no_text else text.segment()
+    program = program_text(source, is_xml=not text.is_cdata)
 
     def write(segment: Segment) -> list[Edit]:
-        return [content_edit(element, file, text.written(segment))]
+        return [content_edit(element, file, text.written(segment, program))]
 
     yield Unit(source, write, file.where(element.start), notes=notes, id=id)
 
@@ -85,8 +88,8 @@ class _AndroidText:
         """Returns the string with marks for its tags, placeholders and lines."""
         return Segment.of(mark_layout(hold(mark_tags(self.parts, self._escape), self._escape), self._escape))
 
-    def written(self, segment: Segment) -> str:
-        content = segment.written(self._escape)
+    def written(self, segment: Segment, program: Escape) -> str:
+        content = segment.written(lambda text: self._escape(program(text)))
         return f"\\{content}" if content[:1] in ("@", "?") else content
 
     def _escape(self, text: str) -> str:
@@ -105,12 +108,13 @@ class _AndroidText:
             elif child.tag == "xliff:g" or child.attributes.get("translatable") == "false":
                 yield Mark(raw, shown=child.text)
             elif child.inner_end == child.end:
-                yield Mark(raw)
+                yield Mark(raw, shown=" ", breaks=True) if child.name in BLOCKS else Mark(raw)
             else:
                 opening, closing = child.tags(self.file)
-                yield Mark(opening, "open", f"{child.name} {child.start}")
+                pair, is_break = f"{child.name} {child.start}", child.name in BLOCKS
+                yield Mark(opening, shown=" ", breaks=True) if is_break else Mark(opening, "open", pair)
                 yield from self._parts(child)
-                yield Mark(closing, "close", f"{child.name} {child.start}")
+                yield Mark(closing, shown=" ", breaks=True) if is_break else Mark(closing, "close", pair)
 
     def _text(self, text: str) -> Iterator[Part]:
         for piece in divided_by(_PIECE, text):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from transduce.documents.document import Document, Languages, TextFile, Unit
 from transduce.documents.messages.message import Message, in_ascii, joined_halves, message_segment
+from transduce.documents.text.program_text import program_text
 from transduce.errors import InputError
 from transduce.extras import require
 
@@ -87,4 +88,5 @@ def _unit(file: TextFile, entry: Message) -> Unit:
         text = in_ascii(text, "\\U") if is_ascii else text
         return f'"{text}"' if raw else f' = "{text}"'
 
-    return file.unit(entry.start, entry.end, message_segment(entry.value), encode, id=entry.key)
+    source = message_segment(entry.value)
+    return file.unit(entry.start, entry.end, source, encode, program_text(source), id=entry.key)

@@ -16,6 +16,7 @@ from transduce.documents.messages.message import (
     language_among,
     message_segment,
 )
+from transduce.documents.text.program_text import has_icu, program_text
 from transduce.errors import InputError
 
 _MESSAGES = {
@@ -64,14 +65,16 @@ def read_json(data: bytes, name: str, wanted: Languages) -> Document:
     if (translations := root.get("translations")) is not None and (locale := root.get("locale")) is not None:
         added = _renamed_value(file, locale, wanted)
         return _document(file, strings_of(translations, ("translations",)), added, wanted)
+    is_icu = has_icu(file.text) or any(value.get("defaultMessage") for _, _, value in root.members or [])
     by_language = [(key, label, value) for key, label, value in root.members or [] if value.members is not None]
     is_by_language = len(by_language) == len(root.names)
     if is_by_language and (language := language_among([key for key, *_ in by_language], wanted, name)):
         left = _in_other_languages(file, root, language)
         label = next(label for key, label, _ in by_language if key == language)
         value = next(value for key, _, value in reversed(by_language) if key == language)
-        return _document(file, strings_of(value, (language,)), _renamed(file, label, language, wanted), wanted, left)
-    return _document(file, _messages(root), (), wanted)
+        added = _renamed(file, label, language, wanted)
+        return _document(file, strings_of(value, (language,)), added, wanted, left, is_icu)
+    return _document(file, _messages(root), (), wanted, is_icu=is_icu)
 
 
 def read_arb(data: bytes, name: str, wanted: Languages) -> Document:
@@ -104,6 +107,7 @@ def _document(
     added: Sequence[Edit],
     wanted: Languages,
     left: Sequence[Untranslated] = (),
+    is_icu: bool = False,
 ) -> Document:
     messages = list(strings)
     units: list[Unit] = []
@@ -118,8 +122,9 @@ def _document(
             untranslated.append(Untranslated(file.where(value.start), shown, reason))
         elif text.strip():
             encode = partial(string_like, file, value, is_ascii)
-            source, notes = message_segment(text), forms.notes(path)
-            units.append(file.unit(value.start, value.end, source, encode, notes=notes, id=key_of(path)))
+            source, notes = message_segment(text, is_icu=is_icu), forms.notes(path)
+            escape = program_text(source, ("doubled" if "''" in text else "icu") if is_icu else "")
+            units.append(file.unit(value.start, value.end, source, encode, escape, notes=notes, id=key_of(path)))
     return Document(units, lambda edits: file.save([*edits, *added] if edits else edits), untranslated)
 
 

@@ -7,6 +7,7 @@ from transduce.documents import languages
 from transduce.documents.document import Languages
 from transduce.documents.messages.no_text import kind_of_no_text
 from transduce.documents.segment import Mark, Segment
+from transduce.documents.text.families import MESSAGES
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
 from transduce.errors import InputError
@@ -31,16 +32,19 @@ PLURAL_FORMS = frozenset(["zero", "one", "two", "few", "many", "other"])
 """Categories of plurals in CLDR."""
 
 
-def message_segment(text: str, breaks: Callable[[str], bool] | None = None) -> Segment:
+def message_segment(text: str, breaks: Callable[[str], bool] | None = None, is_icu: bool = False) -> Segment:
     """Returns a message with its tags, placeholders and lines; one that is no text is held as a whole.
 
     Args:
         text: the message without the escapes of its file.
         breaks: returns True if a line ends the text that it is part of (default: every line does).
+        is_icu: True if ICU reads it, in which apostrophes quote braces, and two are one.
     """
     if kind_of_no_text(text):
         return Segment((Mark(text, shown=text),))
-    return Segment.of(mark_layout(hold(mark_tags([text])), str, breaks))
+    families = (*MESSAGES, "quotes") if is_icu else MESSAGES
+    text = text.replace("''", "'") if is_icu else text
+    return Segment.of(mark_layout(hold(mark_tags([text]), str, families), str, breaks), families)
 
 
 def in_ascii(text: str, sign: str = "\\u") -> str:

@@ -13,6 +13,7 @@ from transduce.documents.segment import Mark, Part, Segment
 from transduce.documents.text.families import families_for, with_literals
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
+from transduce.documents.text.program_text import program_text
 from transduce.errors import InputError
 from transduce.extras import require
 
@@ -198,7 +199,8 @@ class _Rules:
         free = _free(_unescaped(parts)).replace("'", "") if "java-format" in self.families else _free(parts)
         if "java-format" in self.families and _has_lone_apostrophe(parts):
             return lambda text: text.replace("'", "’")
-        return lambda text: with_literals(text, self.families, free)
+        program = program_text(self.segment(source))
+        return lambda text: with_literals(program(text), self.families, free)
 
     def held(self, text: str) -> list[str]:
         """Returns the held texts, in alphabetical order."""

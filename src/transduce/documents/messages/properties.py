@@ -9,6 +9,7 @@ from transduce.documents.messages.message import Message, PluralForms, in_ascii,
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
+from transduce.documents.text.program_text import program_text
 from transduce.errors import InputError
 
 _BLANK = r"[ \t\f]"
@@ -100,7 +101,8 @@ def _unit(file: TextFile, entry: Message, forms: PluralForms) -> Unit:
         return in_ascii(written) if is_ascii else written
 
     of_format = _format_segment(entry.value)
-    source, escape = (message_segment(entry.value), str) if of_format is None else (of_format, _doubled)
+    source = message_segment(entry.value) if of_format is None else of_format
+    escape = program_text(source, "" if of_format is None else "doubled")
     notes = forms.notes(tuple(entry.key.split(".")))
     return file.unit(entry.start, entry.end, source, encode, escape, notes=notes, id=entry.key)
 

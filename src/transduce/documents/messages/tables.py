@@ -12,6 +12,7 @@ from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit
 from transduce.documents.endings import ending_of
 from transduce.documents.messages.message import message_segment
+from transduce.documents.text.program_text import program_text
 from transduce.errors import InputError
 
 DELIMITERS = ",;\t|"
@@ -169,12 +170,14 @@ def _unit(table: _Table, row: int, chosen: _Chosen) -> Unit:
     raw = table.file.text[slice(*span)] or table.file.text[slice(*source)]
     target = table.value(row, chosen.target) if chosen.is_bilingual and not is_lacking else ""
     fuzzy = table.value(row, chosen.fuzzy) if chosen.fuzzy is not None and chosen.fuzzy < len(cells) else ""
+    text = message_segment(table.value(row, chosen.source))
     has_id = 0 not in (chosen.source, chosen.target) and chosen.first_row
 
     return table.file.unit(
         *span,
-        message_segment(table.value(row, chosen.source)),
+        text,
         lambda text: before + table.written(text, raw),
+        program_text(text),
         where=table.file.where(source[0]),
         is_bilingual=chosen.is_bilingual,
         target=message_segment(target) if target.strip() else None,

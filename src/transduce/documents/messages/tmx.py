@@ -7,6 +7,7 @@ from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
 from transduce.documents.inline_xml import InlineKind, segment_of
 from transduce.documents.segment import Segment
+from transduce.documents.text.program_text import program_text
 from transduce.documents.xml import (
     NOT_XML,
     Element,
@@ -127,9 +128,10 @@ def _unit(file: TextFile, id: str, source: tuple[str, Element], target: Element 
     segment, translation = segment_of(source_text, file, _inline), None
     if target_text is not None and target_text.has_text:
         translation = segment_of(target_text, file, _inline)
+    program = program_text(segment, is_xml=True)
 
     def write(segment: Segment) -> list[Edit]:
-        content = segment.written(escape)
+        content = segment.written(lambda text: escape(program(text)))
         if target_text is not None:
             return [content_edit(target_text, file, content)]
         seg = variant.tag.removesuffix(variant.name) + "seg"

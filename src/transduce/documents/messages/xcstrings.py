@@ -11,6 +11,7 @@ from transduce.documents.document import Document, Edit, Languages, TextFile, Un
 from transduce.documents.messages.json_messages import Json, is_ascii_by_escapes, is_encodable, parse_json
 from transduce.documents.messages.message import PLURAL_FORMS, message_segment, plural_notes
 from transduce.documents.segment import Segment
+from transduce.documents.text.program_text import program_text
 from transduce.errors import InputError
 
 STATE = "needs_review"
@@ -131,7 +132,7 @@ class _Entry:
 
     def _changes(self, text: _Text, target: _Text | None, segment: Segment) -> list[Edit]:
         edited = self.value if target is None or target.unit is None else target.unit
-        is_new, value = edited is self.value, segment.written()
+        is_new, value = edited is self.value, segment.written(program_text(message_segment(text.value)))
         return [_Change(edited.start, edited.end, (value,), entry=self, path=text.path, value=value, is_new=is_new)]
 
     def edit(self, changes: "Sequence[_Change]") -> Iterator[Edit]:

@@ -1,6 +1,6 @@
 """XLIFF 1.2 and 2: texts to be translated beside their translations."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -8,7 +8,9 @@ from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated, Write
 from transduce.documents.inline_xml import InlineKind, segment_of
 from transduce.documents.segment import Segment
+from transduce.documents.text.program_text import program_text
 from transduce.documents.xml import (
+    Attributes,
     Element,
     Token,
     checked_root,
@@ -16,6 +18,7 @@ from transduce.documents.xml import (
     element_after,
     element_of,
     escape,
+    prefixed,
     quoted,
     read_xml,
     tag_edits,
@@ -72,6 +75,9 @@ class _Entry:
     id: str
     """Names of its file, its unit and itself, separated by slashes."""
     element: Element
+    longest: int
+    """Most characters of its translation; 0 where the file does not say."""
+    notes: tuple[str, ...]
 
     @property
     def version(self) -> int:
@@ -114,7 +120,16 @@ def _entries(file: TextFile) -> Iterator[_Entry]:
             if part.name in ("trans-unit", "segment", "ignorable"):
                 own_id = part.attributes.get("id", "") if part is not element else ""
                 ids = (file_name, attributes.get("id", ""), own_id)
-                yield _Entry(root, named, "/".join(filter(None, ids)), part)
+                yield _Entry(root, named, "/".join(filter(None, ids)), part, *_limit({**attributes, **part.attributes}))
+
+
+def _limit(attributes: Attributes) -> tuple[int, tuple[str, ...]]:
+    """Returns how many characters a translation may have, 0 for any number, and notes on other limits."""
+    unit = attributes.get("size-unit", "pixel") if "maxwidth" in attributes else "char"
+    width = attributes.get("maxwidth") or prefixed(attributes, "sizeRestriction").rpartition(",")[2]
+    if unit in ("char", "glyph") and width.isdecimal():
+        return int(width[:9]), ()
+    return 0, (f"may be no wider than {width} ({unit})",) if width else ()
 
 
 def _left(file: TextFile, entry: _Entry) -> Iterator[Untranslated]:
@@ -132,7 +147,8 @@ def _units(file: TextFile, entry: _Entry) -> Iterator[Unit]:
     if entry.element.name == "ignorable" or source is None:
         return
     target = entry.element.find("target")
-    writer = _TargetWriter(file, entry, source, target)
+    program = program_text(segment_of(source, file, _inline), is_xml=True)
+    writer = _TargetWriter(file, entry, source, target, program)
     segments = list(_segments(source))
     filled = target is not None and target.has_text
     others = {_mid(segment): segment for segment in _segments(target)} if target is not None and filled else {}
@@ -161,7 +177,9 @@ def _unit(file: TextFile, entry: _Entry, source: Element, target: Element | None
         target=translation,
         is_draft=is_draft,
         needs_review=translation is not None and _needs_review(entry),
+        notes=entry.notes,
         id=id,
+        longest=entry.longest,
     )
 
 
@@ -190,16 +208,21 @@ class _TargetWriter:
     source: Element
     """The <source>, after which a new <target> is put."""
     target: Element | None
+    program: Callable[[str], str]
+    """Writes texts as the program reads them, see `program_text`."""
 
     def write(self, segment: Segment) -> list[Edit]:
-        return self.fill(segment.written(escape))
+        return self.fill(segment.written(self._escape))
 
     def write_part(self, source: Element, target: Element | None, segment: Segment) -> list[Edit]:
         """Gives one of the unit's segments a translation."""
-        content = segment.written(escape)
+        content = segment.written(self._escape)
         if target is None or self.target is None:
             return [_NewPart(source.inner_start, source.inner_end, (content,), writer=self)]
         return [content_edit(target, self.file, content), *self._reviewed_edits()]
+
+    def _escape(self, text: str) -> str:
+        return escape(self.program(text))
 
     def fill(self, content: str) -> list[Edit]:
         """Gives the <target> other content."""

@@ -10,6 +10,7 @@ from transduce.documents.document import Document, Edit, Languages, TextFile, Un
 from transduce.documents.messages.message import DEEPEST, Path, PluralForms, key_of, language_among, message_segment
 from transduce.documents.segment import Segment
 from transduce.documents.sentences import ends_sentence
+from transduce.documents.text.program_text import has_icu, program_text
 from transduce.errors import InputError
 from transduce.extras import require
 
@@ -30,7 +31,8 @@ def read_yaml(data: bytes, name: str, wanted: Languages) -> Document:
     ours = [scalar for scalar in messages if language is None or scalar.path[:1] == (language,)]
     others = [scalar for scalar in messages if language is not None and scalar.path[:1] != (language,)]
     forms = PluralForms((scalar.path for scalar in ours), wanted.target)
-    units = [_unit(file, scalar, forms) for scalar in ours if scalar.text.strip()]
+    is_icu = has_icu(file.text)
+    units = [_unit(file, scalar, forms, is_icu) for scalar in ours if scalar.text.strip()]
     left = [
         Untranslated(file.where(scalar.start), scalar.text, "it is in another language than is translated")
         for scalar in others
@@ -131,12 +133,13 @@ def _scalar(file: TextFile, event: Any, number: int, path: Path, is_key: bool) -
     return _Scalar(number, path, is_key, tag in (_STRING, "!"), event.value, event.style or None, start, end)
 
 
-def _unit(file: TextFile, scalar: _Scalar, forms: PluralForms) -> Unit:
-    def write(segment: Segment) -> list[Edit]:
-        return [_rewriting(file, scalar, segment.written())]
+def _unit(file: TextFile, scalar: _Scalar, forms: PluralForms, is_icu: bool) -> Unit:
+    source = message_segment(scalar.text, ends_sentence if scalar.style in ("|", ">") else None, is_icu)
+    escape = program_text(source, ("doubled" if "''" in scalar.text else "icu") if is_icu else "")
 
-    breaks = ends_sentence if scalar.style in ("|", ">") else None
-    source = message_segment(scalar.text, breaks)
+    def write(segment: Segment) -> list[Edit]:
+        return [_rewriting(file, scalar, segment.written(escape))]
+
     return Unit(source, write, file.where(scalar.start), notes=forms.notes(scalar.path), id=key_of(scalar.path))
 
 

@@ -9,10 +9,11 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from urllib.parse import unquote
 
-from transduce.documents.document import Edit, TextFile
+from transduce.documents.document import Edit, Languages, TextFile
+from transduce.documents.office.labels import LABELLED, labelled
 from transduce.documents.xml import read_xml, tokens_of
 from transduce.errors import InputError
 
@@ -124,14 +125,21 @@ class Archive:
         """The names of all files by their names in small letters, by which packages compare them."""
         return {path.lower(): path for path in self._entries}
 
-    def pack(self, edits: Sequence[Edit]) -> bytes:
-        """Returns the archive with edits made in its XML files; all other files, and their order, stay."""
+    def pack(self, edits: Sequence[Edit], languages: Languages) -> bytes:
+        """Returns the archive with edits made in its XML files, which say the language of the translation.
+
+        All other files, and their order, stay.
+        """
         if not edits:
             return self.data
         by_path: defaultdict[str, list[Edit]] = defaultdict(list)
         for edit in edits:
             by_path[edit.part].append(edit)
-        changed = {path: self.xml(path).save(of_path) for path, of_path in by_path.items()}
+        finish = partial(labelled, languages=languages)
+        changed = {
+            path: self.xml(path).save(by_path[path], finish if LABELLED.fullmatch(path) else str)
+            for path in {*by_path, *filter(LABELLED.fullmatch, self.paths)}
+        }
         packed = io.BytesIO()
         with zipfile.ZipFile(packed, "w") as new:
             for entry in self._archive.infolist():

@@ -1,18 +1,17 @@
 """Word documents (DOCX): paragraphs in the XML files of an archive, in which only texts and their runs change."""
 
 from collections.abc import Iterator
+from functools import partial
 
-from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
+from transduce.documents.document import Document, Languages, Unit, Untranslated
 from transduce.documents.office.archive import Archive
-from transduce.documents.office.parts import labels_of, read_part, read_properties
-from transduce.documents.xml import Token, prefixed, tokens_of
+from transduce.documents.office.parts import attributes_of, read_part, read_properties
 
 MAIN = "word/document.xml"
 """The file with the text, where the archive names none."""
 _TEXTS = "chart chartEx chartUserShapes comments diagramData diagramDrawing endnotes footer footnotes header"
 TEXTS = frozenset(_TEXTS.split())
 """Relations to files with text that a reader of the document sees."""
-_ATTRIBUTES = {"textpath": "string", "listEntry": "val"}  # that are texts, by their elements
 
 
 def read_docx(data: bytes, name: str, wanted: Languages) -> Document:
@@ -28,10 +27,8 @@ def read_docx(data: bytes, name: str, wanted: Languages) -> Document:
         more, others = read_part(archive, path)
         units += more
         left += others
-        if any(name in archive.xml(path).text for name in _ATTRIBUTES):
-            left += _drawn(archive.xml(path))
     units += read_properties(archive)
-    return Document(units, archive.pack, left)
+    return Document(units, partial(archive.pack, languages=wanted), left)
 
 
 def _paths(archive: Archive, main: str, left: list[Untranslated]) -> Iterator[str]:
@@ -49,18 +46,4 @@ def _paths(archive: Archive, main: str, left: list[Untranslated]) -> Iterator[st
             elif relation.kind == "aFChunk":
                 left.append(Untranslated(path, relation.path, "it is a document within the document"))
             elif relation.kind == "numbering":
-                left += labels_of(archive.xml(relation.path), _labels)
-
-
-def _drawn(file: TextFile) -> Iterator[Untranslated]:
-    """Yields texts that are attributes: of drawings, such as a watermark, and of lists of choices."""
-    for token in tokens_of(file):
-        name = _ATTRIBUTES.get(token.name)
-        text = next((value for key, value in token.attributes.items() if key.rpartition(":")[2] == name), "")
-        if any(map(str.isalpha, text)):
-            reason = "it is drawn as a picture" if name == "string" else "it is a choice of a form"
-            yield Untranslated(file.where(token.start), text, reason)
-
-
-def _labels(token: Token) -> list[str]:
-    return [prefixed(token.attributes, "val")] if token.name == "lvlText" else []
+                left += attributes_of(archive.xml(relation.path))

@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
+from transduce.documents.languages import turn
 from transduce.documents.office.archive import Archive
 from transduce.documents.office.paragraphs import inner_mark, pieces_of
-from transduce.documents.office.parts import BESIDE, labels_of, texts_of
+from transduce.documents.office.parts import BESIDE, attributes_of, texts_of
 from transduce.documents.segment import Mark, Part, Segment
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold
@@ -15,7 +18,9 @@ from transduce.errors import InputError
 
 _FILES = re.compile(r"(?:Object[^/]*/|\./)?(?:content|styles)\.xml")
 """Files with text, those of formulas and charts included."""
-_PAIRS = frozenset(["span", "a", "meta", "meta-field", "ruby", "ruby-base", "bookmark-ref", "conditional-text"])
+_WORDS = "a bookmark-ref content-control meta meta-field placeholder ruby ruby-base span text-input"
+_PAIRS = frozenset(_WORDS.split())
+"""Elements about words of the author, which may hold notes, comments and frames."""
 _BREAKS = frozenset(["tab", "line-break", "s"])
 _RANGE = re.compile(r"(bookmark|reference-mark|toc-mark|user-index-mark|alphabetical-index-mark)-(start|end)")
 _PARAGRAPHS = frozenset(["text:p", "text:h"])
@@ -23,10 +28,13 @@ _REMOVED = frozenset(["text:tracked-changes", "text:deletion"])
 """Elements that hold deleted text, which readers do not see."""
 _OWN_TEXTS = frozenset(["p", "h", "note", "annotation", "frame", "custom-shape", "text-box", "list", "table", "g"])
 """Elements in a paragraph whose texts are no part of it."""
-_TITLES = frozenset(["title", "desc"])
+_TITLES = frozenset(["title", "desc", "index-title-template"])
+_SOURCES = "alphabetical-index bibliography illustration-index object-index table-index table-of-content user-index"
+_TITLED = frozenset(["frame", "custom-shape", "g", "rect", "line", "path", *map("{}-source".format, _SOURCES.split())])
+"""Elements about titles."""
 _OF_META = frozenset(["title", "subject", "description"])
+_PLACEHOLDER = re.compile("<([^<>]*)>")
 _BLANKS = re.compile(r"([ \t\r\n]++)")
-_LABELS = ("num-prefix", "num-suffix")
 
 
 def read_odt(data: bytes, name: str, wanted: Languages) -> Document:
@@ -46,11 +54,13 @@ def read_odt(data: bytes, name: str, wanted: Languages) -> Document:
                 units.append(Unit(paragraph.segment, paragraph.write, where))
             left += [Untranslated(where, text, BESIDE) for text in paragraph.left]
         if any(f":{name}>" in file.text for name in _TITLES):
-            units += texts_of(file, _TITLES, frozenset(["frame", "custom-shape", "g", "rect", "line", "path"]))
-        left += labels_of(file, _labels)
+            units += texts_of(file, _TITLES, _TITLED)
+        left += attributes_of(file)
     if "meta.xml" in archive:
         units += texts_of(archive.xml("meta.xml"), _OF_META, frozenset(["meta"]))
-    return Document(units, archive.pack, left)
+    if units and "styles.xml" not in archive and turn(wanted.source, wanted.target) == "rtl":
+        units[0] = replace(units[0], notes=("the text is read from right to left, which no style says",))
+    return Document(units, partial(archive.pack, languages=wanted), left)
 
 
 def _paragraphs(file: TextFile) -> Iterator["_Paragraph"]:
@@ -99,32 +109,34 @@ class _Paragraph:
     def _element(self, element: Element) -> Iterator[Part]:
         raw = self.file.text[element.start : element.end]
         half = _RANGE.fullmatch(element.name)
-        has_paragraphs = any(inner.tag in _PARAGRAPHS for inner in element.descendants())
-        if element.name in _OWN_TEXTS or has_paragraphs:
+        has_paragraphs = any(inner.tag in _PARAGRAPHS for inner in [element, *element.descendants()])
+        is_pair = element.name in _PAIRS or (has_paragraphs and element.own_text.strip() != "")
+        if element.name in _OWN_TEXTS or (has_paragraphs and not is_pair):
             yield Mark(inner_mark(element) if has_paragraphs else raw)
         elif element.name in _BREAKS:
             yield self._blank(element, raw)
         elif half is not None:
             name = next((v for k, v in element.attributes.items() if k.endswith((":name", ":id"))), "")
             yield Mark(raw, "open" if half[2] == "start" else "close", f"{half[1]} {name}")
-        elif element.name in _PAIRS and element.inner_end < element.end:
+        elif is_pair and element.inner_end < element.end:
             opening, closing = element.tags(self.file)
+            if element.name == "placeholder" and (words := _PLACEHOLDER.fullmatch(element.text)):
+                opening, closing, inside = f"{opening}&lt;", f"&gt;{closing}", iter([words[1]])
+            else:
+                inside = self._parts(element)
             yield Mark(opening, "open", f"{element.name} {element.start}")
-            yield from self._parts(element)
+            yield from inside
             yield Mark(closing, "close", f"{element.name} {element.start}")
         elif element.name == "ruby-text":
             self.left += [element.text] if element.text.strip() else []
             yield Mark(raw)
         else:  # a field, whose text programs write, or something without text
-            yield Mark(raw, shown=element.text.strip())
+            text = element.text.strip()
+            self.left += [text] if any(map(str.isalpha, text)) else []
+            yield Mark(raw, shown=text)
 
     def _blank(self, element: Element, raw: str) -> Mark:
         """Returns the mark of an element of white space: it breaks the text, except a blank or two."""
         count = prefixed(element.attributes, "c") or "1"
         is_wide = element.name != "s" or not count.isdecimal() or int(count[:9]) > 2
         return Mark(raw, shown=" ", breaks=is_wide)
-
-
-def _labels(token: Token) -> list[str]:
-    is_style = token.name.startswith(("list-level-style", "outline-level-style"))
-    return [value for key, value in token.attributes.items() if is_style and key.endswith(_LABELS)]

@@ -36,6 +36,7 @@ _MATH = frozenset(["oMath", "oMathPara"])
 _PROPERTIES = re.compile(r"\w*Pr|fldData")
 _RANGE = re.compile(r"(?P<name>bookmark|commentRange|perm)(?P<half>Start|End)")
 _FIELD = re.compile(r"""<(?:\w+:)?fldChar\s[^<>]*?fldCharType=["'](begin|separate|end)["']""")
+DROP_CAP = "it is a drop cap, and the rest of its word is in the next paragraph"
 _INNER = re.compile("\0(\\d+):(\\d+)\0")
 """Reference in a mark's raw text to characters of the file that have paragraphs of their own."""
 
@@ -85,6 +86,8 @@ class Paragraph:
         self.id = prefixed(element.attributes, "paraId")
         self.prefix = element.tag.removesuffix(element.name)
         properties = self._child(element, "pPr")
+        is_drop_cap = properties is not None and "dropCap=" in file.text[properties.start : properties.end]
+        self.notes = (DROP_CAP,) if is_drop_cap else ()
         last = self._child(element, "endParaRPr")
         self.start = element.inner_start if properties is None else properties.end
         self.end = element.inner_end if last is None else last.start

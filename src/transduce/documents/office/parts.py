@@ -1,21 +1,28 @@
 """The common parts of Office documents: paragraphs, charts, properties and labels in files of an archive."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from importlib.resources import files
 
 from transduce.documents.document import TextFile, Unit, Untranslated
 from transduce.documents.office.archive import Archive
 from transduce.documents.office.paragraphs import paragraphs_in
 from transduce.documents.segment import Segment
 from transduce.documents.text.placeholders import hold
-from transduce.documents.xml import Token, element_of, escape, text_unit, tokens_of
+from transduce.documents.xml import element_of, escape, text_unit, tokens_of
 
 PROPERTIES = frozenset(["title", "subject"])
 """Properties of a document that programs show."""
 CACHES = frozenset(["strCache", "strDim", "txData"])
 """Elements of charts with texts copied from a table."""
 TABLE_STAYS = "the table of the chart keeps its own text"
-BESIDE = "it is beside the text of its paragraph"
+BESIDE = "it is a field, or beside the text of its paragraph"
 """Reason for leaving a text of a paragraph, such as how a word is read (ruby)."""
+_TABLE = files(__package__).joinpath("attributes.tsv").read_text("utf-8").splitlines()[1:]
+ATTRIBUTES = {name: reason for reason, names in (line.split("\t") for line in _TABLE) for name in names.split(", ")}
+"""Attributes that readers see, and the reasons why they stay.
+
+Their names are those of element and attribute (`docPr descr`), or those of any element's attribute with its prefix.
+"""
 
 
 def read_part(
@@ -40,11 +47,11 @@ def read_part(
             continue
         where = f"paragraph {number} of {path}"
         if paragraph.segment.text.strip():
-            units.append(Unit(paragraph.segment, paragraph.write, where, id=paragraph.id))
+            units.append(Unit(paragraph.segment, paragraph.write, where, notes=paragraph.notes, id=paragraph.id))
         left += [Untranslated(where, text, BESIDE) for text in paragraph.left]
     if any(name in file.text for name in CACHES):
         units += texts_of(file, ("v", "pt"), CACHES, notes)
-    return units, left
+    return units, [*left, *attributes_of(file)]
 
 
 def read_properties(archive: Archive) -> Iterator[Unit]:
@@ -75,11 +82,14 @@ def texts_of(
                 yield text_unit(element, file, Segment.of(hold([element.own_text], escape)), notes=notes)
 
 
-def labels_of(file: TextFile, labels_in: Callable[[Token], Iterable[str]]) -> Iterator[Untranslated]:
-    """Yields words in the numbers of headings and lists, such as `Chapter %1`, each once."""
+def attributes_of(file: TextFile) -> Iterator[Untranslated]:
+    """Yields texts of a file that are attributes, each once."""
+    if not any(name.split()[0] in file.text for name in ATTRIBUTES):
+        return
     seen: set[str] = set()
     for token in tokens_of(file):
-        for label in labels_in(token):
-            if sum(map(str.isalpha, label)) > 1 and label not in seen:
-                seen.add(label)
-                yield Untranslated(file.where(token.start), label, "it is part of a number")
+        for key, value in token.attributes.items():
+            reason = ATTRIBUTES.get(key) or ATTRIBUTES.get(f"{token.name} {key.rpartition(':')[2]}")
+            if reason and sum(map(str.isalpha, value)) > 1 and value not in seen:
+                seen.add(value)
+                yield Untranslated(file.where(token.start), value, reason)

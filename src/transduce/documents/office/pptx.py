@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
 from transduce.documents.office.archive import Archive
@@ -33,7 +34,7 @@ def read_pptx(data: bytes, name: str, wanted: Languages) -> Document:
         if "cmLst>" in file.text[-100:]:  # comments as they were before 2021
             units += texts_of(file, ("text",))
     units += read_properties(archive)
-    return Document(units, archive.pack, left)
+    return Document(units, partial(archive.pack, languages=wanted), left)
 
 
 def _paths(archive: Archive, left: list[Untranslated]) -> Iterator[tuple[str, bool]]:

@@ -5,11 +5,12 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
 from transduce.documents.office.archive import Archive, Relation
 from transduce.documents.office.paragraphs import Paragraph
-from transduce.documents.office.parts import read_part, read_properties, texts_of
+from transduce.documents.office.parts import attributes_of, read_part, read_properties, texts_of
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold
@@ -21,7 +22,6 @@ _SHEETS = frozenset(["worksheet", "chartsheet", "dialogsheet"])
 _HEADERS = frozenset(["oddHeader", "oddFooter", "evenHeader", "evenFooter", "firstHeader", "firstFooter"])
 _CODE = re.compile(r'&(?:&|"[^"]*+"|K[0-9A-Fa-f]{6}|K\d\d[+-]\d{3}|\d++|[A-JL-Za-z])|_x[0-9A-Fa-f]{4}_')
 """Codes of headers and footers, such as `&C` and `&P`, and characters by their numbers."""
-_PROMPTS = ("promptTitle", "prompt", "errorTitle", "error", "tooltip")
 _NAME = "it is the name of a table's column or of a pivot's field, which formulas use"
 _COMPARED = "a formula, a filter or a rule compares cells with it"
 
@@ -32,7 +32,7 @@ def read_xlsx(data: bytes, name: str, wanted: Languages) -> Document:
     Raises InputError for what is no such archive, or would be too large when it is unpacked.
     """
     archive = Archive(data, name, "Excel workbook")
-    return _Workbook(archive).document()
+    return _Workbook(archive).document(wanted)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class _Workbook:
         """Texts of cells that stay, in small letters."""
         self.sheets = list(self._sheets())
 
-    def document(self) -> Document:
+    def document(self, languages: Languages) -> Document:
         """Returns all texts, those of cells first."""
         for sheet in self.sheets:
             self._read_sheet(sheet)
@@ -80,7 +80,7 @@ class _Workbook:
                     self._add_text(self.archive.xml(sheet.path), cell.element, cell.where)
             self._read_related(sheet)
         self.units += read_properties(self.archive)
-        return Document(self.units, self.archive.pack, self.left)
+        return Document(self.units, partial(self.archive.pack, languages=languages), self.left)
 
     def _sheets(self) -> Iterator[_Sheet]:
         paths = {relation.id: relation.path for relation in self.related if relation.kind in _SHEETS}
@@ -110,12 +110,7 @@ class _Workbook:
                 self.rules.add_formula(element_of(token, tokens).own_text)
             else:
                 self.rules.add_attributes(token)
-                where = file.where(token.start)
-                self.left += [
-                    Untranslated(where, token.attributes[key], "it is a prompt that is an attribute")
-                    for key in _PROMPTS
-                    if any(map(str.isalpha, token.attributes.get(key, "")))
-                ]
+        self.left += attributes_of(file)
         for relation in self.archive.relations_of(sheet.path):
             if relation.kind == "table":
                 self.rules.add_table(self.archive.xml(relation.path), sheet.path)

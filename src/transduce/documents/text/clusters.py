@@ -48,7 +48,7 @@ def clusters_of(source: str, marks: Sequence[Mark], starts: Sequence[int]) -> li
     groups: list[list[int]] = []
     end = 0
     for number, (mark, start) in enumerate(zip(marks, starts, strict=True)):
-        if groups and _is_glue(source[end:start]):
+        if groups and is_glue(source[end:start]):
             groups[-1].append(number)
         else:
             groups.append([number])
@@ -65,7 +65,8 @@ def _cluster(source: str, marks: Sequence[Mark], starts: Sequence[int], group: S
     return Cluster(source[start:end], start, members, before, after, is_word, is_in_order)
 
 
-def _is_glue(between: str) -> bool:
+def is_glue(between: str) -> bool:
+    """Returns True for what may be between two placeholders that belong together, such as the slash of `%d/%d`."""
     return between in _BETWEEN_SIZES or not any(c.isspace() or c.isalpha() or c in _ENDS for c in between)
 
 

@@ -1,40 +1,11 @@
-"""Families of placeholders: one table of named rules, and which of them a file's flags choose.
-
-Every pattern is linear in the length of a text: repeats are possessive or bounded, and a scan stops where the next
-match could begin.
-"""
+"""Families of placeholders: a table of named rules (`placeholders.toml`), and which of them a file's flags choose."""
 
 import re
-from collections.abc import Iterable, Mapping
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-
-_W = "[A-Za-z0-9_]"  # of a name; other scripts' letters may follow a name without a blank
-_NUMBER = r"(?:\d++\$)?+"  # %2$s
-_STAR = r"(?:\d++|\*(?:\d++\$)?+)?+"  # a width, or the argument that has it
-_SIZE = rf"{_STAR}(?:\.{_STAR})?+"
-_LENGTH = r"(?:hh?|ll?|[LqjzZt])?"
-_INTERVAL = (
-    r"(?:\{\d{1,9}(?:,\d{1,9}){0,9}\}"
-    r"|[\[\]]\s{0,2}(?:-Inf|\*|-?\d{1,9})\s{0,2},\s{0,2}(?:\+?Inf|\*|-?\d{1,9})\s{0,2}[\[\]])"
-)
-_BRACES_1 = r"\{[^{}\r\n]{0,200}+\}"
-_BRACES_2 = rf"\{{(?:[^{{}}\r\n]{{1,200}}+|{_BRACES_1}){{0,20}}+\}}"
-_BRACES_3 = rf"\{{(?:[^{{}}\r\n]{{1,200}}+|{_BRACES_2}){{0,20}}+\}}"
-_STRICT_BRACES = r"\{(?:[^{}]++|\{[^{}]*+\}){0,20}+\}"
-_BOOLEAN = (
-    "disabled|checked|selected|required|readonly|hidden|open|async|defer|multiple|autofocus|controls|loop|muted|"
-    "novalidate|reversed|autoplay|allowfullscreen|nowrap"
-)
-_VALUE = r"""(?:"[^"]*+"|'[^']*+'|\{[^{}]*+\}|[^\s"'=<>`]++)"""
-STRICT_TAG = rf"</?[A-Za-z0-9][A-Za-z0-9_:.-]*+(?:\s++[^\s\"'<>/=]++\s*+=\s*+{_VALUE}|\s++(?:{_BOOLEAN})\b)*+\s*+/?>"
-"""A tag in a text without markup: its attributes have values, so that `<Name of the client>` is none."""
-_ADDRESS_SIGN = r"[.,;:!?*_…、。，！？'’]"
-_ADDRESS_CHARACTER = r"[^\s<>\"`“”„»«()\[\]{}.,;:!?*_…、。，！？'’]"
-_ADDRESS = (
-    rf"(?:{_ADDRESS_SIGN}*+(?:{_ADDRESS_CHARACTER}++|\([^\s()<>\"]*+\)|\[[^\s\[\]<>\"]*+\]|\{{[^\s{{}}<>\"]*+\}}))++"
-)
-_LOCAL = r"[A-Za-z0-9_À-ɏ.+-]"
+from importlib.resources import files
 
 
 @dataclass(frozen=True)
@@ -43,213 +14,40 @@ class Family:
 
     what: str
     """Programs that write such placeholders, for people."""
-    examples: tuple[str, ...]
+    examples: Sequence[str]
     pattern: str
     """A regular expression in verbose form."""
+    documentation: str = ""
+    """Addresses of the documentation that it follows."""
     sign: str = ""
     """First character of its placeholders; a flag excludes other rules of its sign: for `%` in `c-format` messages."""
-    general: tuple[str, ...] = ()
+    general: Sequence[str] = ()
     """General families that hold the same as a gettext family; its negation (`no-c-format`) excludes them."""
     literals: Mapping[str, str] = field(default_factory=dict)
     """Escapes of characters that mean something to the program."""
 
 
-_PERCENT = {"%": "%%"}
-_BRACES = {"{": "{{", "}": "}}"}
+_TABLE = tomllib.loads(files("transduce.documents").joinpath("placeholders.toml").read_text("utf-8"))
 
-_TEMPLATES = r"""
-    \$?\{\{\{(?:(?!\{\{|\}\}).)*+\}\}\} | \$?\{\{(?:(?!\{\{|\}\}).)*+\}\}
-    | \{%(?:(?!\{%|%\}).)*+%\} | \{\#(?:(?!\{\#|\#\}).)*+\#\} | \{!!(?:(?!\{!!|!!\}).)*+!!\}
-    | <%(?:(?!<%|%>).)*+%> | <\?(?:(?!<\?|\?>).)*+\?> | \[%(?:(?!\[%|%\]).)*+%\] | </?[\#@][^<>\r\n]{1,200}+>
-"""
-_NOT_CONVERSION = rf"(?!{_LENGTH}[A-Za-z](?![A-Za-z]))"
-_NAME = rf"[A-Za-z_]{_W}*+(?:[.-]{_W}++)*+"
 
-FAMILIES: dict[str, Family] = {
-    "templates": Family(
-        "Jinja, Django, Twig, Liquid, Handlebars, Vue, Angular, Hugo, ERB, EJS, JSP, PHP, Blade, FreeMarker",
-        ("{{ name }}", "{{{raw}}}", "{{< ref >}}", "{% url 'a' %}", "<%= x %>", "[% x %]", "{!! $x !!}", "<?= $x ?>"),
-        _TEMPLATES,
-        "{",
-    ),
-    "addresses": Family(
-        "addresses of pages and of mail",
-        ("https://a.example/b_(c)?d=e#f", "www.a.example", "ann.b@c.example"),
-        rf"""
-        (?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{{1,15}}+://{_ADDRESS} | (?<![A-Za-z0-9.@/-])www\.{_ADDRESS}
-        | (?<!{_LOCAL})(?:mailto:)?+{_LOCAL}++@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++
-        """,
-    ),
-    "tags": Family(
-        "tags in plain text, and names in angle brackets",
-        ("<file>", '<a href="x">', "<br/>", "<!-- x -->"),
-        rf"<!--(?:(?!<!--|-->).)*+--> | {STRICT_TAG}",
-    ),
-    "entities": Family(
-        "characters by their names",
-        ("&nbsp;", "&#160;", "&#xA0;"),
-        r"&(?:[A-Za-z][A-Za-z0-9]{0,31}+|\#\d{1,7}+|\#[xX][0-9A-Fa-f]{1,6}+);",
-    ),
-    "python": Family(
-        "Python, by names",
-        ("%(name)s", "%(count)05d"),
-        r"%\([^()\r\n]{1,100}+\)[-+\#0]*+\d*+(?:\.\d++)?+[A-Za-z]?+",
-        "%",
-    ),
-    "ruby": Family(
-        "Ruby and Rails",
-        ("%{name}", "%<name>s", "%<PRIu64>"),
-        rf"%[-+\#0]*+\d*+<[A-Za-z_]{_W}*+>[-+\#0]*+\d*+(?:\.\d++)?+[A-Za-z]?+ | %{_BRACES_1}",
-        "%",
-    ),
-    "windows": Family("messages of Windows", ("%1!s!", "%2!08X!"), r"%\d{1,2}![^!\s]{1,12}+!", "%"),
-    "percent names": Family(
-        "Symfony, Drupal, Boost, the shell of Windows",
-        ("%name%", "%user.name%", "%1%", "%title"),
-        rf"""
-        %{_NAME}%(?![A-Za-z0-9_%({{<@\#*$]) | %{_NOT_CONVERSION}{_NAME}%
-        | %\d{{1,2}}%(?![A-Za-z0-9_]|%(?!\d{{1,2}}%)) | (?<![A-Za-z0-9_%])%[a-z_]{{4,}}+(?![A-Za-z0-9%])
-        """,
-        "%",
-    ),
-    "apple": Family(
-        "Objective-C and Swift",
-        ("%@", "%1$@", "%#@name@", "%1$#@x@"),
-        rf"%{_NUMBER}\#@{_W}++(?:\.{_W}++)*+@ | %{_NUMBER}[-+\#0]*+\d*+@",
-        "%",
-    ),
-    "drupal": Family(
-        "Drupal", ("@count", "!link"), rf"(?<![A-Za-z0-9_@.&/])@[A-Za-z_]{_W}*+ | (?<![A-Za-z0-9_!])![A-Za-z_]{_W}*+"
-    ),
-    "printf": Family(
-        "C, C++, PHP, Java, Go, JavaScript, awk, Lua, the shell; dates and times as in strftime",
-        ("%s", "%5.2f", "%1$s", "%ld", "%*d", "%qs", "%Y", "%%"),
-        rf"""
-        %% | %\d++\$[-+\#0',(]*+{_SIZE}{_LENGTH}[A-Za-z] | %(?!L\d)[-+\#0',(]*+{_SIZE}{_LENGTH}[A-Za-z](?![A-Za-z])
-        | (?<!\d)%{_LENGTH}[sdi](?=[A-Za-z]) | %\[\d{{1,3}}\][-+\#0]*+\d*+[A-Za-z]
-        """,
-        "%",
-    ),
-    "qt": Family("Qt and KDE", ("%1", "%L2", "%n"), rf"%(?:L?\d{{1,2}}|L?n)(?!{_W})", "%"),
-    "gcc": Family("GCC", ("%<", "%>"), r"(?<!\d)%[<>]", "%"),
-    "plural forms": Family(
-        "Symfony and Laravel: what is between the signs is translated apart",
-        ("one|many", "{0} none|[2,*] many", "{0} none|]1,Inf] many"),
-        rf"""
-        \A\s{{0,3}}{_INTERVAL}\s{{0,3}}(?=[^|]*+\|) | \|\s{{0,3}}{_INTERVAL}\s{{0,3}} | (?<=[^\s|])\|(?=[^\s|])
-        """,
-    ),
-    "braces": Family(
-        "Python, .NET, Java, ICU, C++, Rust, Fluent, Smarty, i18next, Velocity, Kotlin",
-        ("{name}", "{0:.2f}", "{name!r:>10}", "{ $name }", "${name}", "#{name}", "@{name}"),
-        rf"(?:\$!?|\#|@)?+{_BRACES_3}",
-        "{",
-    ),
-    "names": Family(
-        "the shell, PHP and i18next",
-        ("$name", "$t(key)", "$(command)"),
-        rf"\$[A-Za-z_]{_W}*+(?:\([^()\r\n]{{0,100}}+\))?+ | \$\([^()\r\n]{{1,100}}+\)",
-        "$",
-    ),
-    "colons": Family(
-        "Laravel; emoji by their names",
-        (":name", ":rocket:", ":+1:"),
-        r"(?<![A-Za-z0-9_:./)\]}>%]):(?:[a-z0-9_+-]{2,40}+:|[a-z][a-z0-9_]{1,40}+)(?![A-Za-z0-9_:])",
-    ),
-    "emacs": Family(
-        "Emacs",
-        (r"\[forward-char]", r"\{text-map}", r"\<text-map>"),
-        r"\\(?:\[[^\[\]\s]{1,80}+\]|\{[^{}\s]{1,80}+\}|<[^<>\s]{1,80}+>)",
-    ),
-    "terminals": Family("colours of a terminal", ("ESC[1;31m",), r"\x1b\[[\d;]{0,40}+[A-Za-z]"),
-    "icu": Family(
-        "ICU and FormatJS: branches of plural, select and choice are translated apart, also where tags are in them",
-        ("{n, plural, one {# file} other {# files}}", "{who, select, a {her} other {their}}", "{0,choice,0#no|1#one}"),
-        r"(?!)",  # see messages.py
-        "{",
-    ),
-}
+def _filled(pattern: str) -> str:
+    """Returns a pattern with the fragments that it names."""
+    return re.sub(r"«(\w++)»", lambda match: _filled(_TABLE["fragments"][match[1]]), pattern)
+
+
+def _families(section: str) -> dict[str, Family]:
+    return {name: Family(**{**row, "pattern": _filled(row["pattern"])}) for name, row in _TABLE[section].items()}
+
+
+_OF_GETTEXT = _families("flags")
+FAMILIES = _families("general") | _families("messages") | _OF_GETTEXT
 """All rules by their names; where several match, the first counts."""
-
-GENERAL = tuple(FAMILIES)
+GENERAL = tuple(_TABLE["general"])
 """The rules for texts without a flag that names their placeholders."""
-
-
-def _c(conversions: str, flags: str = r"-+\ \#0'I") -> str:
-    return rf"%%|%{_NUMBER}[{flags}]*+{_SIZE}{_LENGTH}(?:[{conversions}])"
-
-
-def _printf(what: str, pattern: str, *examples: str, more: tuple[str, ...] = (), is_literal: bool = True) -> Family:
-    """Makes a family of gettext with percent signs."""
-    return Family(what, examples, pattern, "%", ("printf", "gcc", *more), _PERCENT if is_literal else {})
-
-
-def _braced(what: str, *examples: str) -> Family:
-    """Makes a family of gettext with braces, which are doubled to be text."""
-    return Family(what, examples, rf"\{{\{{|\}}\}}|{_STRICT_BRACES}", "{", ("braces",), _BRACES)
-
-
-_GCC = rf"%{_NUMBER}[qwlzt+\#\d]*+(?:\.{_STAR})?+[A-Za-z%<>'{{}}]"
-_QT = r"%L?+\d{1,2}"
-_C = rf"{_c('diouxXeEfFgGaAcsCSpnmbB')}|%{_NUMBER}[-+\ \#0']*+{_SIZE}<{_W}++>"
-_OBJC = rf"{_C}|%{_NUMBER}[-+\ \#0']*+@"
-_PYTHON = rf"%%|%(?:\([^()]*+\))?+[-+\ \#0]*+{_SIZE}[hlL]?+[diouxXeEfFgGcrsa]"
-_JAVA = r"%%|%(?:\d++\$|<)?+[-\#+\ 0,(]*+\d*+(?:\.\d++)?+[tT]?+[A-Za-z]"
-_PHP = rf"%%|%{_NUMBER}(?:[-+\ 0]|'.)*+\d*+(?:\.\d++)?+[bcdeEfFgGosuxX]"
-_PERL = rf"%%|%{_NUMBER}[-+\ \#0]*+(?:\*?v)?+{_SIZE}(?:hh?+|ll?+|[qLzjtV])?+[csdiuoxXeEfFgGpnDUObBv]"
-_RUBY = rf"%%|%\{{[^{{}}]*+\}}|%{_NUMBER}[-+\ \#0]*+{_SIZE}(?:<[^<>]*+>)?+[-+\ \#0]*+{_SIZE}[diouxXeEfgGaAbBcsp]"
-_PASCAL = r"%%|%(?:(?:\d++|\*):)?+-?(?:\d++|\*)?+(?:\.(?:\d++|\*))?+[duxefgnmspDUXEFGNMSP]"
-_GO = r"%%|%[-+\ \#0]*+(?:\[\d++\])?+(?:\d++|\*)?+(?:\.(?:\[\d++\])?+(?:\d++|\*)?+)?+(?:\[\d++\])?+[A-Za-z]"
-_LISP_HEAD = r"~(?:(?:[-+]?\d++|'.|[vV\#])?+,){0,7}+(?:[-+]?\d++|'.|[vV\#])?+[:@]*+"
-_MESSAGE_FORMAT = {"'": "''", "{": "'{'", "}": "'}'"}
-
-_OF_GETTEXT: dict[str, Family] = {
-    "c-format": _printf("C", _C, "%s", "%-5.2f", "%1$s", "% d", "%<PRIu64>", "%%"),
-    "objc-format": _printf("Objective-C", _OBJC, "%@", "%s", more=("apple",)),
-    "c++-format": _braced("C++", "{}", "{0:>5}", "{{"),
-    "python-format": _printf("Python", _PYTHON, "%s", "%(name)s", "%(n) d", "%%", more=("python",)),
-    "python-brace-format": _braced("Python", "{}", "{name}", "{0.a[b]!r:>{width}}", "{{"),
-    "java-format": Family(
-        "Java's MessageFormat",
-        ("{0}", "{0,number,#.##}", "'{'"),
-        rf"'\{{[^']*+'|{_STRICT_BRACES}",
-        "{",
-        ("braces",),
-        _MESSAGE_FORMAT,
-    ),
-    "java-printf-format": _printf("Java's Formatter", _JAVA, "%s", "%1$tY", "%<s", "%,d"),
-    "csharp-format": _braced(".NET", "{0}", "{0,-10:N2}", "{{"),
-    "javascript-format": _printf("JavaScript", _c("diouxXeEfFgGcsjOpb"), "%s", "%1$d", "%j"),
-    "php-format": _printf("PHP", _PHP, "%s", "%1$s", "%'*10d", "%%"),
-    "perl-format": _printf("Perl", _PERL, "%s", "%vd", "%-10s"),
-    "perl-brace-format": Family("Perl", ("{name}",), rf"\{{[A-Za-z_]{_W}*+\}}", "{", ("braces",)),
-    "ruby-format": _printf("Ruby", _RUBY, "%s", "%<name>d", "%{name}", "%-5<n>d", more=("ruby",)),
-    "sh-format": Family("the shell", ("$name", "${name}"), rf"\$[A-Za-z_]{_W}*+|\$\{{[^{{}}]*+\}}", "$", ("names",)),
-    "sh-printf-format": _printf("the shell", _c("diouxXeEfFgGaAcsb"), "%s", "%-5d"),
-    "awk-format": _printf("awk", _c("diouxXeEfFgGcs"), "%s", "%1$d"),
-    "lua-format": _printf("Lua", _c("diouxXeEfgGaAcsq"), "%s", "%q"),
-    "tcl-format": _printf("Tcl", _c("diouxXeEfFgGcs"), "%s", "%1$d"),
-    "elisp-format": _printf("Emacs Lisp", _c("doxXeEfgGcsS"), "%s", "%S", "%-5d"),
-    "librep-format": _printf("librep", _c("doxXcsS", r"-^0+\ "), "%s", "%5d"),
-    "object-pascal-format": _printf("Object Pascal", _PASCAL, "%s", "%0:d", "%-5.2f"),
-    "go-format": _printf("Go", _GO, "%v", "%[1]d", "%+v"),
-    "d-format": _printf("D", _c("sdboxXeEfFgGaAc()|"), "%s", "%5d"),
-    "rust-format": _braced("Rust", "{}", "{name:>5}", "{{"),
-    "qt-format": _printf("Qt", _QT, "%1", "%L2", is_literal=False),
-    "qt-plural-format": _printf("Qt", rf"%L?+n|{_QT}", "%n", "%Ln", "%1", is_literal=False),
-    "kde-format": _printf("KDE", r"%\d{1,2}", "%1", "%2", is_literal=False),
-    "kde-kuit-format": _printf("KDE", r"%\d{1,2}", "%1", "%2", is_literal=False),
-    "boost-format": _printf("Boost", rf"%%|%\d++%|%\|[^|]*+\||{_c('diouxXeEfFgGaAcsCSpn')}", "%1%", "%|1$+5|", "%s"),
-    "smalltalk-format": _printf("Smalltalk", r"%%|%[1-9A-Z]", "%1", "%%"),
-    "ycp-format": _printf("YCP", r"%%|%[1-9]", "%1", "%%"),
-    "lisp-format": Family(
-        "Common Lisp", ("~a", "~2,'0d", "~:@(", "~%"), rf"{_LISP_HEAD}(?:\n\s*+|[^\s\d,'])", "~", (), {"~": "~~"}
-    ),
-    "scheme-format": Family("Scheme", ("~a", "~s", "~%"), rf"{_LISP_HEAD}[^\s\d,']", "~", (), {"~": "~~"}),
-    "gcc-internal-format": _printf("GCC", _GCC, "%qs", "%<", "%>", "%'", "%qD"),
-    "gfc-internal-format": _printf("GCC's Fortran", _GCC, "%qs", "%C", "%<", "%>"),
-}
-FAMILIES |= _OF_GETTEXT
+MESSAGES = (*GENERAL, "dollar numbers", "bars", "underlines")
+"""The rules for messages of programs in files whose format does not name their placeholders."""
+STRICT_TAG = _filled("«strict_tag»")
+"""A tag in a text without markup."""
 
 
 def families_for(flags: Iterable[str]) -> tuple[str, ...]:
@@ -259,7 +57,9 @@ def families_for(flags: Iterable[str]) -> tuple[str, ...]:
     chosen = [name for name in _OF_GETTEXT if name in named]
     signs = {FAMILIES[name].sign for name in chosen}
     without = {rule for name in _OF_GETTEXT if f"no-{name}" in named for rule in FAMILIES[name].general}
-    return (*chosen, *(name for name in GENERAL if FAMILIES[name].sign not in signs and name not in without))
+    kept = "" if "java-format" in chosen else "icu"  # which no other format reads otherwise
+    general = (name for name in GENERAL if name == kept or FAMILIES[name].sign not in signs)
+    return (*chosen, *(name for name in general if name not in without))
 
 
 @lru_cache(maxsize=64)
@@ -275,7 +75,7 @@ def group_of(family: str) -> str:
 
 
 _NEXT = re.compile(
-    rf"%(?:'[^A-Za-z]|[-+ \#0'I,(])*v?{_SIZE}(?:{_LENGTH}[A-Za-z@]|<PRI\w++>)|\{{(?:[:!][^{{}}]*+)?\}}|~[^\d%~].*",
+    _filled(r"%(?:'[^A-Za-z]|[-+ \#0'I,(])*v?«size»(?:«length»[A-Za-z@]|<PRI\w++>)|\{(?:[:!][^{}]*+)?\}|~[^\d%~].*"),
     re.DOTALL,
 )
 

@@ -10,6 +10,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from html import unescape
 from operator import attrgetter
 
 from transduce.documents.segment import Mark
@@ -19,6 +20,7 @@ from transduce.documents.text.clusters import (
     Cluster,
     ClusterWriter,
     clusters_of,
+    is_glue,
     is_joined_letter,
     normalised,
     occurrences,
@@ -29,11 +31,16 @@ from transduce.documents.text.families import GENERAL
 from transduce.documents.text.linked_words import is_taken, span_about
 from transduce.orthography.characters import Span
 
+_DELIMITERS = frozenset(["{}", "[]", "<>"])
+"""First and last sign of placeholders that are whole also within another one."""
+
 STAND_IN = "\ufffc"
 """Character that a translator may read in place of something that it must not translate."""
 
+_RUN_TOGETHER = re.compile(r"</?[A-Za-z][A-Za-z0-9]{0,30}+=?+[\"'][^<>]{0,200}+>")
+"""A tag without the blanks that were in it when the model read it."""
 _WORD = re.compile(r"\w{2,}+")
-_PLAIN_SIGNS = frozenset("%{$<&[\\\x1b")  # of placeholders that no sentence has by chance
+_PLAIN_SIGNS = frozenset("%{}$<&[\\\x1b")  # of placeholders that no sentence has by chance
 
 
 @dataclass
@@ -82,7 +89,7 @@ class _Restoring:
     families: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        output, source, families = self.output, self.source, self.families
+        source = self.source
         self.clusters = clusters_of(source, self.marks, self.starts)
         self.notes: list[str] = []
         self.taken: list[Span] = []  # in order
@@ -91,14 +98,17 @@ class _Restoring:
         bounds = [0, *(bound for cluster in self.clusters for bound in (cluster.start, cluster.end)), len(source)]
         free = "\0".join(source[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True))
         self.free_text = normalised(free)
-        unheld = {normalised(source[start:end]) for start, end in self._tokens_of_text()}
-        words = set(_WORD.findall(free.casefold()))
-        self.tokens = [
-            (start, end)
-            for start, end in tokens_of(output, families)
-            if normalised(output[start:end]) not in unheld
-            and words.isdisjoint(_WORD.findall(output[start:end].casefold()))  # else text has got into it
-        ]
+        self.unheld = {normalised(source[start:end]) for start, end in self._tokens_of_text()}
+        self.words = set(_WORD.findall(free.casefold()))
+        self.tokens = list(self._own_tokens(0, len(self.output)))
+
+    def _own_tokens(self, first: int, last: int) -> Iterator[Span]:
+        """Yields spans of a part of the translation that the rules hold, and that are no text of the source."""
+        for start, end in tokens_of(self.output[first:last], self.families):
+            text = self.output[first + start : first + end]
+            is_text = normalised(text) in self.unheld or not self.words.isdisjoint(_WORD.findall(text.casefold()))
+            if not is_text and not self._is_torn_by_letters(first + start, first + end):
+                yield first + start, first + end
 
     def _tokens_of_text(self) -> Iterator[Span]:
         """Yields spans of the source that the rules would hold though they are not held."""
@@ -113,10 +123,14 @@ class _Restoring:
         self._find(is_exact=True)
         self._find(is_exact=False)
         if self.missing:
+            self._find_decoded()
             self._find_divided()
-        for span in self._take_for_missing(self._others()):
-            self.notes.append(f"{self.output[slice(*span)]!r} is not in the source and has been taken out")
-            self._change(*span, None)
+        rest = self._take_for_missing(self._others())
+        ends = {change.end for change in self.changes if change.cluster and len(change.cluster.members) > 1}
+        for start, end in rest:
+            self.notes.append(f"{self.output[start:end]!r} is not in the source and has been taken out")
+            glued = (begin for begin in range(start - 3, start) if begin in ends and is_glue(self.output[begin:start]))
+            self._change(next(glued, start), end, None)
         for number in self.missing:
             self._insert(number)
         self._keep_order()
@@ -133,12 +147,16 @@ class _Restoring:
         alike: defaultdict[str, list[int]] = defaultdict(list)
         for number in self.missing:
             shown = self.clusters[number].shown
-            alike[shown if is_exact else normalised(shown)].append(number)
+            forms = (shown, "".join(shown.split())) if is_exact else (normalised(shown),)  # as it is written and read
+            for form in dict.fromkeys(forms):
+                alike[form].append(number)
         if not alike:
             return
         spans_of = occurrences(self.output, alike, is_exact)
         for shown in sorted(alike, key=lambda shown: (-len(shown), shown)):
-            numbers = alike[shown]
+            numbers = [number for number in alike[shown] if number in self.missing]
+            if not numbers:
+                continue
             first = self.clusters[numbers[0]]
             spans = [span for span in spans_of[shown] if self._is_free(*span) and self._is_whole(first, *span)]
             for number, span in _nearest(numbers, spans, self._wanted):
@@ -154,9 +172,12 @@ class _Restoring:
     def _is_whole(self, cluster: Cluster, start: int, end: int) -> bool:
         """Returns True if the span is no part of a longer word or placeholder."""
         text = self.output
+        is_closed = text[start:end] == cluster.shown and (cluster.shown[0] + cluster.shown[-1]) in _DELIMITERS
         for token in self._tokens_about(start, end):
-            if token[0] < start or end < token[1]:
+            if not is_closed and (token[0] < start or end < token[1]):
                 return False
+        if text[start:end] != cluster.shown and not cluster.is_word and self._is_torn_by_letters(start, end):
+            return False
         if cluster.is_word or text[start:end] != cluster.shown:
             before, after = text[start - 1 : start], text[end : end + 1]
             if is_joined_letter(text[start], before) and not is_joined_letter(text[start], cluster.before):
@@ -183,6 +204,17 @@ class _Restoring:
         self.changes.append(Change(start, end, cluster, is_inserted))
         if start < end:
             insort(self.taken, (start, end))
+
+    def _find_decoded(self) -> None:
+        """Gives references such as `&lt;` the positions of the characters that they stand for."""
+        numbers: defaultdict[str, list[int]] = defaultdict(list)
+        for number in self.missing:
+            if len(character := unescape(self.clusters[number].shown)) == 1:
+                numbers[character].append(number)
+        for character, spans in occurrences(self.output, numbers, is_exact=True).items():
+            free = [span for span in spans if self._is_free(*span) and not any(self._tokens_about(*span))]
+            for number, span in _nearest(numbers[character], free, self._wanted):
+                self._take(number, *span)
 
     def _find_divided(self) -> None:
         """Puts a cluster that the translation divides where its first member is, and removes the others."""
@@ -227,7 +259,8 @@ class _Restoring:
         copies[STAND_IN] = STAND_IN
         copies = {shown: shape for shown, shape in copies.items() if shown not in self.free_text}
         again = occurrences(self.output, copies, is_exact=False)
-        spans = [span for span in self.tokens if self._is_made_up(*span)]
+        shapes = _PLAIN_SIGNS.difference(self.free_text) | (set(map(shape_of, held)) - _PLAIN_SIGNS - {""})
+        spans = [span for span in self._free_tokens() if self._is_made_up(shapes, *span)]
         for shown, matches in again.items():
             is_torn = self._is_torn_by_letters if copies[shown] else self._touches_letters
             spans += [span for span in matches if not is_torn(*span)]
@@ -238,16 +271,26 @@ class _Restoring:
                 others.append(span)
         return others
 
-    def _is_made_up(self, start: int, end: int) -> bool:
-        """Returns True if a placeholder cannot be text, since the source's text has no such sign as it begins with."""
+    def _free_tokens(self) -> Iterator[Span]:
+        """Yields placeholders of the translation that no cluster has taken, such as the second of `:rocket::boat:`."""
+        bounds = [0, *(bound for span in self.taken for bound in span), len(self.output)]
+        for first, last in zip(bounds[::2], bounds[1::2], strict=True):
+            yield from self._own_tokens(first, last)
+            for match in _RUN_TOGETHER.finditer(self.output, first, last):
+                yield match.span()
+
+    def _is_made_up(self, shapes: Container[str], start: int, end: int) -> bool:
+        """Returns True if a placeholder cannot be text, since it begins as only placeholders of the source do."""
         text = self.output[start:end]
         shape = shape_of(text)
-        return (shape in _PLAIN_SIGNS and shape not in self.free_text) or (
-            shape == "address" and normalised(text) not in self.free_text
-        )
+        return normalised(text) not in self.free_text if shape == "address" else shape in shapes
 
     def _is_torn_by_letters(self, start: int, end: int) -> bool:
-        return is_joined_letter(self.output[end - 1], self.output[end : end + 1]) and " " in self.output[start:end]
+        """Returns True if a blank divides a sign of the text from a word, as in `20 % d'accord` beside `%d`."""
+        text = self.output
+        if not any(map(str.isspace, text[start:end])):
+            return False
+        return is_joined_letter(text[end - 1], text[end : end + 2].lstrip("'’")[:1])
 
     def _touches_letters(self, start: int, end: int) -> bool:
         before, after = self.output[start - 1 : start], self.output[end : end + 1]

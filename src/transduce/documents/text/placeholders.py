@@ -4,23 +4,26 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from transduce.documents.segment import Mark, Part, Segment, divided_by, joined
+from transduce.documents.text.elements import ALONE, BETWEEN, BLOCKS, with_notes
 from transduce.documents.text.families import GENERAL, STRICT_TAG, group_of, pattern_of
 from transduce.documents.text.icu_messages import mark_messages
 
 _NAMES = (
-    "a abbr acronym address area article aside audio b base bdi bdo big blockquote body br button c canvas caption "
-    "center cite code col colgroup data dd del details dfn dialog dir div dl dt em embed fieldset figure font footer "
-    "form frame h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label lang legend li link main map "
-    "mark menu meta meter nav nobr object ol option output p param picture pre progress q rb rp rt ruby s samp script "
-    "section select small source span strike strong style sub summary sup svg table tbody td template textarea tfoot "
-    "th thead time title tr track tt u ul v var video wbr"
+    "a abbr acronym area audio b base bdi bdo big button c canvas cite code data del dfn em embed font frame i "
+    "iframe img input ins kbd label lang link map mark meta meter nobr object output param picture progress q rb rp "
+    "rt ruby s samp script select small source span strike strong style sub sup svg template textarea time track tt "
+    "u v var video wbr"
 )
-_ELEMENTS = frozenset(_NAMES.split())
+_ELEMENTS = BLOCKS.union(_NAMES.split())
 """Elements of HTML and WebVTT, whose tags are markup even without a partner."""
-_IN_TEXT = re.compile(rf"{STRICT_TAG}|<(?:v|lang|c)(?:\.[\w.-]{{1,100}}+)?[ \t][^<>\"=]{{1,200}}+>", re.VERBOSE)
-"""Tags of HTML, and those of WebVTT, such as `<lang en>`."""
+_OF_VOICES = r"<(?:v|lang|c)(?:\.[\w.-]{1,100}+)?[ \t][^<>\"=]{1,200}+>"
+_IN_TEXT = re.compile(
+    rf"<!--(?:(?!<!--|-->).)*+--> | <![A-Za-z][^<>]*+> | {STRICT_TAG} | {_OF_VOICES}", re.VERBOSE | re.DOTALL
+)
+"""Tags and comments of HTML, and tags of WebVTT, such as `<lang en>`."""
 
 _WORDS = (
     "if|elif|elsif|elseif|else|ifchanged|unless|for|foreach|each|case|when|switch|with|block|filter|macro|call|raw|"
@@ -28,13 +31,24 @@ _WORDS = (
 )
 _BLOCK = re.compile(
     rf"""\{{%[-+~]?\s*+(?:end\w*+|(?:{_WORDS})\b) | \{{\{{[-~]?\s*+(?:[\#^/]|else\b|end\b|(?:{_WORDS})\s)
-    | <%-?\s*+(?![=\-\#@!\s]) | \{{(?:/|[\#:])\w | \{{(?:if|elseif|foreach|section)\s | </?\#\w
+    | <%-?\s*+(?![=\-\#@!\s]) | <\?(?:php\b)?+\s*+(?!=|echo\b|print\b|\?>) | \{{(?:/|[\#:])\w | </?\#\w
+    | \{{(?:if|elseif|foreach|for|while|section|capture)\s | \{{(?:else|elseif|foreachelse|literal|strip|t)\}}
+    | (?:\}}\s*+)?+@.*\{{\Z | @(?:else\b|end[a-z]|let\s)
+    | @(?:if|elseif|unless|isset|empty|for\w*+|while|switch|case)\s*+\(
+    | \#(?:if|elseif|foreach|else|end|set|macro|\{{(?:else|end)\}})
     | \[%-?\s*+(?:END|IF|UNLESS|ELSE|ELSIF|FOREACH|WHILE)\b""",
     re.VERBOSE,
 )
-"""Tags of templates about the text after them, such as `{% if x %}`: the text between them is translated apart."""
+"""Tags of templates about the text after them, such as `{% if x %}`."""
 
-_QUOTES = {"%<": ("open", "%<"), "%>": ("close", "%<")}  # quotation marks of GCC
+_FIRST = re.compile(r"\$1(?!\d|[.,]\d)")
+_LABELLED = re.compile(r"(\[\[[^\[\]|]++\|)([^\[\]|]++)\]\]")
+"""A link of MediaWiki, whose label is text."""
+_FORMS = re.compile(r"\{\{(?:PLURAL|GENDER):[^{}|]*+\|[^{}\[\]]*+\}\}", re.IGNORECASE)
+"""Forms of MediaWiki, which are translated apart."""
+_FORM = re.compile(r"(\{\{[^|]*+\|(?:\d++=)?+|\|(?:\d++=)?+|\}\})([^|{}]*+)")
+
+_QUOTES: dict[str, Literal["open", "close"]] = {"%<": "open", "%>": "close"}  # quotation marks of GCC
 
 Escape = Callable[[str], str]
 
@@ -50,46 +64,45 @@ def hold(parts: Iterable[Part], escape: Escape = str, families: tuple[str, ...] 
     The signs between plural forms (`one file|many files`), branches of a message of ICU or blocks of a template break
     the text.
     """
+    parts = list(parts)
+    if "dollar numbers" in families and not any(isinstance(part, str) and _FIRST.search(part) for part in parts):
+        families = tuple(name for name in families if name != "dollar numbers")  # amounts of money
     held: list[Part] = []
     pattern = pattern_of(families)
     has_quotes = any(name in families for name in ("gcc-internal-format", "gfc-internal-format"))
-    for part in mark_messages(list(parts), escape) if "icu" in families else joined(parts):
+    opened = 0  # blocks that a brace closes
+    for part in mark_messages(parts, escape) if "icu" in families else joined(parts):
         if isinstance(part, Mark):
             held.append(part)
             continue
         for piece in divided_by(pattern, part):
-            held.append(piece if isinstance(piece, str) else _mark(piece, escape, has_quotes))
-    return _paired_quotes(held) if has_quotes else held
+            if isinstance(piece, str):
+                held.append(piece)
+                continue
+            text = piece[0]
+            opened += text.endswith("{") and len(text) > 1
+            if text == "}" and opened:
+                opened -= 1
+                held.append(Mark(escape(text), shown=" ", breaks=True))
+            elif has_quotes and text in _QUOTES:
+                held.append(Mark(escape(text), _QUOTES[text], "<quotation"))
+            elif link := _LABELLED.fullmatch(text):
+                pair = f"link {len(held)}"
+                held.append(Mark(escape(link[1]), "open", pair))
+                held += [*hold([link[2]], escape, families), Mark(escape("]]"), "close", pair)]
+            elif forms := _FORMS.fullmatch(text):
+                for sign, form in _FORM.findall(forms[0]):
+                    held += [Mark(escape(sign), shown=" ", breaks=True), *hold([form], escape, families)]
+            elif piece.lastgroup in (group_of("plural forms"), "bars") or is_block(text):
+                held.append(Mark(escape(text), shown=" ", breaks=True))
+            else:
+                held.append(Mark(escape(text), shown=text))
+    return pair_tags(held) if has_quotes else held
 
 
-def _mark(match: re.Match[str], escape: Escape, has_quotes: bool) -> Mark:
-    text = match[0]
-    if match.lastgroup == group_of("plural forms") or _BLOCK.match(text):
-        return Mark(escape(text), shown=" ", breaks=True)
-    if has_quotes and text in _QUOTES:
-        return Mark(escape(text), "open" if text == "%<" else "close", "%<")
-    return Mark(escape(text), shown=text)
-
-
-def _paired_quotes(parts: list[Part]) -> list[Part]:
-    """Pairs the marks that open and close a quotation."""
-    opened: list[int] = []
-    for index, part in enumerate(parts):
-        if not isinstance(part, Mark) or part.pair != "%<":
-            continue
-        if part.kind == "open":
-            opened.append(index)
-        elif opened:
-            name = f"quotation {index}"
-            begin = opened.pop()
-            first = parts[begin]
-            assert isinstance(first, Mark)
-            parts[begin], parts[index] = replace(first, pair=name), replace(part, pair=name)
-        else:
-            parts[index] = Mark(part.raw, shown=part.raw)
-    for begin in opened:
-        parts[begin] = Mark("%<", shown="%<")
-    return parts
+def is_block(placeholder: str) -> bool:
+    """Returns True for a tag of a template about the text after it, which is translated apart from the text before."""
+    return _BLOCK.match(placeholder) is not None
 
 
 def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
@@ -98,7 +111,7 @@ def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
     A name in angle brackets that is no element of HTML and is never closed, such as `<file>`, is text (to be held).
     """
     marked: list[Part] = []
-    texts: dict[int, str] = {}  # texts of the tags, by their indices
+    tags: dict[int, tuple[str, str]] = {}  # texts and names of the tags, by their indices
     for part in joined(parts):
         if isinstance(part, Mark):
             marked.append(part)
@@ -107,18 +120,25 @@ def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
             if isinstance(piece, str):
                 marked.append(piece)
                 continue
-            text = texts[len(marked)] = piece[0]
-            name = text.strip("</>").split(None, 1)[0].rstrip("/>").lower()
-            if text[1] != "/" and text.endswith("/>"):
+            text = piece[0]
+            name = "" if text[1] == "!" else text.strip("</>").split(None, 1)[0].rstrip("/>").lower()
+            tags[len(marked)] = text, name
+            if not name or (text[1] != "/" and text.endswith("/>")):
                 marked.append(Mark(escape(text)))
             else:
                 marked.append(Mark(escape(text), "close" if text[1] == "/" else "open", f"<{name}"))
     paired = pair_tags(marked)
-    for index, text in texts.items():
-        was, tag = marked[index], paired[index]
-        if isinstance(was, Mark) and was != tag and was.pair[1:] not in _ELEMENTS and tag == Mark(was.raw):
+    for index, (text, name) in tags.items():
+        is_paired = paired[index] != Mark(escape(text))
+        around = (paired[n] if 0 <= n < len(paired) else "" for n in (index - 1, index + 1))
+        before, after = (part if isinstance(part, str) else "" for part in around)
+        is_between = name in BETWEEN and before[-1:].isalnum() and after[:1].isalnum()
+        if is_between or (name in BLOCKS and (is_paired or name in ALONE)):
+            paired[index] = Mark(escape(text), shown=" ", breaks=True)
+        elif name and not is_paired and name not in _ELEMENTS and not (text[1] != "/" and text.endswith("/>")):
             paired[index] = text
-    return joined(paired)
+    paired = joined(paired)
+    return with_notes(paired, paired, lambda note: Mark(Segment(tuple(note)).written(escape)))
 
 
 def pair_tags(parts: Sequence[Part]) -> list[Part]:

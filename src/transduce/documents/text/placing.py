@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, pairwise, takewhile
 
 from transduce.documents.segment import Mark, Part, Segment, joined, size_of
 from transduce.documents.text.clusters import clusters_of
@@ -210,10 +210,10 @@ class _Placing:
                 start += 1
         return start, end
 
-    def _without_last_signs(self, start: int, end: int) -> int:
-        """Returns the end of a word without its last punctuation, unless that is all it has, or fixed."""
+    def _without_last_signs(self, start: int, end: int, most: int = 100) -> int:
+        """Returns the end of a word without its last signs of punctuation, unless that is all it has, or fixed."""
         shorter = end
-        while shorter > start and is_punctuation(self.text[shorter - 1]):
+        while shorter > max(start, end - most) and is_punctuation(self.text[shorter - 1]):
             if is_taken(self.fixed_spans, shorter - 1, shorter):
                 break
             shorter -= 1
@@ -255,7 +255,8 @@ class _Placing:
         elif is_apart and next_character.strip() and not is_punctuation(next_character):
             offset = self._beside(chain([after], before), is_bound_to_next=True)
         else:
-            offset = self._beside(before, leaves_signs=is_punctuation(next_character))
+            signs = "" if is_apart else "".join(takewhile(is_punctuation, self.source[node.end : node.end + 10]))
+            offset = self._beside(before, signs_left=signs)
         offset = min(max(offset, bounds[0]), bounds[1])
         for spans in (self.fixed_spans, taken):  # never within a span
             span = span_about(spans, offset)
@@ -266,7 +267,7 @@ class _Placing:
         offset = min(offset, bounds[1])
         return offset, offset
 
-    def _beside(self, sources: Iterable[int], is_bound_to_next: bool = False, leaves_signs: bool = False) -> int:
+    def _beside(self, sources: Iterable[int], is_bound_to_next: bool = False, signs_left: str = "") -> int:
         """Returns the end of the word linked to the first linked source word, or its start if bound to that word."""
         for number, source in enumerate(sources):
             words = self.words_of.get(source)
@@ -274,7 +275,8 @@ class _Placing:
                 return self.words[words[0]][0]
             if words:
                 start, end = self.words[words[-1]]
-                return self._without_last_signs(start, end) if leaves_signs else end
+                is_before_signs = self.text.startswith(signs_left, end)
+                return end if is_before_signs else self._without_last_signs(start, end, len(signs_left))
         return 0
 
     def _render(self, nodes: Sequence[Node], bounds: Span) -> Iterator[Part]:

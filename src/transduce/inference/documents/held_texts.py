@@ -123,7 +123,7 @@ class HeldText:
             self.places,
             self._expected(),
             self.families,
-            {start for *_, start in self.stand_ins},
+            self._replaced(),
         )
         if not self.output.strip() or not restored.text.strip():
             self._leave()
@@ -136,6 +136,10 @@ class HeldText:
     def _leave(self) -> None:
         self.output, self.links = self.text, None
         self.spans = [(start, start + len(mark.shown)) for mark, start in zip(self.held, self.places, strict=True)]
+
+    def _replaced(self) -> set[int]:
+        """Returns the starts in the text of what the model read one unknown word for."""
+        return {start for begin, _, start in self.stand_ins if self.read.startswith(STAND_IN, begin)}
 
     def _expected(self) -> list[Span | None]:
         """Returns the span in the output where each held mark belongs if it is missing, None if unknown: the word
@@ -151,7 +155,7 @@ class HeldText:
             if j < len(words):
                 targets[i].append(j)
         linked = sorted(targets)
-        unknown = {start for *_, start in self.stand_ins}
+        unknown = self._replaced()
         expected: list[Span | None] = []
         for start in self.places:
             number = bisect_right(starts, start) - 1

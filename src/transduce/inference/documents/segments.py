@@ -189,7 +189,8 @@ class SegmentTranslator:
             reasons.append("tags stand in the order of the words, since the model gives no alignment")
         if sorted(re.findall(r"\d+", segment.text)) != sorted(re.findall(r"\d+", text)):
             reasons.append("numbers differ")
-        placed = place_marks(segment, text, links, fixed)
+        is_same = text.split() == segment.text.split()
+        placed = segment if is_same else place_marks(segment, text, links, fixed)
         reasons += [f"{raw[:60]} holds no words any more" for raw in emptied_pairs(segment, placed)]
         sureness = confidence(translated)
         if sureness is not None and sureness < UNSURE:

@@ -1,6 +1,7 @@
 """Translates whole documents, with a translation memory and a log of each segment's origin."""
 
 import codecs
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 Origin = Literal["model", "memory", "document", "source", "untranslated"]
 """The origin of a translation: `document` if the document had one, which was left; `source` if there are no words, or
 the model's output could not be used; `untranslated` if the document's format gives no way to translate a text."""
+
+
+_KEY_SIGN = re.compile(r"(?<!\w)[&_](?=[^\W_])|(?<=[^\W\dA-Z_])[&_](?=[^\W\dA-Z_])")
+"""The sign before the letter that chooses a menu's entry: `&File`, `_File`, `E&xit`."""
 
 
 @dataclass(frozen=True)
@@ -245,13 +250,21 @@ class _Work:
             unit.id,
             None if confidence is None else round(confidence, 4),
             None if match is None else Offer(match.source, match.target.text, round(match.similarity, 3)),
-            (*notes, *unit.notes),
+            (*notes, *unit.notes, *_warnings(unit, target)),
         )
 
 
 def is_open(unit: Unit, retranslate: bool = False) -> bool:
     """Returns True if a translation of the unit's document writes a new one for it."""
     return unit.source.is_translatable and (unit.target is None or retranslate or unit.is_draft)
+
+
+def _warnings(unit: Unit, target: Segment) -> Iterator[str]:
+    """Yields what a program that shows a translation needs, and it does not have."""
+    if 0 < unit.longest < len(target.text):
+        yield f"has {len(target.text)} characters, and the document allows {unit.longest}"
+    if (key := _KEY_SIGN.search(unit.source.text)) and not re.search(rf"{key[0]}\w", target.text):
+        yield f"has no {key[0]!r} before the letter of its key"
 
 
 def html_data(text: str) -> bytes:
