@@ -10,7 +10,7 @@ BEGIN: Final = -1
 END: Final = -2
 """What stands before the first word and after the last one of a sentence."""
 
-LEAST_DISCOUNT = 0.1
+FALLBACK = (0.0, 0.5, 1.0, 1.5)  # discounts of a text that is too short to estimate them, as KenLM has them
 Gram = tuple[int, ...]
 
 
@@ -81,9 +81,8 @@ def _continuations(counts: list[Counter[Gram]]) -> list[Counter[Gram]]:
 def _discounts(frequencies: Counter[int]) -> tuple[float, float, float, float]:
     """Returns what is taken from counts of 0, 1, 2, and 3 or more, by the numbers of n-grams with counts of 1 to 4."""
     one, two, three, four = (frequencies.get(count, 0) for count in (1, 2, 3, 4))
-    share = one / max(one + 2 * two, 1)
-    first = 1 - 2 * share * two / max(one, 1)
-    second = 2 - 3 * share * three / max(two, 1)
-    third = 3 - 4 * share * four / max(three, 1)
-    least = LEAST_DISCOUNT  # so that something is left for words that were not seen
-    return 0.0, max(first, least), max(second, least), max(third, least)
+    if not all((one, two, three, four)):
+        return FALLBACK
+    share = one / (one + 2 * two)
+    taken = (0.0, 1 - 2 * share * two / one, 2 - 3 * share * three / two, 3 - 4 * share * four / three)
+    return taken if all(0 < each < count for count, each in enumerate(taken) if count) else FALLBACK

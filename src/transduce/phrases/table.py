@@ -14,8 +14,8 @@ DISCOUNT = 0.5  # of the count of each pair of phrases: one that was seen once s
 UNALIGNED = math.log(0.05)  # log-probability of a word that no word of the other side translates
 
 FEATURES: Final = ("phrase", "inverse phrase", "words", "inverse words", "length", "phrases", "unknown")
-"""Features of a translation of a phrase: its log-probability given the source, and that of the source given it, as wholes
-and word by word; its number of words; 1, which counts phrases; -1 for an unknown word, else 0."""
+"""Features of a translation of a phrase: its log-probability given the source, and that of the source given it, as
+wholes and word by word; its number of words; 1, which counts phrases; -1 for an unknown word, else 0."""
 
 Phrase = tuple[int, ...]
 

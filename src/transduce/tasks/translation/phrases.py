@@ -72,9 +72,10 @@ def keep_better(
     validation, test = learn_phrases(experiment, run / "phrases", facts, tell)
     neural = _validated(Translator(ModelBundle.load(run / "model")), experiment)
     is_better = validation["chrf"] > neural["chrf"]
+    kept = "phrases" if is_better else "neural model"
     tell(
         f"on the validation data phrases reach {validation['chrf']:.1f} chrF and {validation['bleu']:.1f} BLEU, the "
-        f"neural model {neural['chrf']:.1f} and {neural['bleu']:.1f}: kept the {'phrases' if is_better else 'neural model'}"
+        f"neural model {neural['chrf']:.1f} and {neural['bleu']:.1f}: kept the {kept}"
     )
     if not is_better:
         return None
