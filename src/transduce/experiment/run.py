@@ -246,13 +246,16 @@ def _train(
         watched = WatchedRun(run, flatten(to_tree(recorded)), trainer.position.update)
         named = [OBSERVERS.find(observer)(watched) for observer in (*config.training.observers, *observers)]
         trainer.observers = [JsonLog(run / "log.jsonl"), board, StartLines(tell), *([bar] if bar else []), *named]
+    with_phrases = experiment if isinstance(experiment, TranslationExperiment) and experiment.config.phrases else None
+    if with_phrases is not None and processes.is_first and not (run / "phrases").exists():
+        learn_phrases(with_phrases, run / "phrases", _facts(with_phrases), tell)
     try:
         trainer.run()
         announce_phase(trainer.observers, FINAL_TEST)
         result = processes.broadcast(lambda: _finish(run, trainer, experiment, apart))
-        if isinstance(experiment, TranslationExperiment) and experiment.config.phrases:
-            return processes.broadcast(lambda: _or_phrases(result, experiment, tell))
-        return result
+        if with_phrases is None:
+            return result
+        return processes.broadcast(lambda: _or_phrases(result, with_phrases, tell))
     finally:
         trainer.gradients.close()
         for observer in trainer.observers:
@@ -279,7 +282,7 @@ def _learn_phrases(
 
 def _or_phrases(result: RunResult, experiment: TranslationExperiment, tell: Callable[[str], None]) -> RunResult:
     """Returns the result of the better model: the neural one that was trained, or a phrase-based one."""
-    better = keep_better(experiment, result.run, _facts(experiment), tell)
+    better = keep_better(experiment, result.run, tell)
     return result if better is None else replace(result, validation=better[0], test=better[1], before={})
 
 

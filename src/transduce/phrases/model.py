@@ -193,7 +193,8 @@ class PhraseModel:
 
     def save(self, folder: Path) -> None:
         """Writes the model's files into a folder."""
-        words = _Words(self.source.words, self.target.words, *map(dict, self.within), list(self.weights))
+        within = [dict(counts) for counts in self.within]
+        words = _Words(self.source.words, self.target.words, within[0], within[1], list(self.weights))
         (folder / WORDS_FILE).write_bytes(msgspec.json.encode(words))
         pairs = [(source, option) for source, options in self.table.items() for option in options]
         tensors = {"features": torch.tensor([option.features for _, option in pairs], dtype=torch.float64)}

@@ -29,9 +29,13 @@ LONGEST_SOURCE = 200
 """Tokens of a sentence that is translated at once; the time to translate one grows with the square of its length."""
 
 
+Scores = dict[str, float]
+Test = dict[str, Any] | None
+
+
 def learn_phrases(
     experiment: TranslationExperiment, folder: Path, facts: dict[str, Any], tell: Tell
-) -> tuple[dict[str, float], dict[str, Any] | None]:
+) -> tuple[Scores, Test]:
     """Learns a phrase-based model from a run's pairs, writes it to a folder, and returns its scores on the validation
     data and the test data, if there are any.
 
@@ -50,7 +54,6 @@ def learn_phrases(
     tell(f"training data: {len(pairs):,} pairs from {splits.train[0].corpus.name}")
     model = PhraseModel.learn(pairs)
     count = sum(map(len, model.table.values()))
-    tell(f"model: {count:,} pairs of phrases")
     tokenizers = train_tokenizers(config.tokenizer, *sample_of(splits, config.tokenizer, tell), experiment.folder)
     history = facts | {"trained_on": f"{len(pairs):,} sentence pairs"}
     _write(folder, experiment, model, tokenizers, count, history)
@@ -58,34 +61,36 @@ def learn_phrases(
     validation = _validated(Translator(written), experiment)
     test = experiment.test(written, Processes())
     _write(folder, experiment, model, tokenizers, count, history | {"validation": validation, "test": test})
+    tell(
+        f"phrases: {count:,} were learned; on the validation data they reach {validation['chrf']:.1f} chrF and "
+        f"{validation['bleu']:.1f} BLEU"
+    )
     return validation, test
 
 
-def keep_better(
-    experiment: TranslationExperiment, run: Path, facts: dict[str, Any], tell: Tell
-) -> tuple[dict[str, float], dict[str, Any] | None] | None:
-    """Learns a phrase-based model beside the neural one of a run, and makes the better one its model; the other stays
-    in `neural` or `phrases`.
+def keep_better(experiment: TranslationExperiment, run: Path, tell: Tell) -> tuple[Scores, Test] | None:
+    """Makes the better one of a run's neural model, in `model`, and its phrase-based one, in `phrases`, its model; the
+    other stays in `neural` or `phrases`.
 
     Returns the phrase-based model's scores if it is the better one, by chrF on the validation data, else None.
     """
-    validation, test = learn_phrases(experiment, run / "phrases", facts, tell)
-    neural = _validated(Translator(ModelBundle.load(run / "model")), experiment)
-    is_better = validation["chrf"] > neural["chrf"]
+    history = ExportedModel.load(run / "phrases").history
+    phrases, neural = history["validation"], _validated(Translator(ModelBundle.load(run / "model")), experiment)
+    is_better = phrases["chrf"] > neural["chrf"]
     kept = "phrases" if is_better else "neural model"
     tell(
-        f"on the validation data phrases reach {validation['chrf']:.1f} chrF and {validation['bleu']:.1f} BLEU, the "
-        f"neural model {neural['chrf']:.1f} and {neural['bleu']:.1f}: kept the {kept}"
+        f"on the validation data phrases reach {phrases['chrf']:.1f} chrF and {phrases['bleu']:.1f} BLEU, the neural "
+        f"model {neural['chrf']:.1f} and {neural['bleu']:.1f}: kept the {kept}"
     )
     if not is_better:
         return None
     remove(run / "neural")
     (run / "model").rename(run / "neural")
     (run / "phrases").rename(run / "model")
-    return validation, test
+    return phrases, history["test"]
 
 
-def _validated(translator: Translator, experiment: TranslationExperiment) -> dict[str, float]:
+def _validated(translator: Translator, experiment: TranslationExperiment) -> Scores:
     pairs = list(experiment.splits.validation)
     translations = translator.translate([pair.source for pair in pairs], experiment.config.search)
     outputs, references = [each.text for each in translations], [pair.target for pair in pairs]
