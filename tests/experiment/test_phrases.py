@@ -54,10 +54,20 @@ def test_the_better_model_is_kept(files: list[str]) -> None:
     assert (more.updates, Path("run/model/phrases.safetensors").exists()) == (3, True)
 
 
-def test_phrases_take_one_direction(files: list[str]) -> None:
-    with pytest.raises(ConfigError, match="one direction"):
-        transduce.train(
-            files,
-            "run",
-            overrides={"model.kind": "phrases", "data.directions": ["a-b", "b-a"]},
-        )
+def test_phrases_learn_from_one_corpus(files: list[str]) -> None:
+    Path("two.toml").write_text(
+        f"""
+[data]
+train = [{{ files = {files} }}, {{ files = {files} }}]
+validation = {files}
+source = "so"
+target = "ta"
+[model]
+kind = "phrases"
+[training]
+epochs = 1
+""",
+        encoding="utf-8",
+    )
+    with pytest.raises(ConfigError, match="one direction from one corpus"):
+        transduce.train("two.toml", "run")
