@@ -140,7 +140,8 @@ def train(
         print_json(result.to_dict())
         return
     scores = ", ".join(f"{name} {score:.4g}" for name, score in result.validation.items())
-    print(f"{result.updates:,} updates in {result.seconds / 60:.1f} minutes; validation {scores}")
+    length = f"{result.updates:,} updates in {result.seconds / 60:.1f} minutes" if result.updates else "learned"
+    print(f"{length}; validation {scores}")
     if result.before:
         print(f"since the start: {_changes(result.before, result.validation)}")
         if result.before == result.validation:

@@ -26,6 +26,8 @@ FEW_PASSES = 6  # in which little is memorised, so that dropout costs more than 
 SUBWORDS_OF_A_CHARACTER = 2  # of a little text without spaces: half of them or fewer are single characters
 ADAPTING_PASSES, ADAPTING_RATE = 10, 0.1  # more of either, and a model forgets more than it learns
 
+PHRASES_BELOW = 10_000  # pairs, from which on neural models were better in all trials
+
 Tables = dict[str, Any]
 
 
@@ -73,9 +75,15 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
     tokenizer = _choose_tokenizer(kept, most_subwords, machine, wanted)
     asked_size = tokenizer.tables["tokenizer"].get("size")
     vocabulary = asked_size or tokenizer.tables["tokenizer"].get("max_size", most_subwords or 8000)
+    if wanted.get("model", {}).get("kind") == "phrases":
+        reason = "model: phrases, learned from one pass over the data"
+        tables = {**parts.tables, **tokenizer.tables, "model": {"kind": "phrases"}, "training": {"epochs": 1}}
+        return Choice(tables, [*parts.reasons, reason])
     model = _choose_model(kept, machine, vocabulary, tokenizer.tables["tokenizer"]["shared"], wanted.get("model", {}))
     schedule = _choose_schedule(kept, machine, _measured(model.tables["model"]), vocabulary, wanted)
     choices = (parts, tokenizer, model, schedule)
+    if kept.pairs < PHRASES_BELOW and model.tables["model"]["kind"] == "transformer":
+        choices = (*choices, Choice({"phrases": True}, ["phrases are learned, too, and kept if they are better"]))
     return Choice(
         {name: table for choice in choices for name, table in choice.tables.items()},
         [reason for choice in choices for reason in choice.reasons],

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
@@ -37,11 +38,14 @@ from transduce.experiment.recipe import (
 from transduce.extras import TRAINING, check_installed
 from transduce.files import check_absent, locked, write_text
 from transduce.model_card import LICENSE, PARTS
+from transduce.models.phrases import PhrasesConfig
 from transduce.objectives.objective import OBJECTIVES
 from transduce.reprs import in_notebook, shown_by
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
-from transduce.tasks.task import Experiment, Prepared, Task
+from transduce.tasks.task import Experiment, Input, Prepared, Task
+from transduce.tasks.translation.phrases import keep_better, learn_phrases
+from transduce.tasks.translation.task import TranslationExperiment
 from transduce.training.checkpoint import Checkpoints, newest_checkpoint
 from transduce.training.display import console_observer
 from transduce.training.distributed import Processes, join_processes, local_device
@@ -192,6 +196,9 @@ def _train(
         check_inputs(run, inputs, tell)
         tell_of_other_code(run, code, tell)
 
+    if isinstance(experiment, TranslationExperiment) and isinstance(experiment.config.model, PhrasesConfig):
+        return processes.broadcast(lambda: _learn_phrases(recorded, run, experiment, inputs, start, tell))
+
     def teacher_forcing() -> float:
         return config.training.teacher_forcing.rate(trainer.position.update + 1, trainer.updates)
 
@@ -239,14 +246,48 @@ def _train(
         watched = WatchedRun(run, flatten(to_tree(recorded)), trainer.position.update)
         named = [OBSERVERS.find(observer)(watched) for observer in (*config.training.observers, *observers)]
         trainer.observers = [JsonLog(run / "log.jsonl"), board, StartLines(tell), *([bar] if bar else []), *named]
+    with_phrases = experiment if isinstance(experiment, TranslationExperiment) and experiment.config.phrases else None
+    if with_phrases is not None and processes.is_first and not (run / "phrases").exists():
+        learn_phrases(with_phrases, run / "phrases", _facts(with_phrases), tell)
     try:
         trainer.run()
         announce_phase(trainer.observers, FINAL_TEST)
-        return processes.broadcast(lambda: _finish(run, trainer, experiment, apart))
+        result = processes.broadcast(lambda: _finish(run, trainer, experiment, apart))
+        if with_phrases is None:
+            return result
+        return processes.broadcast(lambda: _or_phrases(result, with_phrases, tell))
     finally:
         trainer.gradients.close()
         for observer in trainer.observers:
             observer.close()
+
+
+def _learn_phrases(
+    recorded: ExperimentConfig,
+    run: Path,
+    experiment: TranslationExperiment,
+    inputs: Sequence[Input],
+    start: Start,
+    tell: Callable[[str], None],
+) -> RunResult:
+    """Learns the phrase-based model of a run, which takes no updates."""
+    began = time.monotonic()
+    if start == "overwrite":
+        _remove(run)
+    write_text(run / SETTINGS_FILE, to_toml(recorded))
+    record_inputs(run, inputs)
+    validation, test = learn_phrases(experiment, run / "model", _facts(experiment), tell)
+    return RunResult(run, run / "model", recorded.task, 0, time.monotonic() - began, validation, test)
+
+
+def _or_phrases(result: RunResult, experiment: TranslationExperiment, tell: Callable[[str], None]) -> RunResult:
+    """Returns the result of the better model: the neural one that was trained, or a phrase-based one."""
+    better = keep_better(experiment, result.run, tell)
+    return result if better is None else replace(result, validation=better[0], test=better[1], before={})
+
+
+def _facts(experiment: Experiment) -> dict[str, Any]:
+    return {"data": experiment.name, "finished": date.today().isoformat()}
 
 
 def _build_trainer(
@@ -405,7 +446,7 @@ def _has_learned(run: Path) -> bool:
 
 def _remove(run: Path) -> None:
     """Removes the files of a run and of its averages, the settings last; other files stay."""
-    for name in ("model", "average", "checkpoints", "tensorboard"):
+    for name in ("model", "neural", "phrases", "average", "checkpoints", "tensorboard"):
         shutil.rmtree(run / name, ignore_errors=True)
     for name in ("best.json", "log.jsonl", "curves.png", INPUTS_FILE, CODE_FILE, SETTINGS_FILE):
         (run / name).unlink(missing_ok=True)

@@ -9,6 +9,7 @@ from transduce.models.bert import BertConfig, build_bert
 from transduce.models.causal import CausalTransformerConfig, build_causal_transformer
 from transduce.models.heads import EncoderModel, HeadConfig, build_head, reads_pooler
 from transduce.models.interface import EncoderDecoder, TextEncoder
+from transduce.models.phrases import PhrasesConfig
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.language import RecurrentLanguageConfig, build_recurrent_language
 from transduce.models.recurrent.model import build_recurrent
@@ -22,7 +23,7 @@ from transduce.models.transformer_encoder import (
 from transduce.models.transformer_xl import TransformerXLConfig, build_transformer_xl
 from transduce.models.xlnet import XLNetConfig, XLNetEncoder, XLNetLanguageModel, build_xlnet, build_xlnet_encoder
 
-EncoderDecoderConfig = TransformerConfig | RecurrentConfig
+EncoderDecoderConfig = TransformerConfig | RecurrentConfig | PhrasesConfig
 """Families that read a source and write a target, distinguished by `kind`."""
 
 LanguageModelConfig = CausalTransformerConfig | TransformerXLConfig | XLNetConfig | RecurrentLanguageConfig
@@ -53,6 +54,8 @@ def build_model(
             return build_xlnet(config, target_vocabulary)
         case RecurrentLanguageConfig():
             return build_recurrent_language(config, target_vocabulary)
+        case PhrasesConfig():
+            raise ConfigError('model.kind = "phrases" has no weights to train by gradients; use a neural family here')
         case BertConfig() | XLNetConfig() | TransformerEncoderConfig():
             return build_encoder_model(config, target_vocabulary, head)
 

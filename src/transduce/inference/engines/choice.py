@@ -12,6 +12,7 @@ from transduce.inference.engines.exported import ExportedModel, Model
 from transduce.inference.engines.firefox.engine import FxtranslateEngine
 from transduce.inference.engines.firefox.files import Paths
 from transduce.inference.engines.firefox.opening import open_student
+from transduce.inference.engines.phrases import PhraseEngine
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.shortlist.shortlist import Shortlist
 
@@ -21,7 +22,7 @@ EngineName = Literal["auto", "pytorch", "ctranslate2", "fxtranslate"]
 exported for that."""
 
 
-ENGINES = {"ctranslate2": "CTranslate2", "fxtranslate": "fxtranslate"}
+ENGINES = {"ctranslate2": "CTranslate2", "fxtranslate": "fxtranslate", "phrases": "phrases"}
 FORMS = {"ctranslate2": "ctranslate2", "fxtranslate": "firefox"}
 """The form in which models are exported for each engine."""
 
@@ -68,6 +69,8 @@ def engine_for(
     of = exported[0]
     if of.export.engine == "ctranslate2":
         return CTranslate2Engine(folder, of.tokenizers, of.export.longest, of.device)
+    if of.export.engine == "phrases":
+        return PhraseEngine(folder, of.tokenizers)
     if of.device.type != "cpu":
         raise InputError(f"{folder} is exported for fxtranslate, which computes on the cpu; leave {of.device} out")
     if engine == "pytorch":

@@ -47,7 +47,7 @@ class Export(Settings, frozen=True):
 
     format: int
     """Version of the folder's layout."""
-    engine: Literal["ctranslate2", "fxtranslate"]
+    engine: Literal["ctranslate2", "fxtranslate", "phrases"]
     """The engine that runs it."""
     version: str
     """The engine's version that wrote it."""

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar, cast
 
-from transduce.bundle import ModelBundle
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits, WeightedCorpus
@@ -12,10 +12,13 @@ from transduce.data.planned import PlannedData
 from transduce.data.sentence_pairs import SentencePairs
 from transduce.data.store import TokenStore
 from transduce.data.subword_dropout import SubwordDropout
+from transduce.inference.engines.exported import Model
 from transduce.tasks.translation.preparation import Numbers
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.bpe_dropout import BpeDropout, BpeMerges
 from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+
+AnyModel = TypeVar("AnyModel", bound=Model)
 
 
 def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -> PlannedData[Batch]:
@@ -51,11 +54,11 @@ def weights_of(corpora: Sequence[WeightedCorpus], sizes: Sequence[int], temperat
     return [corpus.weight * scale * wanted[group] / pairs[group] for corpus, group in zip(corpora, groups, strict=True)]
 
 
-def in_own_direction(config: TranslationConfig, splits: Splits, bundle: ModelBundle) -> ModelBundle:
+def in_own_direction(config: TranslationConfig, splits: Splits, bundle: AnyModel) -> AnyModel:
     """Returns a model of several directions with one chosen, if the run trains it in one."""
     if bundle.config.languages is None or splits.directions:
         return bundle
-    return bundle.directed(Direction(config.data.source, config.data.target))
+    return cast(AnyModel, bundle.directed(Direction(config.data.source, config.data.target)))
 
 
 def _subword_dropout(

@@ -19,6 +19,9 @@ class TranslationConfig(ExperimentConfig, frozen=True, kw_only=True):
     """The sentence pairs to learn from."""
     model: EncoderDecoderConfig
     """The model to train."""
+    phrases: bool = False
+    """Learn a phrase-based model of the same pairs, too, and keep the better of the two, by chrF on the validation
+    data; for some thousands of pairs or fewer."""
     tokenizer: TokenizerConfig = TokenizerConfig()
     """The tokenizer, which makes tokens of text."""
     batching: BatchingConfig = BatchingConfig()

@@ -25,6 +25,7 @@ from transduce.evaluation.metrics import STANDARD, MetricName
 from transduce.evaluation.scores import Scores
 from transduce.evaluation.translations import count_bleu, score_bleu
 from transduce.extras import check_installed
+from transduce.inference.engines.exported import Model
 from transduce.inference.translator import Translator
 from transduce.model_card import PARTS
 from transduce.search.beam import Beam
@@ -158,7 +159,7 @@ class TranslationExperiment:
             of_general = build_validator(without_samples, known, bundle, {None: general}, needs)
         return validate_both(build_validator(config, splits, bundle, stores, needs), of_general, config.validation)
 
-    def test(self, bundle: ModelBundle, processes: Processes) -> dict[str, Any] | None:
+    def test(self, bundle: Model, processes: Processes) -> dict[str, Any] | None:
         """Returns BLEU, its signature and the search; with several directions their mean and each; BLEU on general text
         too, if there is one."""
         translator = Translator(in_own_direction(self.config, self.splits, bundle))

@@ -1,0 +1,239 @@
+"""A phrase-based translator: learned from sentence pairs, kept in a folder, and used on sentences."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from transduce.errors import CheckpointError, DataError
+from transduce.phrases.alignment import align
+from transduce.phrases.decoder import WEIGHTS, Output, decode
+from transduce.phrases.ngrams import NGrams
+from transduce.phrases.table import Option, Phrase, phrase_table
+from transduce.phrases.tuning import tuned
+from transduce.phrases.words import counted_within, text_of, usual_case, with_capital, words_of
+from transduce.tensor_files import save_tensors
+from transduce.verification import COPY_AGAIN, read_json
+
+BEGINNING: Final = 6
+"""Letters by which words are aligned, since forms of a word are mostly translated alike."""
+MOST_WORDS: Final = 60
+"""The most words of a sentence that is learned from."""
+SHORTEST_PART, LINKING = 4, ("", "s")  # letters of a part of a compound, and between parts
+SHORTEST_STEM, STEM_SHARE, MOST_SIMILAR = 4, 0.6, 2
+COPIED: Final = (0.0, 0.0, 0.0, 0.0, 1.0, 1.0, -1.0)
+"""Features of an unknown word that is written as it stands; see FEATURES."""
+GUESSED: Final = -0.5
+"""The last feature of an unknown word that is translated as a similar one."""
+TUNED_SHARE, LEAST_TUNED, MOST_TUNED = 0.1, 50, 200  # of the pairs, held out while weights are tuned
+WORDS_FILE, TENSORS_FILE = "words.json", "phrases.safetensors"
+MOST_BYTES = 1 << 28
+
+Pair = tuple[str, str]
+
+
+class Vocabulary:
+    """Words and their numbers."""
+
+    def __init__(self, words: Iterable[str] = ()) -> None:
+        self.words: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self.numbers(words)
+
+    def numbers(self, words: Iterable[str]) -> list[int]:
+        """Returns the numbers of words, new ones for new words."""
+        found = []
+        for word in words:
+            number = self._numbers.setdefault(word, len(self.words))
+            if number == len(self.words):
+                self.words.append(word)
+            found.append(number)
+        return found
+
+    def find(self, word: str) -> int:
+        """Returns a word's number, -1 for an unknown word."""
+        return self._numbers.get(word, -1)
+
+
+@dataclass(frozen=True)
+class PhraseModel:
+    """All that a phrase-based translator knows."""
+
+    source: Vocabulary
+    target: Vocabulary
+    within: tuple[Counter[str], Counter[str]]
+    """The number of times that each word of the source and of the target stands within sentences."""
+    texts: Sequence[Sequence[int]]
+    """The texts, as numbers of target words, that the language model is made of."""
+    table: Mapping[Phrase, Sequence[Option]]
+    weights: Sequence[float] = WEIGHTS
+
+    @staticmethod
+    def learn(pairs: Iterable[Pair], more: Iterable[str] = (), tunes: bool = True) -> "PhraseModel":
+        """Learns from sentence pairs, and from more text in the target language; the weights are tuned on pairs that
+        are held out meanwhile.
+
+        Raises DataError if no pair can be learned from.
+        """
+        usable = [pair for pair in pairs if all(0 < len(words_of(text)) <= MOST_WORDS for text in pair)]
+        if not usable:
+            raise DataError(
+                f"no sentence pair has 1 to {MOST_WORDS} words on each side; there is nothing to learn from"
+            )
+        model = PhraseModel._learned(usable, more)
+        every = max(round(len(usable) / min(max(TUNED_SHARE * len(usable), LEAST_TUNED), MOST_TUNED)), 2)
+        held_out = usable[::every]
+        if not tunes or len(held_out) < LEAST_TUNED // 2:
+            return model
+        others = PhraseModel._learned([pair for number, pair in enumerate(usable) if number % every], more)
+        return replace(model, weights=others._tuned(held_out))
+
+    @staticmethod
+    def _learned(pairs: Sequence[Pair], more: Iterable[str]) -> "PhraseModel":
+        sources, targets = ([words_of(pair[side]) for pair in pairs] for side in (0, 1))
+        within = counted_within(sources), counted_within(targets)
+        sources = [usual_case(words, within[0]) for words in sources]
+        targets = [usual_case(words, within[1]) for words in targets]
+        stems = Vocabulary(), Vocabulary()
+        links = align(
+            [stems[0].numbers(word.lower()[:BEGINNING] for word in words) for words in sources],
+            [stems[1].numbers(word.lower()[:BEGINNING] for word in words) for words in targets],
+        )
+        source, target = Vocabulary(), Vocabulary()
+        read, written = [source.numbers(words) for words in sources], [target.numbers(words) for words in targets]
+        texts = [*written, *(target.numbers(usual_case(words_of(text), within[1])) for text in more)]
+        return PhraseModel(source, target, within, texts, phrase_table(read, written, links))
+
+    def _tuned(self, pairs: Sequence[Pair]) -> list[float]:
+        """Returns weights under which these pairs, which were not learned from, are translated best."""
+
+        def translated(number: int, weights: Sequence[float], n_best: int) -> list[Output]:
+            return self._decoded(pairs[number][0], n_best, weights)
+
+        return tuned(translated, self.written, [words_of(target) for _, target in pairs])
+
+    @cached_property
+    def model(self) -> NGrams:
+        """The language model of the target."""
+        return NGrams(self.texts)
+
+    def translate(self, text: str, n_best: int = 1) -> list[tuple[str, Output]]:
+        """Returns the best translations of a sentence that has words, best first."""
+        outputs = self._decoded(text, n_best, self.weights)
+        return [(text_of(self.written(output)), output) for output in outputs]
+
+    def written(self, output: Output) -> list[str]:
+        """Returns the words of an output."""
+        return with_capital([self.target.words[number] for number in output.target])
+
+    def read(self, text: str) -> list[str]:
+        """Returns the words of a sentence as phrases are looked up by: compounds that are unknown in known parts."""
+        return [part for word in usual_case(words_of(text), self.within[0]) for part in self._parts(word)]
+
+    def _decoded(self, text: str, n_best: int, weights: Sequence[float]) -> list[Output]:
+        words = self.read(text)
+
+        def unknown(place: int) -> list[Option]:
+            (copied,) = self.target.numbers([words[place]])
+            return [Option((copied,), COPIED), *self._similar(words[place])]
+
+        return decode([self.source.find(word) for word in words], self.table, self.model, unknown, weights, n_best)
+
+    @cached_property
+    def _translated(self) -> dict[str, int]:
+        """The source words that have translations of their own, and how many."""
+        return {self.source.words[each[0]]: len(found) for each, found in self.table.items() if len(each) == 1}
+
+    @cached_property
+    def _by_stem(self) -> dict[str, list[str]]:
+        """The source words that have translations, by the letters that all similar ones begin with."""
+        words = defaultdict(list)
+        for word in self._translated:
+            words[word[:SHORTEST_STEM].lower()].append(word)
+        return words
+
+    def _known(self, word: str) -> str | None:
+        """Returns a word that has translations as it is written, or with its first letter in the other case."""
+        cases = (word, word[:1].lower() + word[1:], word[:1].upper() + word[1:])
+        return next((case for case in cases if case in self._translated), None)
+
+    def _parts(self, word: str) -> list[str]:
+        """Returns a word, or the two known words that an unknown one is made of (Koehn and Knight 2003)."""
+        if self._known(word) is not None:
+            return [word]
+        found: list[tuple[int, list[str]]] = []
+        for end in range(SHORTEST_PART, len(word) - SHORTEST_PART + 1):
+            last = self._known(word[end:])
+            for linking in LINKING if last else ():
+                first = self._known(word[: end - len(linking)]) if word[:end].endswith(linking) else None
+                if first and last and len(first) >= SHORTEST_PART:
+                    found.append((min(self._translated[first], self._translated[last]), [first, last]))
+        return max(found)[1] if found else [word]
+
+    def _similar(self, word: str) -> Iterator[Option]:
+        """Yields the translations of words that begin as an unknown one does, such as its other forms."""
+        near: list[tuple[int, int, str]] = []
+        for other in self._by_stem.get(word[:SHORTEST_STEM].lower(), ()):
+            both = zip(word.lower(), other.lower(), strict=False)
+            common = sum(1 for _ in takewhile(lambda letters: letters[0] == letters[1], both))
+            if common >= STEM_SHARE * max(len(word), len(other)):
+                near.append((common, -len(other), other))
+        for *_, other in sorted(near, reverse=True)[:MOST_SIMILAR]:
+            for option in self.table[(self.source.find(other),)]:
+                yield Option(option.target, (*option.features[:-1], GUESSED))
+
+    def save(self, folder: Path) -> None:
+        """Writes the model's files into a folder."""
+        within = [dict(counts) for counts in self.within]
+        words = _Words(self.source.words, self.target.words, within[0], within[1], list(self.weights))
+        (folder / WORDS_FILE).write_bytes(msgspec.json.encode(words))
+        pairs = [(source, option) for source, options in self.table.items() for option in options]
+        tensors = {"features": torch.tensor([option.features for _, option in pairs], dtype=torch.float64)}
+        for name, rows in (
+            ("source", [source for source, _ in pairs]),
+            ("target", [option.target for _, option in pairs]),
+            ("texts", self.texts),
+        ):
+            tensors[name] = torch.tensor([number for row in rows for number in row], dtype=torch.int32)
+            tensors[f"{name}_lengths"] = torch.tensor([len(row) for row in rows], dtype=torch.int32)
+        save_tensors(tensors, folder / TENSORS_FILE)
+
+    @staticmethod
+    def load(folder: Path) -> "PhraseModel":
+        """Reads a model's files; raises CheckpointError for damaged ones."""
+        words = read_json(folder / WORDS_FILE, _Words, most_bytes=MOST_BYTES)
+        try:
+            tensors = load_file(folder / TENSORS_FILE)
+            rows = {
+                name: np.split(tensors[name].numpy(), np.cumsum(tensors[f"{name}_lengths"].numpy())[:-1])
+                for name in ("source", "target", "texts")
+            }
+            table: dict[Phrase, list[Option]] = defaultdict(list)
+            for source, target, features in zip(
+                rows["source"], rows["target"], tensors["features"].tolist(), strict=True
+            ):
+                table[tuple(source.tolist())].append(Option(tuple(target.tolist()), tuple(features)))
+        except (SafetensorError, OSError, KeyError, ValueError) as error:
+            raise CheckpointError(f"{folder / TENSORS_FILE} is damaged ({error}); {COPY_AGAIN}") from None
+        vocabularies = Vocabulary(words.source), Vocabulary(words.target)
+        within = Counter(words.within_source), Counter(words.within_target)
+        return PhraseModel(*vocabularies, within, [row.tolist() for row in rows["texts"]], dict(table), words.weights)
+
+
+class _Words(msgspec.Struct):
+    """What `words.json` holds."""
+
+    source: list[str]
+    target: list[str]
+    within_source: dict[str, int]
+    within_target: dict[str, int]
+    weights: list[float]

@@ -1,0 +1,97 @@
+"""Weights of a decoder's features under which its outputs are most like references (Och 2003)."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from transduce.phrases.decoder import MODEL, WEIGHTS, Output
+
+ROUNDS = 4  # of translating, each with the weights of the one before
+N_BEST = 50
+STARTS, STEPS = 4, 150  # of the search for weights, by chance
+ORDER = 4  # of BLEU
+
+Counts = Int[np.ndarray, "*outputs counts"]
+
+
+def tuned(
+    translate: Callable[[int, Sequence[float], int], Sequence[Output]],
+    words: Callable[[Output], Sequence[str]],
+    references: Sequence[Sequence[str]],
+    seed: int = 1,
+) -> list[float]:
+    """Returns weights for the features of a decoder.
+
+    Args:
+        translate: returns the n best outputs for the sentence of a number, under some weights.
+        words: returns the words of an output.
+        references: the words of a right translation of each sentence.
+        seed: draws the steps of the search.
+    """
+    chance = np.random.default_rng(seed)
+    weights = np.array(WEIGHTS)
+    seen: list[dict[tuple[int, ...], tuple[tuple[float, ...], Sequence[int]]]] = [{} for _ in references]
+    best = weights, -1.0
+    for _ in range(ROUNDS):
+        first = []
+        for number, (known, reference) in enumerate(zip(seen, references, strict=True)):
+            outputs = translate(number, weights.tolist(), N_BEST)
+            for output in outputs:
+                if output.target not in known:
+                    known[output.target] = output.features, _counts(words(output), reference)
+            first.append(known[outputs[0].target][1])
+        if (reached := float(_bleu(np.sum(first, 0)))) > best[1]:
+            best = weights, reached
+        features = [np.array([each for each, _ in known.values()]) for known in seen]  # [outputs, features] each
+        counts = [np.array([each for _, each in known.values()]) for known in seen]
+        weights = _search(features, counts, weights, chance)
+    return best[0].tolist()
+
+
+def _search(
+    features: Sequence[Float[np.ndarray, "outputs features"]],
+    counts: Sequence[Counts],
+    weights: Float[np.ndarray, " features"],
+    chance: np.random.Generator,
+) -> Float[np.ndarray, " features"]:
+    """Returns the weights under which the outputs that score best have the highest BLEU, of those that are tried."""
+
+    def value(tried: Float[np.ndarray, " features"]) -> float:
+        chosen = [each[(rows @ tried).argmax()] for rows, each in zip(features, counts, strict=True)]
+        return float(_bleu(np.sum(chosen, 0)))
+
+    found = []
+    for start in range(STARTS):
+        own = weights * chance.uniform(0.6, 1.4, len(weights)) if start else weights
+        reached = value(own)
+        for step in range(STEPS):
+            tried = own.copy()
+            place = chance.integers(len(own))
+            tried[place] += chance.normal() * (0.5 - 0.4 * step / STEPS) * max(abs(own[place]), 0.2)
+            if (new := value(tried)) > reached:
+                own, reached = tried, new
+        found.append((reached, own))
+    _, best = max(found, key=lambda each: each[0])
+    return best / max(abs(best[MODEL]), 1e-3)
+
+
+def _counts(output: Sequence[str], reference: Sequence[str]) -> list[int]:
+    """Returns the lengths of an output and its reference, then for each order its matching n-grams and all of them."""
+    counts = [len(output), len(reference)]
+    for order in range(1, ORDER + 1):
+        own, other = (
+            Counter(tuple(words[start : start + order]) for start in range(len(words) - order + 1))
+            for words in (output, reference)
+        )
+        counts += [sum((own & other).values()), max(len(output) - order + 1, 0)]
+    return counts
+
+
+def _bleu(counts: Counts) -> Float[np.ndarray, "*outputs"]:
+    """Returns BLEU (Papineni et al. 2002) of summed counts, with one more match of each order above the first."""
+    more = np.array([0, 1, 1, 1])
+    precisions = (counts[..., 2::2] + more) / np.maximum(counts[..., 3::2] + more, 1)
+    brevity = np.minimum(0.0, 1 - counts[..., 1] / np.maximum(counts[..., 0], 1))
+    return np.exp(np.log(np.maximum(precisions, 1e-9)).mean(-1) + brevity)

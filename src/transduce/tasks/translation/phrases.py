@@ -1,0 +1,136 @@
+"""Learning a phrase-based model of a run's pairs, which takes seconds and no updates; see transduce/phrases."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from transduce.bundle import EXPORT, ModelBundle
+from transduce.bundle_config import FORMAT, BundleConfig
+from transduce.config import to_toml
+from transduce.errors import ConfigError
+from transduce.evaluation.translations import score_bleu, score_chrf
+from transduce.files import new_folder, remove
+from transduce.inference.engines.exported import FORMAT as EXPORT_FORMAT
+from transduce.inference.engines.exported import Export, ExportedModel, Parity
+from transduce.inference.translator import Translator
+from transduce.model_card import model_card
+from transduce.phrases.model import PhraseModel
+from transduce.tasks.task import Tell
+from transduce.tasks.translation.preparation import sample_of
+from transduce.tasks.translation.task import TranslationExperiment
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_training import train_tokenizers
+from transduce.training.distributed import Processes
+from transduce.verification import CARD, checksums
+from transduce.version import VERSION
+
+LONGEST_SOURCE = 200
+"""Tokens of a sentence that is translated at once; the time to translate one grows with the square of its length."""
+
+
+Scores = dict[str, float]
+Test = dict[str, Any] | None
+
+
+def learn_phrases(
+    experiment: TranslationExperiment, folder: Path, facts: dict[str, Any], tell: Tell
+) -> tuple[Scores, Test]:
+    """Learns a phrase-based model from a run's pairs, writes it to a folder, and returns its scores on the validation
+    data and the test data, if there are any.
+
+    Args:
+        experiment: the run's texts and settings.
+        folder: the model's folder, which is replaced.
+        facts: what the model's history has besides.
+        tell: receives lines on the progress.
+
+    Raises ConfigError for several corpora or directions, DataError if no pair can be learned from.
+    """
+    config, splits = experiment.config, experiment.splits
+    if splits.directions or len(splits.train) != 1:
+        raise ConfigError('model.kind = "phrases" learns one direction from one corpus; leave the others out')
+    pairs = [(pair.source, pair.target) for pair in splits.train[0].corpus]
+    tell(f"training data: {len(pairs):,} pairs from {splits.train[0].corpus.name}")
+    model = PhraseModel.learn(pairs)
+    count = sum(map(len, model.table.values()))
+    tokenizers = train_tokenizers(config.tokenizer, *sample_of(splits, config.tokenizer, tell), experiment.folder)
+    history = facts | {"trained_on": f"{len(pairs):,} sentence pairs"}
+    _write(folder, experiment, model, tokenizers, count, history)
+    written = ExportedModel.load(folder)
+    validation = _validated(Translator(written), experiment)
+    test = experiment.test(written, Processes())
+    _write(folder, experiment, model, tokenizers, count, history | {"validation": validation, "test": test})
+    tell(
+        f"phrases: {count:,} were learned; on the validation data they reach {validation['chrf']:.1f} chrF and "
+        f"{validation['bleu']:.1f} BLEU"
+    )
+    return validation, test
+
+
+def keep_better(experiment: TranslationExperiment, run: Path, tell: Tell) -> tuple[Scores, Test] | None:
+    """Makes the better one of a run's neural model, in `model`, and its phrase-based one, in `phrases`, its model; the
+    other stays in `neural` or `phrases`.
+
+    Returns the phrase-based model's scores if it is the better one, by chrF on the validation data, else None.
+    """
+    history = ExportedModel.load(run / "phrases").history
+    phrases, neural = history["validation"], _validated(Translator(ModelBundle.load(run / "model")), experiment)
+    is_better = phrases["chrf"] > neural["chrf"]
+    kept = "phrases" if is_better else "neural model"
+    tell(
+        f"on the validation data phrases reach {phrases['chrf']:.1f} chrF and {phrases['bleu']:.1f} BLEU, the neural "
+        f"model {neural['chrf']:.1f} and {neural['bleu']:.1f}: kept the {kept}"
+    )
+    if not is_better:
+        return None
+    remove(run / "neural")
+    (run / "model").rename(run / "neural")
+    (run / "phrases").rename(run / "model")
+    return phrases, history["test"]
+
+
+def _validated(translator: Translator, experiment: TranslationExperiment) -> Scores:
+    pairs = list(experiment.splits.validation)
+    translations = translator.translate([pair.source for pair in pairs], experiment.config.search)
+    outputs, references = [each.text for each in translations], [pair.target for pair in pairs]
+    return {"bleu": score_bleu(outputs, references).score, "chrf": score_chrf(outputs, references).score}
+
+
+def _write(
+    folder: Path,
+    experiment: TranslationExperiment,
+    model: PhraseModel,
+    tokenizers: Tokenizers,
+    count: int,
+    history: dict[str, Any],
+) -> None:
+    """Writes a model as other engines' models are written: a bundle's description beside the engine's own files."""
+    data, tokenizer = experiment.config.data, experiment.config.tokenizer
+    config = BundleConfig(
+        format=FORMAT,
+        source=data.source,
+        target=data.target,
+        model=experiment.config.model,
+        tokenizer=tokenizer,
+        longest_source=LONGEST_SOURCE,
+    )
+    with new_folder(folder) as new:
+        (new / "config.toml").write_text(to_toml(config), encoding="utf-8")
+        (new / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(history)))
+        sizes = len(tokenizers.source), len(tokenizers.target)
+        use = "    echo 'a sentence' | transduce translate ."
+        (new / CARD).write_text(model_card(config, sizes, count, history, use), encoding="utf-8")
+        for name, side in (("source", tokenizers.source), ("target", tokenizers.target)):
+            side.save(new / ("tokenizer.json" if tokenizer.is_shared else f"{name}.json"))
+        model.save(new)
+        export = Export(
+            format=EXPORT_FORMAT,
+            engine="phrases",
+            version=VERSION,
+            quantization="float32",
+            longest=None,
+            parity=Parity(sentences=0, identical=0, largest_difference=0.0),
+            sha256=checksums(new),
+        )
+        (new / EXPORT).write_bytes(msgspec.json.format(msgspec.json.encode(export)))

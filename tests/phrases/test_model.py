@@ -1,0 +1,83 @@
+"""A phrase-based translator of a toy language, from sentences to a folder and back."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from transduce.errors import CheckpointError, DataError
+from transduce.phrases.model import PhraseModel
+from transduce.phrases.words import text_of, words_of
+
+NOUNS = {"Hund": "dog", "Katze": "cat", "Garten": "garden", "Zaun": "fence", "Schnee": "snow", "Ball": "ball"}
+VERBS = {"sieht": "sees", "sucht": "seeks", "findet": "finds", "meidet": "avoids"}
+ADJECTIVES = {"rote": "red", "alte": "old", "kleine": "small", "schnelle": "fast"}
+
+
+def pairs(count: int = 150) -> list[tuple[str, str]]:
+    chance = random.Random(1)
+    made = []
+    for _ in range(count):
+        (a, x), (b, y) = chance.choices(list(NOUNS.items()), k=2)
+        (verb, does), (how, like) = chance.choice(list(VERBS.items())), chance.choice(list(ADJECTIVES.items()))
+        made.append((f"Der {how} {a} {verb} den {b}.", f"The {like} {x} {does} the {y}."))
+    return made
+
+
+@pytest.fixture(scope="module")
+def model() -> PhraseModel:
+    return PhraseModel.learn(pairs())
+
+
+def test_sentences_that_were_not_seen_are_translated(model: PhraseModel) -> None:
+    known, new = {source for source, _ in pairs()}, dict(pairs(400)[150:])
+    right = [model.translate(source)[0][0] == target for source, target in new.items() if source not in known]
+    assert len(right) > 50
+    assert sum(right) >= 0.95 * len(right)
+
+
+def test_unknown_words_are_copied_divided_or_taken_for_similar_ones(model: PhraseModel) -> None:
+    assert model.translate("Der alte Wombat sieht den Ball.")[0][0] == "The old Wombat sees the ball."
+    assert model.read("der Gartenzaun") == ["der", "Garten", "Zaun"]
+    assert model.translate("Der alten Hund sieht den Ball.")[0][0] == "The old dog sees the ball."
+
+
+def test_lists_are_of_different_outputs_best_first(model: PhraseModel) -> None:
+    outputs = model.translate("Der kleine Hund sucht den Schnee.", 5)
+    assert 1 < len({text for text, _ in outputs}) == len(outputs) <= 5
+    assert [output.score for _, output in outputs] == sorted((output.score for _, output in outputs), reverse=True)
+
+
+def test_a_model_that_was_kept_translates_alike(model: PhraseModel, tmp_path: Path) -> None:
+    model.save(tmp_path)
+    again = PhraseModel.load(tmp_path)
+    for source, _ in pairs(30):
+        assert again.translate(source, 3) == model.translate(source, 3)
+    content = (tmp_path / "phrases.safetensors").read_bytes()
+    (tmp_path / "phrases.safetensors").write_bytes(content[: len(content) // 2])
+    with pytest.raises(CheckpointError, match="damaged"):
+        PhraseModel.load(tmp_path)
+
+
+def test_learning_twice_gives_the_same(model: PhraseModel) -> None:
+    assert PhraseModel.learn(pairs()).weights == model.weights
+
+
+def test_more_text_of_the_target_language_changes_what_is_likely() -> None:
+    few = [("Bank", "bank"), ("Bank", "bench"), ("Park", "park"), ("am", "at the")]
+    of_parks = PhraseModel.learn(few, ["the bench at the park"] * 5)
+    of_money = PhraseModel.learn(few, ["the bank at the park"] * 5)
+    assert "Bench" in of_parks.translate("Bank am Park")[0][0]
+    assert "Bank" in of_money.translate("Bank am Park")[0][0]
+
+
+def test_without_usable_pairs_there_is_one_line() -> None:
+    with pytest.raises(DataError, match="1 to 60 words"):
+        PhraseModel.learn([("", "a"), ("a " * 70, "b")])
+
+
+@pytest.mark.parametrize(
+    "text", ["A dog, isn't it?", "我们在公园里看见一只狗。", "Er sagte: „Ja!“", "犬が走る", "l'herbe verte"]
+)
+def test_words_become_the_text_again(text: str) -> None:
+    assert text_of(words_of(text)) == text
