@@ -16,7 +16,8 @@ Every family of models in every task, and every choice of its settings, was trie
 tiny model. What is refused has the number of the line below in which it is. The page is made by
 `python benchmarks/support.py --out docs/support.md` (`make bench-support`), which ends with an error if anything
 neither works nor is refused in one line; a sample of it is tried again in the tests. Families and choices are taken
-from the types of the settings.
+from the types of the settings. Phrase-based models ([`model.kind = "phrases"`](recipes.md#few-pairs)), which are
+learned without updates, are not among them.
 
 - **resume**: interrupted halfway and resumed, the model is the uninterrupted one's, bit for bit.
 - **in parts**, **two processes**: with `training.accumulate = 3`, and with `--processes 2`, all weights are within 1e-6

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 import msgspec
 
 from transduce.config import override
+from transduce.models.phrases import PhrasesConfig
 from transduce.ranges import members, number_of
 from transduce.task_table import TASKS, find_task
 
@@ -169,10 +170,9 @@ def every_row() -> list[Row]:
 
 
 def families(task: str) -> list[type[msgspec.Struct]]:
-    """The settings of the families that a task's models may be of."""
-    return _tables(
-        next(field.type for field in msgspec.structs.fields(find_task(task).config) if field.name == "model")
-    )
+    """The settings of the families that a task's models may be of, without that which is learned without updates."""
+    model = next(field.type for field in msgspec.structs.fields(find_task(task).config) if field.name == "model")
+    return [family for family in _tables(model) if family is not PhrasesConfig]
 
 
 def _choices_of_learning(task: str, is_first: bool) -> Iterator[dict[str, Any]]:
@@ -186,7 +186,7 @@ def _choices_of_learning(task: str, is_first: bool) -> Iterator[dict[str, Any]]:
                 start: dict[str, Any] = {"training.start_from": "base/model"}
                 start |= {"model": None} if task not in WRITING else {}  # what an encoder starts from says what it is
                 yield changes | (start if needs_base else {})
-        elif not _tables(field.type) and field.name not in ("task", "seed"):
+        elif not _tables(field.type) and field.name not in ("task", "seed", "phrases"):
             yield from ({field.name: value} for value in _values(field.type, field.default, field.name))
     if is_first:
         yield from TOGETHER.get(task, ())

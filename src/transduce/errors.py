@@ -19,3 +19,7 @@ class CheckpointError(TransduceError):
 
 class InputError(TransduceError):
     """A request to a finished model that it cannot fulfil."""
+
+
+class Interrupted(Exception):  # noqa: N818 - nothing went wrong
+    """Work was asked to stop, and everything is saved."""

@@ -11,8 +11,7 @@ from typing import IO, Any, TextIO
 import typer
 
 from transduce.cli.stopping import Stop, Terminated
-from transduce.errors import TransduceError
-from transduce.training.signals import Interrupted
+from transduce.errors import Interrupted, TransduceError
 
 FAILED, MISTAKE, INTERRUPTED, UNREAD, TERMINATED = 1, 2, 130, 141, 143
 LONGEST = 900  # characters shown of a message

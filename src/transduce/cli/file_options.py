@@ -1,8 +1,10 @@
 """Options that name the files of a test set as the shell does: `--validation dev.de dev.en`, or one file of pairs."""
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import resources
 from typing import Annotated, Any
 
 import msgspec
@@ -10,6 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from transduce.cli.failures import UsageError
+from transduce.config import flatten
 
 NAMES = ("--validation", "--test")
 
@@ -69,10 +72,9 @@ class TakesFiles(TyperCommand):
 
 def _meant(name: str, parameters: Sequence[Any]) -> list[str]:
     """Returns the option or setting that is most like an unknown option; settings are not options, but `KEY=VALUE`."""
-    from transduce.config import flatten, to_tree
-    from transduce.experiment.recipe import load_recipe
-
-    settings = flatten(to_tree(load_recipe("multi30k").config))
+    folder = resources.files("transduce.recipes")
+    recipes = [file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".toml")]
+    settings = {key for recipe in recipes for key in flatten(tomllib.loads(recipe))}
     known = {key.rpartition(".")[2].replace("_", "-"): f"{key}=VALUE" for key in settings}
     known |= {option.strip("-"): option for parameter in parameters for option in parameter.opts}
     return [known[each] for each in get_close_matches(name, list(known), n=1)]

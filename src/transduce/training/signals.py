@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-
-class Interrupted(Exception):  # noqa: N818 - nothing went wrong
-    """The run was asked to stop, and everything is saved."""
+from transduce.errors import Interrupted as Interrupted
 
 
 @contextmanager

@@ -66,7 +66,7 @@ ROWS = [
             ("a change out of range", f"{TWO} training.updates=0", "updates", []),
             ("a change of a wrong type", f"{TWO} training.updates=many", "training.updates: expected int", []),
             ("a change without a value", f"{TWO} training.updates", "found 3", []),
-            ("a change before the files", "train seed=2 train.en train.de --out new -q", "found 0", []),
+            ("a change before the files", "train seed=2 train.en train.de --out new -q", "is not a setting", []),
             ("a share that leaves nothing", f"{TWO} data.validation_share=0.9 data.test_share=0.2", "share", []),
             (
                 "validation that is not there",
