@@ -72,9 +72,8 @@ class TakesFiles(TyperCommand):
 
 def _meant(name: str, parameters: Sequence[Any]) -> list[str]:
     """Returns the option or setting that is most like an unknown option; settings are not options, but `KEY=VALUE`."""
-    folder = resources.files("transduce.recipes")
-    recipes = [file.read_text(encoding="utf-8") for file in folder.iterdir() if file.name.endswith(".toml")]
-    settings = {key for recipe in recipes for key in flatten(tomllib.loads(recipe))}
+    recipe = resources.files("transduce.recipes").joinpath("multi30k.toml").read_text(encoding="utf-8")
+    settings = flatten(tomllib.loads(recipe))  # read without importing what settings are for
     known = {key.rpartition(".")[2].replace("_", "-"): f"{key}=VALUE" for key in settings}
     known |= {option.strip("-"): option for parameter in parameters for option in parameter.opts}
     return [known[each] for each in get_close_matches(name, list(known), n=1)]
