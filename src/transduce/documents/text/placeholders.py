@@ -36,7 +36,7 @@ _BLOCK = re.compile(
     | (?:\}}\s*+)?+@.*\{{\Z | @(?:else\b|end[a-z]|let\s)
     | @(?:if|elseif|unless|isset|empty|for\w*+|while|switch|case)\s*+\(
     | \#(?:if|elseif|foreach|else|end|set|macro|\{{(?:else|end)\}})
-    | \[%-?\s*+(?:END|IF|UNLESS|ELSE|ELSIF|FOREACH|WHILE)\b""",
+    | \[%-?\s*+(?:END|IF|UNLESS|ELSE|ELSIF|FOREACH|WHILE)\b | \*\|(?:END|IF|IFNOT|ELSE|ELSEIF)\b""",
     re.VERBOSE,
 )
 """Tags of templates about the text after them, such as `{% if x %}`."""
