@@ -56,7 +56,9 @@ _FIELDS = frozenset(["", "search", "text"])
 FORM_SENDS = "a form sends it"
 OUTLOOK_SHOWS = "Outlook shows it, and browsers read it as a comment"
 _CONDITIONAL = re.compile(r"<!--\[if\s")
-_TAGS = re.compile(r"<(?P<raw>style|script|xml)\b.*?</(?P=raw)\s*+>|<!(?:--)?\[[^>]*+>|<[^<>]*+>", re.DOTALL | re.IGNORECASE)
+_TAGS = re.compile(
+    r"<(?P<raw>style|script|xml)\b.*?</(?P=raw)\s*+>|<!(?:--)?\[[^>]*+>|<[^<>]*+>", re.DOTALL | re.IGNORECASE
+)
 _META = frozenset(f"{site}{name}" for site in ("", "og:", "twitter:") for name in ("description", "image:alt", "title"))
 _TEMPLATES = (("{{", "}}"), ("{%", "%}"), ("<%", "%>"), ("<?", "?>"))
 _LONGEST_SHOWN = 200  # characters of a server's code that a translator reads in the sentence

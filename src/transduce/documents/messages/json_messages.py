@@ -176,7 +176,9 @@ def strings_of(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
         if value.text is not None:
             yield path, value
         elif value.members is not None:
-            members = ((name, inner) for name, _, inner in reversed(value.members) if name[:1] != "@" or inner.members is None)
+            members = (
+                (name, inner) for name, _, inner in reversed(value.members) if name[:1] != "@" or inner.members is None
+            )
             waiting += [((*path, name), inner) for name, inner in members]
         elif value.items is not None:
             waiting += [((*path, number), inner) for number, inner in reversed(list(enumerate(value.items)))]

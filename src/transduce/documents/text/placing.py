@@ -282,7 +282,9 @@ class _Placing:
                 return self.words[words[0]][0]
             if words:
                 start, end = self.words[words[-1]]
-                is_kept = self._follows(end, signs_left) or (is_apart and not self.text.endswith(signs_left, start, end))
+                is_kept = self._follows(end, signs_left) or (
+                    is_apart and not self.text.endswith(signs_left, start, end)
+                )
                 return end if is_kept else self._without_last_signs(start, end, len(signs_left))
         return 0
 
