@@ -40,6 +40,17 @@ def is_break(code: str) -> bool:
     return name is not None and name[1] in _CODED
 
 
+def parts_words(name: str, before: object, after: object) -> bool:
+    """Returns True if an element is something between words, of which the parts beside it end and begin one each."""
+    return (
+        name in BETWEEN
+        and isinstance(before, str)
+        and isinstance(after, str)
+        and before[-1:].isalnum()
+        and after[:1].isalnum()
+    )
+
+
 def with_notes(items: Sequence[Item], parts: Sequence[Part], joined: Callable[[Sequence[Item]], Item]) -> list[Item]:
     """Returns items, of which each has a part, with one for each note of a word, as `joined` makes it of several.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from transduce.documents.segment import Mark, Part, Segment, divided_by, joined
-from transduce.documents.text.elements import ALONE, BETWEEN, BLOCKS, with_notes
+from transduce.documents.text.elements import ALONE, BLOCKS, parts_words, with_notes
 from transduce.documents.text.families import GENERAL, STRICT_TAG, group_of, pattern_of
 from transduce.documents.text.icu_messages import mark_messages
 
@@ -130,10 +130,8 @@ def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
     paired = pair_tags(marked)
     for index, (text, name) in tags.items():
         is_paired = paired[index] != Mark(escape(text))
-        around = (paired[n] if 0 <= n < len(paired) else "" for n in (index - 1, index + 1))
-        before, after = (part if isinstance(part, str) else "" for part in around)
-        is_between = name in BETWEEN and before[-1:].isalnum() and after[:1].isalnum()
-        if is_between or (name in BLOCKS and (is_paired or name in ALONE)):
+        before, after = (paired[n] if 0 <= n < len(paired) else "" for n in (index - 1, index + 1))
+        if parts_words(name, before, after) or (name in BLOCKS and (is_paired or name in ALONE)):
             paired[index] = Mark(escape(text), shown=" ", breaks=True)
         elif name and not is_paired and name not in _ELEMENTS and not (text[1] != "/" and text.endswith("/>")):
             paired[index] = text
