@@ -64,10 +64,10 @@ def _unit(file: TextFile, element: Element, id: str, notes: tuple[str, ...] = ()
         return
     is_no_text = len(text.parts) == 1 and kind_of_no_text(plain)
     source = Segment((Mark(raw, shown=plain),)) if is_no_text else text.segment()
-    program = program_text(source, is_xml=not text.is_cdata)
+    escape = program_text(source, is_xml=not text.is_cdata, escape=text.escape)
 
     def write(segment: Segment) -> list[Edit]:
-        return [content_edit(element, file, text.written(segment, program))]
+        return [content_edit(element, file, text.written(segment, escape))]
 
     yield Unit(source, write, file.where(element.start), notes=notes, id=id)
 
@@ -86,13 +86,13 @@ class _AndroidText:
 
     def segment(self) -> Segment:
         """Returns the string with marks for its tags, placeholders and lines."""
-        return Segment.of(mark_layout(hold(mark_tags(self.parts, self._escape), self._escape), self._escape))
+        return Segment.of(mark_layout(hold(mark_tags(self.parts, self.escape), self.escape), self.escape))
 
-    def written(self, segment: Segment, program: Escape) -> str:
-        content = segment.written(lambda text: self._escape(program(text)))
+    def written(self, segment: Segment, escape: Escape) -> str:
+        content = segment.written(escape)
         return f"\\{content}" if content[:1] in ("@", "?") else content
 
-    def _escape(self, text: str) -> str:
+    def escape(self, text: str) -> str:
         text = "".join(_WRITTEN.get(character, character) for character in text)
         text = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
         return text.replace("]]>", "]]]]><![CDATA[>") if self.is_cdata else as_written(text)

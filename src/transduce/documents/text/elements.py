@@ -41,14 +41,10 @@ def is_break(code: str) -> bool:
 
 
 def parts_words(name: str, before: object, after: object) -> bool:
-    """Returns True if an element is something between words, of which the parts beside it end and begin one each."""
-    return (
-        name in BETWEEN
-        and isinstance(before, str)
-        and isinstance(after, str)
-        and before[-1:].isalnum()
-        and after[:1].isalnum()
-    )
+    """Returns True if an element is something between two words, given the parts beside it."""
+    if name not in BETWEEN or not isinstance(before, str) or not isinstance(after, str):
+        return False
+    return before[-1:].isalnum() and after[:1].isalnum()
 
 
 def with_notes(items: Sequence[Item], parts: Sequence[Part], joined: Callable[[Sequence[Item]], Item]) -> list[Item]:
