@@ -9,7 +9,7 @@ from transduce.documents.messages.no_text import kind_of_no_text
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.elements import BLOCKS
 from transduce.documents.text.layout import mark_layout
-from transduce.documents.text.placeholders import Escape, hold, mark_tags
+from transduce.documents.text.placeholders import hold, mark_tags
 from transduce.documents.text.program_text import program_text
 from transduce.documents.xml import CDATA, Element, Token, as_written, content_edit, element_of, read_xml, tokens_of
 from transduce.errors import InputError
@@ -67,7 +67,8 @@ def _unit(file: TextFile, element: Element, id: str, notes: tuple[str, ...] = ()
     escape = program_text(source, is_xml=not text.is_cdata, escape=text.escape)
 
     def write(segment: Segment) -> list[Edit]:
-        return [content_edit(element, file, text.written(segment, escape))]
+        content = segment.written(escape)
+        return [content_edit(element, file, f"\\{content}" if content.startswith(("@", "?")) else content)]
 
     yield Unit(source, write, file.where(element.start), notes=notes, id=id)
 
@@ -88,11 +89,8 @@ class _AndroidText:
         """Returns the string with marks for its tags, placeholders and lines."""
         return Segment.of(mark_layout(hold(mark_tags(self.parts, self.escape), self.escape), self.escape))
 
-    def written(self, segment: Segment, escape: Escape) -> str:
-        content = segment.written(escape)
-        return f"\\{content}" if content[:1] in ("@", "?") else content
-
     def escape(self, text: str) -> str:
+        """Writes characters for the file."""
         text = "".join(_WRITTEN.get(character, character) for character in text)
         text = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
         return text.replace("]]>", "]]]]><![CDATA[>") if self.is_cdata else as_written(text)
