@@ -137,3 +137,10 @@ def test_letters_that_are_raised_and_links_of_words_are_text(text: str) -> None:
 def test_a_comment_or_an_image_parts_the_words_that_it_is_between_and_no_others(sign: str) -> None:
     assert texts_read(json.dumps({"a": f"a dog{sign}two cats"}), "a.json") == ["a dog", "two cats"]
     assert texts_read(json.dumps({"a": f"a dog {sign} runs"}), "a.json") == ["a dog runs"]
+
+
+@pytest.mark.parametrize("sign", ["<img src=x>", "<image src=x>", "<b></b>", "<!-- x -->"])
+def test_an_image_of_a_page_parts_the_words_that_it_is_between(sign: str) -> None:
+    is_image = sign in ("<img src=x>", "<image src=x>")
+    assert texts_read(f"<p>a dog{sign}two cats", "a.html") == (["a dog", "two cats"] if is_image else ["a dogtwo cats"])
+    assert texts_read(f"<p>a dog {sign}runs", "a.html") == ["a dog runs"]

@@ -48,6 +48,13 @@ def test_prose_is_no_code(lines: list[str], line_end: str) -> None:
     assert refused_as_lines(line_end.join(lines).encode()) is None
 
 
+def test_a_file_of_text_by_its_ending_is_no_code() -> None:
+    dialogue = '"Well",\n"Who is it?",\n// the end\n'
+    assert refused_as_lines(dialogue.encode(), "a.en") is not None
+    assert refused_as_lines(dialogue.encode(), "a.txt") is None
+    assert refused_as_lines(b"<html>", "a.txt") is not None
+
+
 def test_text_with_some_code_in_it_is_text() -> None:
     text = "The dog runs.\nThe cat sings.\n" * 20 + "x = 1;\nprint('The dog')\n"
     assert refused_as_lines(text.encode()) is None

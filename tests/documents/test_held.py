@@ -32,7 +32,7 @@ def restored(output: str, source: str, *shown: str, expected: tuple[tuple[int, i
         "{name!r:>10}", "${name}", "{{ x }}", "{{x|e}}", "{% url x %}", "<%= x %>", "$HOME", "&nbsp;", "&#160;",
         "https://a.b/c?d=e#f", "www.a.b", "ann.b+c@d.example", "https://a.b/c_(d)", "<file>",
         '<a href="b">', "$t(key)", "%1!s!", "#{name}", "{0,number,#.##}", "{{< ref >}}", "<?= $x ?>",
-        "\\[forward-char]",
+        "\\[forward-char]", "*|FNAME|*", "%%first.name%%", "###NAME###", "@fig-big-dog",
     ],
 )  # fmt: skip
 def test_placeholders_are_found_whole(text: str) -> None:

@@ -58,6 +58,13 @@ def test_a_mark_without_words_keeps_the_blanks_about_it() -> None:
     assert written(place_marks(segment("Hello ", Mark("<x/>"), "you"), "Hallo du", links, [])) == "Hallo <x/>du"
 
 
+def test_a_mark_before_punctuation_that_is_apart_takes_no_sign_of_the_word_before_it() -> None:
+    for text, wanted in (("The: /", "Die: <x/>/"), ("The, you", "Die <x/>, du"), ("The , you", "Die <x/>, du")):
+        before, sign = text.split()[0].rstrip(","), "/" if "/" in text else ", you"
+        target = text.replace("The", "Die").replace("you", "du")
+        assert written(place_marks(segment(f"{before} ", Mark("<x/>"), sign), target, None, [])) == wanted
+
+
 def test_a_line_end_within_a_sentence_takes_the_place_of_a_blank_in_the_middle() -> None:
     source = segment("It is not safe", Mark("\n", shown=" "), "in here any more.")
     assert written(place_marks(source, "Hier ist es nicht mehr sicher.", None, [])) == "Hier ist es\nnicht mehr sicher."

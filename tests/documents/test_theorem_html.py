@@ -463,6 +463,14 @@ def test_a_form_sends_what_it_sent(options: list[tuple[str, str, str]], name: st
     assert before == after
 
 
+@pytest.mark.parametrize("condition", ["mso", "mso | IE", "(gte mso 9)|(IE)"])
+def test_what_only_outlook_shows_is_named(condition: str) -> None:
+    page = f"<!--[if {condition}]><style>td{{}}</style><td title='a b'>The&nbsp;<b>dog</b></td><![endif]--><!-- cat -->"
+    document = read_document(f"<p>a</p>{page}<!--[if !mso]><!-->The man<!--<![endif]-->".encode(), "a.html")
+    assert [one.text for one in document.untranslated] == ["The dog"]
+    assert [unit.source.text for unit in document.units] == ["a", "The man"]
+
+
 def test_what_a_form_sends_is_named() -> None:
     page = "<textarea>The dog</textarea><input name=a value=Cat><input type=hidden value=Man><input value=1>"
     assert [one.text for one in read_document(page.encode(), "a.html").untranslated] == ["The dog", "Cat"]

@@ -116,6 +116,12 @@ def test_only_messages_of_objects_about_messages_are_translated() -> None:
     ]
 
 
+def test_objects_about_messages_stay() -> None:
+    wiki = {"@metadata": {"authors": ["the man"]}, "a": "the dog", "@b": "the cat"}
+    wanted = wiki | {"a": "THE DOG", "@b": "THE CAT"}
+    assert json.loads(in_capitals(json.dumps(wiki).encode(), "de.json").data) == wanted
+
+
 def test_messages_have_names_and_lines() -> None:
     document = read_document(b'{"a": {"b": ["x y",\n "the dog"]}, "c": "z"}', "a.json", Languages("en", "de"))
     assert [(unit.id, unit.where) for unit in document.units] == [

@@ -283,6 +283,14 @@ def test_no_text_is_markup(source: str, text: str) -> None:
     assert "".join(part if isinstance(part, str) else part.shown for part in unit.source.parts) == text
 
 
+def test_captions_and_titles_among_the_options_of_quarto_are_named() -> None:
+    text = '```{r}\n#| label: fig-dog\n#| fig-cap: "A dog"\nx\n```\n\n'
+    text += '::: {.note title="The cat"}\nSee @fig-dog-run.\n:::\n'
+    document = read_document(text.encode(), "a.qmd")
+    assert [(one.where, one.text) for one in document.untranslated] == [("line 3", '"A dog"'), ("line 7", "The cat")]
+    assert [mark.shown for unit in document.units for mark in unit.source.marks] == ["@fig-dog-run"]
+
+
 def test_what_cannot_be_translated_is_named() -> None:
     document = read_document(b'{{< figure title="The dog" >}}\n\n[a]: b "One\ntwo"\n', "a.md")
     assert [(one.where, one.text) for one in document.untranslated] == [

@@ -37,6 +37,7 @@ from transduce.analysis.findings import (
 from transduce.analysis.pictures import Pictures
 from transduce.bundle import ModelBundle
 from transduce.data.batch import Batch
+from transduce.documents.languages import is_from_right
 from transduce.orthography.words import word_texts, words, words_between
 from transduce.text.tokenizer import Tokenizer
 
@@ -49,9 +50,6 @@ FIT = (
 )
 """Makes the frame in a notebook as high as the page in it."""
 RUNNERS_UP = 5
-
-RIGHT_TO_LEFT: tuple[str, ...] = ("ar", "arc", "ckb", "dv", "fa", "he", "iw", "ps", "sd", "ug", "ur", "yi")
-RIGHT_TO_LEFT += ("arab", "hebr", "nkoo", "rohg", "syrc", "thaa")  # scripts (ISO 15924)
 
 
 @dataclass(frozen=True)
@@ -190,8 +188,7 @@ def maps_of(attention: Sequence[RecordedAttention]) -> list[AttentionMap]:
 
 def direction_of(language: str) -> Direction:
     """Returns the writing direction of a language, by its code: by the script in it if it names one (pa-Arab)."""
-    code, *others = language.lower().replace("_", "-").split("-")
-    return "rtl" if next((part for part in others if len(part) == 4), code) in RIGHT_TO_LEFT else "ltr"
+    return "rtl" if is_from_right(language) else "ltr"
 
 
 def words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:

@@ -62,7 +62,7 @@ def check_lines(path: str, is_asked: bool) -> None:
     if path == "-" or not Path(path).is_file() or is_packed(path):
         return
     with Path(path).open("rb") as file:
-        refused = refused_as_lines(file.read(HEAD))
+        refused = refused_as_lines(file.read(HEAD), path)
     if refused is not None and not (refused.has_lines and is_asked):
         raise InputError(f"{path}: {refused.what} cannot be translated line by line; {refused.advice}")
 

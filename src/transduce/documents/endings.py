@@ -40,7 +40,12 @@ _BY_ENDING = {ending: kind for kind in REFUSED for ending in kind.endings.split(
 ARCHIVE = next(kind for kind in REFUSED if b"PK\3\4" in kind.first_bytes)
 OTHER = Refused("what is no text", "", "it holds zero bytes")
 _MARKUP = Refused("XML or HTML", "", "give it the ending of its format, such as .html or .xlf", True)
-_CODE = Refused("what looks like code or data", "", "take its texts out, one a line, into a .txt file", True)
+_CODE = Refused(
+    "what looks like code or data",
+    "",
+    "take its texts out, one a line, into a .txt file; such a file is never taken for code",
+    True,
+)
 _LINES = files(__package__).joinpath("code_lines.tsv").read_text("utf-8").splitlines()[1:]
 _CODE_LINE = re.compile("|".join(f"(?:{line.partition(chr(9))[2]})" for line in _LINES))
 """A line, without blanks about it, that is no text for people."""
@@ -78,12 +83,17 @@ def refused_by_content(data: bytes) -> Refused | None:
     return OTHER if b"\0" in data[:HEAD] and not is_wide else None
 
 
-def refused_as_lines(data: bytes) -> Refused | None:
-    """Returns the reason to refuse data as lines: it is markup, code or no text at all; None for text."""
+def refused_as_lines(data: bytes, name: str = "") -> Refused | None:
+    """Returns the reason to refuse data as lines: it is markup, code or no text at all; None for text.
+
+    A file whose name ends in `.txt` is text, whatever its lines look like.
+    """
     start = data[:200].removeprefix(codecs.BOM_UTF8).lstrip().lower()
     if start.startswith(tuple(sign.encode() for sign in _BEGINS_MARKUP)):
         return _MARKUP
     lines = list(filter(None, map(str.strip, data.decode(errors="replace").splitlines())))
-    if sum(_CODE_LINE.fullmatch(line) is not None for line in lines) > MOST_CODE * len(lines):
+    if ending_of(name) != ".txt" and sum(_CODE_LINE.fullmatch(line) is not None for line in lines) > MOST_CODE * len(
+        lines
+    ):
         return _CODE
     return refused_by_content(data)

@@ -36,9 +36,15 @@ def primary(code: str) -> str:
     return code.strip().replace("_", "-").partition("-")[0].casefold()
 
 
+def is_from_right(code: str) -> bool:
+    """Returns True for a language that is written from right to left, by the script in its code if it names one."""
+    scripts = [part for part in _normal(code).split("-")[1:] if len(part) == 4 and part.isalpha()]
+    return (scripts or [primary(code)])[0] in FROM_RIGHT
+
+
 def turn(source: str, target: str) -> Literal["rtl", "ltr", ""]:
     """Returns the direction of a translation if it is another one than that of its source; "" if they are the same."""
-    before, after = _is_from_right(source), _is_from_right(target)
+    before, after = is_from_right(source), is_from_right(target)
     return "" if before == after or not target else "rtl" if after else "ltr"
 
 
@@ -64,8 +70,3 @@ def check(name: str, label: str, code: str, wanted: str) -> None:
 
 def _normal(code: str) -> str:
     return code.strip().replace("_", "-").casefold()
-
-
-def _is_from_right(code: str) -> bool:
-    scripts = [part for part in _normal(code).split("-")[1:] if len(part) == 4 and part.isalpha()]
-    return (scripts or [primary(code)])[0] in FROM_RIGHT

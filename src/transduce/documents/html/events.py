@@ -1,5 +1,6 @@
 """Contents of a page in order: texts, paired tags, and attributes that readers see."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -53,6 +54,11 @@ _ATTRIBUTES: dict[str, frozenset[str] | None] = {  # by the elements on which re
 _BUTTONS = frozenset(["button", "reset", "submit"])
 _FIELDS = frozenset(["", "search", "text"])
 FORM_SENDS = "a form sends it"
+OUTLOOK_SHOWS = "Outlook shows it, and browsers read it as a comment"
+_CONDITIONAL = re.compile(r"<!--\[if\s")
+_TAGS = re.compile(
+    r"<(?P<raw>style|script|xml)\b.*?</(?P=raw)\s*+>|<!(?:--)?\[[^>]*+>|<[^<>]*+>", re.DOTALL | re.IGNORECASE
+)
 _META = frozenset(f"{site}{name}" for site in ("", "og:", "twitter:") for name in ("description", "image:alt", "title"))
 _TEMPLATES = (("{{", "}}"), ("{%", "%}"), ("<%", "%>"), ("<?", "?>"))
 _LONGEST_SHOWN = 200  # characters of a server's code that a translator reads in the sentence
@@ -151,6 +157,9 @@ class Events:
             if written.text:
                 self.events.append(Event("cdata", start, end, decision=decision, written=written))
                 return
+        if _CONDITIONAL.match(self.page, start, end):
+            text = _TAGS.sub(" ", self.page[start:end])
+            self._leave(start, " ".join(read_text(text, 0, len(text)).text.split()), OUTLOOK_SHOWS)
         code = self.page[start:end] if token.kind == "server" else ""
         is_statement = is_block(code)
         is_shown = not is_statement and len(code) <= _LONGEST_SHOWN and not code.startswith(("<%#", "<%--"))
@@ -273,10 +282,10 @@ class Events:
             elif name == "input" and attribute.name == "value" and self._value(given, "type").lower() in _FIELDS:
                 self._leave(attribute.start, self._value(given, "value"))
 
-    def _leave(self, start: int, text: str) -> None:
-        """Names a text that stays, since a form sends it."""
+    def _leave(self, start: int, text: str, reason: str = FORM_SENDS) -> None:
+        """Names a text that stays."""
         if any(map(str.isalpha, text)):
-            self.left.append((start, text, FORM_SENDS))
+            self.left.append((start, text, reason))
 
     def _is_shown(self, tag: str, attribute: str, given: dict[str, Attribute]) -> bool:
         """Returns True if readers see or hear an attribute."""

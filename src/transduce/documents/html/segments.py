@@ -10,7 +10,7 @@ from transduce.documents.html.character_references import Written, escape_text
 from transduce.documents.html.events import Event
 from transduce.documents.html.tree import READINGS, Decision
 from transduce.documents.segment import Mark, Part, is_text
-from transduce.documents.text.elements import with_notes
+from transduce.documents.text.elements import parts_words, with_notes
 from transduce.documents.text.placeholders import Escape, hold
 
 ENDLESS_STAYS = "text in an element that does not end, and whose text stays"
@@ -98,7 +98,9 @@ def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[Htm
         elif event.decision != "translated" and event.role in ("mark", "break"):
             flow.shown.append(event.shown or " " * (event.role == "break"))
         else:
-            add(_mark_item(page, event, number))
+            beside = (events[n].written if 0 <= n < len(events) else None for n in (number - 1, number + 1))
+            is_between = event.name != "" and parts_words(event.name, *(one and one.text for one in beside))
+            add(_mark_item(page, event, number, is_between))
     end_segment()
     return segments, left
 
@@ -139,9 +141,9 @@ def _held(page: str, items: Sequence[HtmlItem], escape: Escape) -> Iterator[Html
         position += len(text)
 
 
-def _mark_item(page: str, event: Event, number: int) -> HtmlItem:
+def _mark_item(page: str, event: Event, number: int, is_between: bool) -> HtmlItem:
     raw = page[event.start : event.end]
-    if event.role == "break":
+    if event.role == "break" or is_between:
         mark = Mark(raw, shown=" ", breaks=True)
     elif event.role == "open":
         mark = Mark(raw, "open", str(number))

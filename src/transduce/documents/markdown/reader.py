@@ -32,6 +32,12 @@ _TITLE = re.compile(
 _ARGUMENT = re.compile(
     r"""[\s(](?P<name>title|label|description|caption|alt|heading|summary|tooltip|placeholder|text)\s?=\s?(?P<value>"[^"{}]*+"|'[^'{}]*+')"""
 )
+_OPTION = re.compile(
+    r"""^[ \t>]*+(?:(?:\#|//|%%)\|\s*+[\w-]*(?:cap|alt|title)\s*+:\s*+(?P<chunk>.*[^\W\d_].*)
+    | :{3,}[^\n{]*+\{[^{}\n]*?\s(?:title|caption)="(?P<container>[^"\n{}]*[^\W\d_][^"\n{}]*)")""",
+    re.VERBOSE | re.MULTILINE,
+)
+"""A text that Quarto shows: an option of a chunk of code, or of a container."""
 _BACKSLASH = re.compile(r"\\([!-/:-@\[-`{-~])")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
 _HTML_TAG = re.compile(r"<[a-z]")
@@ -72,6 +78,9 @@ class _MarkdownReader:
                 self.untranslated.append(Untranslated(where, scalar.text, scalar.reason))
             else:
                 self._add_plain(scalar.start, scalar.end, scalar.text, scalar.escape, f", {scalar.key}")
+        for option in _OPTION.finditer(self._text, begin):
+            where, kind = self._where(option.start(), ""), option.lastgroup or ""
+            self.untranslated.append(Untranslated(where, option[kind], f"an option of a {kind}"))
         blanks = re.sub(r"[^\n]", " ", self._text[:begin])
         self._parser = MarkdownParser(file.name, is_mdx)
         for block in self._parser.blocks(blanks + self._text[begin:]):

@@ -9,7 +9,7 @@ from transduce.documents.messages.no_text import kind_of_no_text
 from transduce.documents.segment import Mark, Part, Segment, divided_by
 from transduce.documents.text.elements import BLOCKS
 from transduce.documents.text.layout import mark_layout
-from transduce.documents.text.placeholders import Escape, hold, mark_tags
+from transduce.documents.text.placeholders import hold, mark_tags
 from transduce.documents.text.program_text import program_text
 from transduce.documents.xml import CDATA, Element, Token, as_written, content_edit, element_of, read_xml, tokens_of
 from transduce.errors import InputError
@@ -64,10 +64,11 @@ def _unit(file: TextFile, element: Element, id: str, notes: tuple[str, ...] = ()
         return
     is_no_text = len(text.parts) == 1 and kind_of_no_text(plain)
     source = Segment((Mark(raw, shown=plain),)) if is_no_text else text.segment()
-    program = program_text(source, is_xml=not text.is_cdata)
+    escape = program_text(source, is_xml=not text.is_cdata, escape=text.escape)
 
     def write(segment: Segment) -> list[Edit]:
-        return [content_edit(element, file, text.written(segment, program))]
+        content = segment.written(escape)
+        return [content_edit(element, file, f"\\{content}" if content.startswith(("@", "?")) else content)]
 
     yield Unit(source, write, file.where(element.start), notes=notes, id=id)
 
@@ -86,13 +87,10 @@ class _AndroidText:
 
     def segment(self) -> Segment:
         """Returns the string with marks for its tags, placeholders and lines."""
-        return Segment.of(mark_layout(hold(mark_tags(self.parts, self._escape), self._escape), self._escape))
+        return Segment.of(mark_layout(hold(mark_tags(self.parts, self.escape), self.escape), self.escape))
 
-    def written(self, segment: Segment, program: Escape) -> str:
-        content = segment.written(lambda text: self._escape(program(text)))
-        return f"\\{content}" if content[:1] in ("@", "?") else content
-
-    def _escape(self, text: str) -> str:
+    def escape(self, text: str) -> str:
+        """Writes characters for the file."""
         text = "".join(_WRITTEN.get(character, character) for character in text)
         text = _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
         return text.replace("]]>", "]]]]><![CDATA[>") if self.is_cdata else as_written(text)

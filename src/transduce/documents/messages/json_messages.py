@@ -169,14 +169,17 @@ def parse_json(file: TextFile) -> Json:
 
 
 def strings_of(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
-    """Yields all strings in a value, in their order, except names."""
+    """Yields all strings in a value, in their order, except names, and objects about messages such as `@metadata`."""
     waiting = [(path, value)]
     while waiting:
         path, value = waiting.pop()
         if value.text is not None:
             yield path, value
         elif value.members is not None:
-            waiting += [((*path, name), inner) for name, _, inner in reversed(value.members)]
+            members = (
+                (name, inner) for name, _, inner in reversed(value.members) if name[:1] != "@" or inner.members is None
+            )
+            waiting += [((*path, name), inner) for name, inner in members]
         elif value.items is not None:
             waiting += [((*path, number), inner) for number, inner in reversed(list(enumerate(value.items)))]
 

@@ -128,10 +128,10 @@ def _unit(file: TextFile, id: str, source: tuple[str, Element], target: Element 
     segment, translation = segment_of(source_text, file, _inline), None
     if target_text is not None and target_text.has_text:
         translation = segment_of(target_text, file, _inline)
-    program = program_text(segment, is_xml=True)
+    written = program_text(segment, is_xml=True, escape=escape)
 
     def write(segment: Segment) -> list[Edit]:
-        content = segment.written(lambda text: escape(program(text)))
+        content = segment.written(written)
         if target_text is not None:
             return [content_edit(target_text, file, content)]
         seg = variant.tag.removesuffix(variant.name) + "seg"

@@ -1,6 +1,6 @@
 """XLIFF 1.2 and 2: texts to be translated beside their translations."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -8,6 +8,7 @@ from transduce.documents import languages
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated, Write
 from transduce.documents.inline_xml import InlineKind, segment_of
 from transduce.documents.segment import Segment
+from transduce.documents.text.placeholders import Escape
 from transduce.documents.text.program_text import program_text
 from transduce.documents.xml import (
     Attributes,
@@ -147,8 +148,8 @@ def _units(file: TextFile, entry: _Entry) -> Iterator[Unit]:
     if entry.element.name == "ignorable" or source is None:
         return
     target = entry.element.find("target")
-    program = program_text(segment_of(source, file, _inline), is_xml=True)
-    writer = _TargetWriter(file, entry, source, target, program)
+    written = program_text(segment_of(source, file, _inline), is_xml=True, escape=escape)
+    writer = _TargetWriter(file, entry, source, target, written)
     segments = list(_segments(source))
     filled = target is not None and target.has_text
     others = {_mid(segment): segment for segment in _segments(target)} if target is not None and filled else {}
@@ -208,21 +209,18 @@ class _TargetWriter:
     source: Element
     """The <source>, after which a new <target> is put."""
     target: Element | None
-    program: Callable[[str], str]
+    escape: Escape
     """Writes texts as the program reads them, see `program_text`."""
 
     def write(self, segment: Segment) -> list[Edit]:
-        return self.fill(segment.written(self._escape))
+        return self.fill(segment.written(self.escape))
 
     def write_part(self, source: Element, target: Element | None, segment: Segment) -> list[Edit]:
         """Gives one of the unit's segments a translation."""
-        content = segment.written(self._escape)
+        content = segment.written(self.escape)
         if target is None or self.target is None:
             return [_NewPart(source.inner_start, source.inner_end, (content,), writer=self)]
         return [content_edit(target, self.file, content), *self._reviewed_edits()]
-
-    def _escape(self, text: str) -> str:
-        return escape(self.program(text))
 
     def fill(self, content: str) -> list[Edit]:
         """Gives the <target> other content."""

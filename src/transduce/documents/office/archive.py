@@ -42,17 +42,18 @@ class Relation:
 class Archive:
     """The files of a ZIP archive. Files are unpacked when they are read; edits name the file that they change."""
 
-    def __init__(self, data: bytes, name: str, kind: str) -> None:
+    def __init__(self, data: bytes, name: str, kind: str, languages: Languages) -> None:
         """Reads the list of files.
 
         Args:
             data: the archive's bytes.
             name: its name, for messages.
             kind: the kind of document that it should be, for messages: "Word document".
+            languages: those of the document and its translation.
 
         Raises InputError for what is damaged, encrypted, or would be too large when it is unpacked.
         """
-        self.data, self.name, self.kind = data, name, kind
+        self.data, self.name, self.kind, self._languages = data, name, kind, languages
         self._texts: dict[str, TextFile] = {}
         try:
             self._archive = zipfile.ZipFile(io.BytesIO(data))
@@ -125,7 +126,7 @@ class Archive:
         """The names of all files by their names in small letters, by which packages compare them."""
         return {path.lower(): path for path in self._entries}
 
-    def pack(self, edits: Sequence[Edit], languages: Languages) -> bytes:
+    def pack(self, edits: Sequence[Edit]) -> bytes:
         """Returns the archive with edits made in its XML files, which say the language of the translation.
 
         All other files, and their order, stay.
@@ -135,7 +136,7 @@ class Archive:
         by_path: defaultdict[str, list[Edit]] = defaultdict(list)
         for edit in edits:
             by_path[edit.part].append(edit)
-        finish = partial(labelled, languages=languages)
+        finish = partial(labelled, languages=self._languages)
         changed = {
             path: self.xml(path).save(by_path[path], finish if LABELLED.fullmatch(path) else str)
             for path in {*by_path, *filter(LABELLED.fullmatch, self.paths)}

@@ -1,7 +1,6 @@
 """Word documents (DOCX): paragraphs in the XML files of an archive, in which only texts and their runs change."""
 
 from collections.abc import Iterator
-from functools import partial
 
 from transduce.documents.document import Document, Languages, Unit, Untranslated
 from transduce.documents.office.archive import Archive
@@ -19,7 +18,7 @@ def read_docx(data: bytes, name: str, wanted: Languages) -> Document:
 
     Raises InputError for what is no such archive, or would be too large when it is unpacked.
     """
-    archive = Archive(data, name, "Word document")
+    archive = Archive(data, name, "Word document", wanted)
     main = MAIN if MAIN in archive and "_rels/.rels" not in archive else archive.main_part
     units: list[Unit] = []
     left: list[Untranslated] = []
@@ -28,7 +27,7 @@ def read_docx(data: bytes, name: str, wanted: Languages) -> Document:
         units += more
         left += others
     units += read_properties(archive)
-    return Document(units, partial(archive.pack, languages=wanted), left)
+    return Document(units, archive.pack, left)
 
 
 def _paths(archive: Archive, main: str, left: list[Untranslated]) -> Iterator[str]:

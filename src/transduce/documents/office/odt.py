@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 from transduce.documents.document import Document, Edit, Languages, TextFile, Unit, Untranslated
 from transduce.documents.languages import turn
@@ -39,7 +38,7 @@ _BLANKS = re.compile(r"([ \t\r\n]++)")
 
 def read_odt(data: bytes, name: str, wanted: Languages) -> Document:
     """Reads the paragraphs of a document. Raises InputError for what is no such archive, encrypted, or too large."""
-    archive = Archive(data, name, "OpenDocument text")
+    archive = Archive(data, name, "OpenDocument text", wanted)
     if "content.xml" not in archive:
         raise InputError(f"{name}: is no OpenDocument text; it holds no content.xml")
     if "META-INF/manifest.xml" in archive and "encryption-data" in archive.xml("META-INF/manifest.xml").text:
@@ -60,7 +59,7 @@ def read_odt(data: bytes, name: str, wanted: Languages) -> Document:
         units += texts_of(archive.xml("meta.xml"), _OF_META, frozenset(["meta"]))
     if units and "styles.xml" not in archive and turn(wanted.source, wanted.target) == "rtl":
         units[0] = replace(units[0], notes=("the text is read from right to left, which no style says",))
-    return Document(units, partial(archive.pack, languages=wanted), left)
+    return Document(units, archive.pack, left)
 
 
 def _paragraphs(file: TextFile) -> Iterator["_Paragraph"]:

@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import partial
 
 from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
 from transduce.documents.office.archive import Archive
@@ -23,7 +22,7 @@ def read_pptx(data: bytes, name: str, wanted: Languages) -> Document:
 
     Raises InputError for what is no such archive, or would be too large when it is unpacked.
     """
-    archive = Archive(data, name, "PowerPoint presentation")
+    archive = Archive(data, name, "PowerPoint presentation", wanted)
     units: list[Unit] = []
     left: list[Untranslated] = []
     for path, is_design in _paths(archive, left):
@@ -34,7 +33,7 @@ def read_pptx(data: bytes, name: str, wanted: Languages) -> Document:
         if "cmLst>" in file.text[-100:]:  # comments as they were before 2021
             units += texts_of(file, ("text",))
     units += read_properties(archive)
-    return Document(units, partial(archive.pack, languages=wanted), left)
+    return Document(units, archive.pack, left)
 
 
 def _paths(archive: Archive, left: list[Untranslated]) -> Iterator[tuple[str, bool]]:

@@ -5,7 +5,6 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from transduce.documents.document import Document, Languages, TextFile, Unit, Untranslated
 from transduce.documents.office.archive import Archive, Relation
@@ -31,8 +30,8 @@ def read_xlsx(data: bytes, name: str, wanted: Languages) -> Document:
 
     Raises InputError for what is no such archive, or would be too large when it is unpacked.
     """
-    archive = Archive(data, name, "Excel workbook")
-    return _Workbook(archive).document(wanted)
+    archive = Archive(data, name, "Excel workbook", wanted)
+    return _Workbook(archive).document()
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class _Workbook:
         """Texts of cells that stay, in small letters."""
         self.sheets = list(self._sheets())
 
-    def document(self, languages: Languages) -> Document:
+    def document(self) -> Document:
         """Returns all texts, those of cells first."""
         for sheet in self.sheets:
             self._read_sheet(sheet)
@@ -80,7 +79,7 @@ class _Workbook:
                     self._add_text(self.archive.xml(sheet.path), cell.element, cell.where)
             self._read_related(sheet)
         self.units += read_properties(self.archive)
-        return Document(self.units, partial(self.archive.pack, languages=languages), self.left)
+        return Document(self.units, self.archive.pack, self.left)
 
     def _sheets(self) -> Iterator[_Sheet]:
         paths = {relation.id: relation.path for relation in self.related if relation.kind in _SHEETS}

@@ -40,6 +40,13 @@ def is_break(code: str) -> bool:
     return name is not None and name[1] in _CODED
 
 
+def parts_words(name: str, before: object, after: object) -> bool:
+    """Returns True if an element is something between two words, given the parts beside it."""
+    if name not in BETWEEN or not isinstance(before, str) or not isinstance(after, str):
+        return False
+    return before[-1:].isalnum() and after[:1].isalnum()
+
+
 def with_notes(items: Sequence[Item], parts: Sequence[Part], joined: Callable[[Sequence[Item]], Item]) -> list[Item]:
     """Returns items, of which each has a part, with one for each note of a word, as `joined` makes it of several.
 

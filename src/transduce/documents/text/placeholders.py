@@ -2,12 +2,12 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from transduce.documents.segment import Mark, Part, Segment, divided_by, joined
-from transduce.documents.text.elements import ALONE, BETWEEN, BLOCKS, with_notes
+from transduce.documents.text.elements import ALONE, BLOCKS, parts_words, with_notes
 from transduce.documents.text.families import GENERAL, STRICT_TAG, group_of, pattern_of
 from transduce.documents.text.icu_messages import mark_messages
 
@@ -36,7 +36,7 @@ _BLOCK = re.compile(
     | (?:\}}\s*+)?+@.*\{{\Z | @(?:else\b|end[a-z]|let\s)
     | @(?:if|elseif|unless|isset|empty|for\w*+|while|switch|case)\s*+\(
     | \#(?:if|elseif|foreach|else|end|set|macro|\{{(?:else|end)\}})
-    | \[%-?\s*+(?:END|IF|UNLESS|ELSE|ELSIF|FOREACH|WHILE)\b""",
+    | \[%-?\s*+(?:END|IF|UNLESS|ELSE|ELSIF|FOREACH|WHILE)\b | \*\|(?:END|IF|IFNOT|ELSE|ELSEIF)\b""",
     re.VERBOSE,
 )
 """Tags of templates about the text after them, such as `{% if x %}`."""
@@ -71,33 +71,33 @@ def hold(parts: Iterable[Part], escape: Escape = str, families: tuple[str, ...] 
     pattern = pattern_of(families)
     has_quotes = any(name in families for name in ("gcc-internal-format", "gfc-internal-format"))
     opened = 0  # blocks that a brace closes
-    for part in mark_messages(parts, escape) if "icu" in families else joined(parts):
-        if isinstance(part, Mark):
-            held.append(part)
+    for piece in _divided(pattern, mark_messages(parts, escape) if "icu" in families else joined(parts)):
+        if not isinstance(piece, re.Match):
+            held.append(piece)
             continue
-        for piece in divided_by(pattern, part):
-            if isinstance(piece, str):
-                held.append(piece)
-                continue
-            text = piece[0]
-            opened += text.endswith("{") and len(text) > 1
-            if text == "}" and opened:
-                opened -= 1
-                held.append(Mark(escape(text), shown=" ", breaks=True))
-            elif has_quotes and text in _QUOTES:
-                held.append(Mark(escape(text), _QUOTES[text], "<quotation"))
-            elif link := _LABELLED.fullmatch(text):
-                pair = f"link {len(held)}"
-                held.append(Mark(escape(link[1]), "open", pair))
-                held += [*hold([link[2]], escape, families), Mark(escape("]]"), "close", pair)]
-            elif forms := _FORMS.fullmatch(text):
-                for sign, form in _FORM.findall(forms[0]):
-                    held += [Mark(escape(sign), shown=" ", breaks=True), *hold([form], escape, families)]
-            elif piece.lastgroup in (group_of("plural forms"), "bars") or is_block(text):
-                held.append(Mark(escape(text), shown=" ", breaks=True))
-            else:
-                held.append(Mark(escape(text), shown=text))
+        text = piece[0]
+        is_end = text == "}" and opened > 0
+        opened += (text.endswith("{") and len(text) > 1) - is_end
+        if has_quotes and text in _QUOTES:
+            held.append(Mark(escape(text), _QUOTES[text], "<quotation"))
+        elif link := _LABELLED.fullmatch(text):
+            pair = f"link {len(held)}"
+            held.append(Mark(escape(link[1]), "open", pair))
+            held += [*hold([link[2]], escape, families), Mark(escape("]]"), "close", pair)]
+        elif forms := _FORMS.fullmatch(text):
+            for sign, form in _FORM.findall(forms[0]):
+                held += [Mark(escape(sign), shown=" ", breaks=True), *hold([form], escape, families)]
+        elif is_end or piece.lastgroup in (group_of("plural forms"), "bars") or is_block(text):
+            held.append(Mark(escape(text), shown=" ", breaks=True))
+        else:
+            held.append(Mark(escape(text), shown=text))
     return pair_tags(held) if has_quotes else held
+
+
+def _divided(pattern: re.Pattern[str], parts: Iterable[Part]) -> Iterator[Part | re.Match[str]]:
+    """Yields marks, matches of a pattern in the texts beside them, and the texts between."""
+    for part in parts:
+        yield from [part] if isinstance(part, Mark) else divided_by(pattern, part)
 
 
 def is_block(placeholder: str) -> bool:
@@ -112,28 +112,22 @@ def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
     """
     marked: list[Part] = []
     tags: dict[int, tuple[str, str]] = {}  # texts and names of the tags, by their indices
-    for part in joined(parts):
-        if isinstance(part, Mark):
-            marked.append(part)
+    for piece in _divided(_IN_TEXT, joined(parts)):
+        if not isinstance(piece, re.Match):
+            marked.append(piece)
             continue
-        for piece in divided_by(_IN_TEXT, part):
-            if isinstance(piece, str):
-                marked.append(piece)
-                continue
-            text = piece[0]
-            name = "" if text[1] == "!" else text.strip("</>").split(None, 1)[0].rstrip("/>").lower()
-            tags[len(marked)] = text, name
-            if not name or (text[1] != "/" and text.endswith("/>")):
-                marked.append(Mark(escape(text)))
-            else:
-                marked.append(Mark(escape(text), "close" if text[1] == "/" else "open", f"<{name}"))
+        text = piece[0]
+        name = "" if text[1] == "!" else text.strip("</>").split(None, 1)[0].rstrip("/>").lower()
+        tags[len(marked)] = text, name
+        if not name or (text[1] != "/" and text.endswith("/>")):
+            marked.append(Mark(escape(text)))
+        else:
+            marked.append(Mark(escape(text), "close" if text[1] == "/" else "open", f"<{name}"))
     paired = pair_tags(marked)
     for index, (text, name) in tags.items():
         is_paired = paired[index] != Mark(escape(text))
-        around = (paired[n] if 0 <= n < len(paired) else "" for n in (index - 1, index + 1))
-        before, after = (part if isinstance(part, str) else "" for part in around)
-        is_between = name in BETWEEN and before[-1:].isalnum() and after[:1].isalnum()
-        if is_between or (name in BLOCKS and (is_paired or name in ALONE)):
+        before, after = (paired[n] if 0 <= n < len(paired) else "" for n in (index - 1, index + 1))
+        if parts_words(name, before, after) or (name in BLOCKS and (is_paired or name in ALONE)):
             paired[index] = Mark(escape(text), shown=" ", breaks=True)
         elif name and not is_paired and name not in _ELEMENTS and not (text[1] != "/" and text.endswith("/>")):
             paired[index] = text

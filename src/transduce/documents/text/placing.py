@@ -255,8 +255,10 @@ class _Placing:
         elif is_apart and next_character.strip() and not is_punctuation(next_character):
             offset = self._beside(chain([after], before), is_bound_to_next=True)
         else:
-            signs = "" if is_apart else "".join(takewhile(is_punctuation, self.source[node.end : node.end + 10]))
-            offset = self._beside(before, signs_left=signs)
+            signs = "".join(takewhile(is_punctuation, self.source[node.end : node.end + 10]))
+            offset = self._beside(before, signs_left=signs, is_apart=is_apart)
+            if is_apart and signs and self.text[offset : offset + 1].isspace() and self._follows(offset, signs):
+                offset += 1
         offset = min(max(offset, bounds[0]), bounds[1])
         for spans in (self.fixed_spans, taken):  # never within a span
             span = span_about(spans, offset)
@@ -267,17 +269,28 @@ class _Placing:
         offset = min(offset, bounds[1])
         return offset, offset
 
-    def _beside(self, sources: Iterable[int], is_bound_to_next: bool = False, signs_left: str = "") -> int:
-        """Returns the end of the word linked to the first linked source word, or its start if bound to that word."""
+    def _beside(
+        self, sources: Iterable[int], is_bound_to_next: bool = False, signs_left: str = "", is_apart: bool = False
+    ) -> int:
+        """Returns the end of the word linked to the first linked source word, or its start if bound to that word.
+
+        The end leaves out signs that follow the mark in the source: if a blank is before it, the same signs alone.
+        """
         for number, source in enumerate(sources):
             words = self.words_of.get(source)
             if words and number == 0 and is_bound_to_next:
                 return self.words[words[0]][0]
             if words:
                 start, end = self.words[words[-1]]
-                is_before_signs = self.text.startswith(signs_left, end)
-                return end if is_before_signs else self._without_last_signs(start, end, len(signs_left))
+                is_kept = self._follows(end, signs_left) or (
+                    is_apart and not self.text.endswith(signs_left, start, end)
+                )
+                return end if is_kept else self._without_last_signs(start, end, len(signs_left))
         return 0
+
+    def _follows(self, offset: int, signs: str) -> bool:
+        """Returns True if signs are at an offset, or after one blank."""
+        return self.text.startswith(signs, offset + self.text[offset : offset + 1].isspace())
 
     def _render(self, nodes: Sequence[Node], bounds: Span) -> Iterator[Part]:
         done = bounds[0]

@@ -1,11 +1,11 @@
 """Writes what a translation brings in as the program reads it that fills in the placeholders of the source."""
 
 import re
-from collections.abc import Callable
 from typing import Literal
 
 from transduce.documents.segment import Mark, Segment
 from transduce.documents.text.families import pattern_of
+from transduce.documents.text.placeholders import Escape
 
 _PRINTF = pattern_of(("printf", "python", "apple"))
 _PERCENT = re.compile(r"(?<!%)%(?!%)")
@@ -23,15 +23,16 @@ def has_icu(text: str) -> bool:
 
 
 def program_text(
-    source: Segment, quoting: Literal["", "icu", "doubled"] = "", is_xml: bool = False
-) -> Callable[[str], str]:
-    """Returns a function that writes the texts between the marks of a translation of a message.
+    source: Segment, quoting: Literal["", "icu", "doubled"] = "", is_xml: bool = False, escape: Escape = str
+) -> Escape:
+    """Returns a function that writes the texts between the marks of a translation of a message for its file.
 
     Args:
         source: the message.
         quoting: `icu` if ICU reads it, for which an apostrophe before a brace or a tag begins a quotation; `doubled` if
             each apostrophe is written twice; "" if that is not known.
         is_xml: True if tags in the message's text are written with `&lt;`.
+        escape: writes characters for the file.
     """
     texts = [part for part in source.parts if isinstance(part, str)]
     free = "\0".join(texts)
@@ -55,7 +56,7 @@ def program_text(
     def write(text: str) -> str:
         for pattern, written in changes:
             text = pattern.sub(written, text)
-        return text
+        return escape(text)
 
     return write
 
