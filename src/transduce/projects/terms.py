@@ -69,7 +69,7 @@ class ProjectTerms:
         glossary = self.glossary(project)
         if glossary is None:
             return []
-        terms, banned = glossary.terms(source)[:MOST_TERMS], glossary.banned(source)[:MOST_TERMS]
+        _, banned, terms = (found[:MOST_TERMS] for found in glossary.applying(source))
         phrases = [*banned, *(form for term in terms for form in (term.target, *term.forms))]
         held = PhraseIndex(map(str.casefold, phrases)).held_by(translation.casefold())
         uses = [_use(term, terms, translation, held) for term in terms]
