@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import IO, Literal, NamedTuple
@@ -62,11 +62,11 @@ class Entry:
 class Applying(NamedTuple):
     """What a glossary asks of the translation of a line."""
 
-    required: tuple[str, ...] = ()
+    required: tuple[str, ...]
     """Phrases that the translation must hold."""
-    banned: tuple[str, ...] = ()
+    banned: tuple[str, ...]
     """Phrases that the translation must not hold."""
-    terms: tuple[Term, ...] = ()
+    terms: tuple[Term, ...]
     """Terms of the line, without bans."""
 
 
@@ -149,7 +149,6 @@ class Glossary:
         return forms, PhraseIndex(forms)
 
 
-@lru_cache(1024)
 def _comparable(text: str) -> str:
     """Returns a text without regard to case, invisible characters, and whether accents are characters of their own."""
     composed: str = _NFC.normalize_str(without_invisible(text).casefold())
