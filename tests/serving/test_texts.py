@@ -9,7 +9,7 @@ pytest.importorskip("fastapi")
 
 from transduce.serving.failures import RefusedError
 from transduce.serving.texts import prepare
-from transduce.text.glossary import Entry, Glossary
+from transduce.text.glossary import Applying, Entry, Glossary
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,13 @@ def test_terms_of_later_sentences_are_not_sought_once_there_are_too_many(
         encode=lambda requests: [[] for _ in requests],
     )
     applying, sought = Glossary.applying, []  # type: tuple[Any, list[str]]
-    monkeypatch.setattr(Glossary, "applying", lambda self, text: sought.append(text) or applying(self, text))
+
+    def counted(self: Glossary, text: str) -> Applying:
+        sought.append(text)
+        result: Applying = applying(self, text)
+        return result
+
+    monkeypatch.setattr(Glossary, "applying", counted)
     texts = ["a dog ."] * 100
     with pytest.raises(RefusedError, match=told):
         prepare(translator, texts, Glossary(entries), [""] * 100, 100, 300)

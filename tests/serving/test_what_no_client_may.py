@@ -141,7 +141,12 @@ def test_no_answer_to_an_error_names_a_path(tmp_path: Path, server: Server) -> N
 
 def test_paths_are_sought_in_the_beginning_of_an_error_alone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     sought: list[int] = []
-    monkeypatch.setattr(server.paths, "hide", lambda message: sought.append(len(message)) or message)
+
+    def hide(message: str) -> str:
+        sought.append(len(message))
+        return message
+
+    monkeypatch.setattr(server.paths, "hide", hide)
     assert len(server.told(DataError("/a" * 10**6))) == sought[0] == 1000
 
 
