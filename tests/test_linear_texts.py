@@ -148,7 +148,7 @@ def _filters() -> Callable[[str], object]:
 
 def _glossary() -> Callable[[str], object]:
     glossary = Glossary([Entry("dog", "Hund"), Entry("a b", "c", is_banned=True), Entry("", "x")])
-    return lambda text: (glossary.required(text), glossary.banned(text))
+    return lambda text: glossary.applying(text)
 
 
 FUNCTIONS: dict[str, Callable[[], Callable[[str], object]]] = {

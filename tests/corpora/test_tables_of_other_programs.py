@@ -70,7 +70,7 @@ def test_every_reader_finds_the_pairs_of_its_direction(
     path.write_bytes(data)
     glossary = Glossary.read(path, "en", "de")
     assert [(entry.source, entry.target) for entry in glossary.entries] == pairs
-    assert all(glossary.required(f"- {source} -") for source, _ in pairs)
+    assert all(glossary.applying(f"- {source} -").required for source, _ in pairs)
     corpus = parallel_files([path], languages=("en", "de"))
     assert [(pair.source, pair.target) for pair in corpus] == pairs
     if is_tab:

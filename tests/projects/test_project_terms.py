@@ -48,7 +48,7 @@ def test_forms_are_learned_from_what_was_confirmed(project: Project, terms: Proj
     confirm_nouns(project)
     plain = terms.glossary(project)
     assert plain is not None and plain.entries[0] == Entry("dog", "Hund")  # nobody waits
-    until(lambda: (terms.glossary(project) or plain).required("two dogs") == ("Hund",))
+    until(lambda: (terms.glossary(project) or plain).applying("two dogs").required == ("Hund",))
     (use,) = [use for use in terms(project, "two dogs", "zwei Hunde") if use.source]
     assert (use.source, use.target, use.met, use.why) == ("dog", "Hund", True, "as 'Hunde'")
     banned = [use for use in terms(project, "two dogs", "ugly") if not use.source]
@@ -58,7 +58,7 @@ def test_forms_are_learned_from_what_was_confirmed(project: Project, terms: Proj
 def test_a_changed_glossary_counts_at_once(project: Project, terms: ProjectTerms) -> None:
     confirm_nouns(project)
     project.replace_glossary(Glossary([Entry("dog", "Hund")]))
-    until(lambda: (terms.glossary(project) or Glossary([])).required("two dogs") == ("Hund",))
+    until(lambda: (terms.glossary(project) or Glossary([])).applying("two dogs").required == ("Hund",))
     project.replace_glossary(Glossary([Entry("boat", "Kahn")]))
     assert [(use.target, use.met, use.why) for use in terms(project, "a boat", "ein Boot")] == [
         ("Kahn", False, "missing")

@@ -437,6 +437,9 @@ def test_a_projects_documents_know_its_memory_and_terms(
         term = next(word for word in expected[1].split() if word not in expected[2])
         shop.replace_glossary(Glossary([Entry(sentences[2].split()[1], term)]))
         assert term in by_deepl("/projects/shop") and by_deepl("") == expected[2]
+        word = expected[2].split()[0]
+        shop.replace_glossary(Glossary([Entry("", word, is_banned=True)]))
+        assert word not in by_deepl("/projects/shop").split()
     finally:
         running.end()
 

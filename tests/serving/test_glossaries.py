@@ -89,7 +89,7 @@ def test_entries_are_read_from_both_forms() -> None:
     assert read_entries('"a, b","x ""y"""\r\n\r\nc,d,EN,DE\r\nd,c,de,en\r\n', "csv", ("en", "de")) == expected
     assert read_entries('a, b\tx "y"\r\nc\td\n', "tsv", ("en", "de")) == expected
     assert tsv_of(dict(pairs_of(expected))) == expected
-    assert glossary_of(expected).required("An A, B and no c.") == ('x "y"', "d")
+    assert glossary_of(expected).applying("An A, B and no c.").required == ('x "y"', "d")
 
 
 def test_too_many_entries_are_refused_before_all_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,6 +139,26 @@ def test_no_answer_to_an_error_names_a_path(tmp_path: Path, server: Server) -> N
     assert "my glossaries.sqlite is no file" in texts[1] and "x: bad" in texts[4]
 
 
+def test_paths_are_sought_in_the_beginning_of_an_error_alone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    sought: list[int] = []
+
+    def hide(message: str) -> str:
+        sought.append(len(message))
+        return message
+
+    monkeypatch.setattr(server.paths, "hide", hide)
+    assert len(server.told(DataError("/a" * 10**6))) == sought[0] == 1000
+
+
+def test_the_health_of_a_server_names_no_path(tiny_run: Path, tmp_path: Path) -> None:
+    models = Models([str(tiny_run)], Translator.load, Metrics())
+    server = Server(models, ServerSettings(), Metrics())
+    for model in models.all:
+        model.engine = f"CTranslate2 4.8.5 ({tiny_run}/model/.ctranslate2/0123)"
+    status, text = ask(build_app(server), "GET", "/health")
+    assert status == 200 and json.loads(text)["models"][0]["engine"] == "CTranslate2 4.8.5 (0123)"
+
+
 def test_a_full_disk_is_told_and_is_no_mistake_of_the_server(server: Server) -> None:
     for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
         told = _answer(server, OSError(number, os.strerror(number), "/srv/projects/x"), "/")

@@ -22,10 +22,10 @@ def glossary(folder: Path, text: str) -> Glossary:
 
 def test_entries_apply_to_lines_that_hold_their_term_as_whole_words(tmp_path: Path) -> None:
     found = glossary(tmp_path, "Hund\thound\n\tplease\n\nder Hund\tthe hound\nHund\tdog\tban\n\tugly\tban\n")
-    assert found.required("Hier ist der hund!") == ("hound", "please", "the hound")
-    assert found.banned("Hier ist der hund!") == ("dog", "ugly")
-    assert found.required("Hunde bellen.") == ("please",)
-    assert found.banned("Hunde bellen.") == ("ugly",)
+    assert found.applying("Hier ist der hund!").required == ("hound", "please", "the hound")
+    assert found.applying("Hier ist der hund!").banned == ("dog", "ugly")
+    assert found.applying("Hunde bellen.").required == ("please",)
+    assert found.applying("Hunde bellen.").banned == ("ugly",)
     assert found.requires_any
     assert not glossary(tmp_path, "\tugly\tban\n").requires_any
 
@@ -40,7 +40,7 @@ def test_entries_apply_to_lines_that_hold_their_term_as_whole_words(tmp_path: Pa
     ],
 )
 def test_a_term_is_found_in_every_script_and_however_it_is_encoded(tmp_path: Path, term: str, line: str) -> None:
-    assert glossary(tmp_path, f"{term}\tX\n").required(line) == ("X",)
+    assert glossary(tmp_path, f"{term}\tX\n").applying(line).required == ("X",)
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,19 @@ def test_a_term_is_found_in_every_script_and_however_it_is_encoded(tmp_path: Pat
         ("Hund\t\n", "line 1"),
         ("Hund\tdog\tbanned\n", "line 1"),
         ("\n", "the glossary is empty"),
+        ("Hund\tdog" + "|dog" * 500, "the entry of 'Hund' has more than 2,000 characters, forms included"),
     ],
 )
 def test_a_bad_line_is_named(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(DataError, match=told):
         glossary(tmp_path, text)
+
+
+def test_a_bad_line_of_any_length_is_told_by_its_beginning(tmp_path: Path) -> None:
+    for text in ("a\t" * 9999, "Hund\tdog||" + "x" * 9999):
+        with pytest.raises(DataError, match="line 1") as told:
+            glossary(tmp_path, text)
+        assert len(str(told.value)) < 1000
 
 
 HEADERS = ["en,note,de", "target,,source term", "Translation;x;Term"]
@@ -182,9 +190,9 @@ def test_entries_that_are_sought_all_at_once_are_those_that_are_tried_one_by_one
 ) -> None:
     glossary, expected = Glossary(entries), applying_one_by_one(entries, text)
     required, banned = ([one for one in expected if one[0].is_banned == is_banned] for is_banned in (False, True))
-    assert glossary.required(text) == tuple(dict.fromkeys(entry.target for entry, _ in required))
-    assert glossary.banned(text) == tuple(dict.fromkeys(entry.target for entry, _ in banned))
-    assert glossary.terms(text) == tuple(Term(one.source, one.target, (), form) for one, form in required)
+    assert glossary.applying(text).required == tuple(dict.fromkeys(entry.target for entry, _ in required))
+    assert glossary.applying(text).banned == tuple(dict.fromkeys(entry.target for entry, _ in banned))
+    assert glossary.applying(text).terms == tuple(Term(one.source, one.target, (), form) for one, form in required)
 
 
 ALIKE = {
@@ -201,8 +209,8 @@ def test_the_work_on_a_text_does_not_grow_with_the_number_of_terms_that_are_alik
     def lines(n: int) -> int:
         terms, text = ALIKE[kind](n)
         glossary = Glossary([Entry(term, "x") for term in terms])
-        glossary.required("")  # makes its index
-        return lines_run(lambda: (glossary.required(text), glossary.banned(text), glossary.terms(text)))
+        glossary.applying("")  # makes its index
+        return lines_run(lambda: glossary.applying(text))
 
     few, many = lines(100), lines(400)
     assert few > 100
@@ -211,11 +219,11 @@ def test_the_work_on_a_text_does_not_grow_with_the_number_of_terms_that_are_alik
 
 def test_an_entry_applies_to_forms_of_its_term_and_is_met_by_forms_of_its_phrase(tmp_path: Path) -> None:
     read = glossary(tmp_path, "hound|hounds\tHund|Hunde|Hunden\nx\\|y\ta\\|b\n\tug|ly\tban\n")
-    assert read.required("Two HOUNDS run.") == ("Hund",)
-    assert read.terms("Two HOUNDS run.") == (Term("hound", "Hund", ("Hunde", "Hunden"), "hounds"),)
-    assert read.required("Bloodhounds.") == ()
-    assert read.required("x|y") == ("a|b",)
-    assert read.banned("anything") == ("ug", "ly")
+    assert read.applying("Two HOUNDS run.").required == ("Hund",)
+    assert read.applying("Two HOUNDS run.").terms == (Term("hound", "Hund", ("Hunde", "Hunden"), "hounds"),)
+    assert read.applying("Bloodhounds.").required == ()
+    assert read.applying("x|y").required == ("a|b",)
+    assert read.applying("anything").banned == ("ug", "ly")
     read.write(tmp_path / "again.tsv")
     assert Glossary.read(tmp_path / "again.tsv") == read
 
@@ -223,10 +231,14 @@ def test_an_entry_applies_to_forms_of_its_term_and_is_met_by_forms_of_its_phrase
 def test_a_use_says_which_forms_are_required(tmp_path: Path) -> None:
     entries = glossary(tmp_path, "hound\tHund|Hunde\n\tnie\tban\n").entries
     exact, hint = Glossary(entries, use="exact"), Glossary(entries, use="hint")
-    assert exact.required("A hound.") == ("Hund",)
-    assert exact.terms("A hound.") == (Term("hound", "Hund", (), "hound"),)
-    assert (hint.required("A hound."), hint.requires_any, hint.banned("A hound.")) == ((), False, ("nie",))
-    assert hint.terms("A hound.") == (Term("hound", "Hund", ("Hunde",), "hound"),)
+    assert exact.applying("A hound.").required == ("Hund",)
+    assert exact.applying("A hound.").terms == (Term("hound", "Hund", (), "hound"),)
+    assert (hint.applying("A hound.").required, hint.requires_any, hint.applying("A hound.").banned) == (
+        (),
+        False,
+        ("nie",),
+    )
+    assert hint.applying("A hound.").terms == (Term("hound", "Hund", ("Hunde",), "hound"),)
 
 
 @pytest.mark.parametrize("line", ["hound|\tHund", "hound\tHund||Hunde", "hound\t|Hund"])

@@ -59,9 +59,7 @@ def requests_of(
                 raise _too_few(prefix_file, number)
             if number <= skip:
                 continue
-            required, banned = (glossary.required(line), glossary.banned(line)) if glossary else ((), ())
-            terms = glossary.terms(line) if glossary else ()
-            requests.append(Request(line, begin.strip(), required, banned, terms))
+            requests.append(Request(line, begin.strip(), *(glossary.applying(line) if glossary else ())))
         if requests:
             yield requests
     if prefix_file is not None and next(prefixes, None) is not None:

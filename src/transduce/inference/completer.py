@@ -136,8 +136,7 @@ class Completer:
             return Completion("", [], False)
         request = Request(sentence)
         if glossary is not None:
-            phrases = (glossary.required(sentence), glossary.banned(sentence), glossary.terms(sentence))
-            request = Request(sentence, "", *phrases)
+            request = Request(sentence, "", *glossary.applying(sentence))
         unmet = [each for each in request.required if self._constraints.met_by(request, each, typed) is None]
         request = replace(request, required=tuple(unmet))
         search = search or (WITH_TERMS if unmet else GREEDY)

@@ -69,7 +69,8 @@ class ProjectTerms:
         glossary = self.glossary(project)
         if glossary is None:
             return []
-        terms, banned = glossary.terms(source)[:MOST_TERMS], glossary.banned(source)[:MOST_TERMS]
+        applying = glossary.applying(source)
+        terms, banned = applying.terms[:MOST_TERMS], applying.banned[:MOST_TERMS]
         phrases = [*banned, *(form for term in terms for form in (term.target, *term.forms))]
         held = PhraseIndex(map(str.casefold, phrases)).held_by(translation.casefold())
         uses = [_use(term, terms, translation, held) for term in terms]

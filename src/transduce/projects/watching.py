@@ -31,6 +31,8 @@ class Watcher:
         self._learning = learning
         self._pause = pause
         self._revisions: WeakKeyDictionary[Project, int] = WeakKeyDictionary()
+        self._troubles: WeakKeyDictionary[Project, str | None] = WeakKeyDictionary()
+        """What kept the last look at each project from its end."""
         self._seen: dict[Path, State | None] = {}
         self._read: dict[Path, State] = {}
         self._is_closed = threading.Event()
@@ -72,7 +74,10 @@ class Watcher:
                         looking[project] = threads.submit(self._look, project)
 
     def _look(self, project: Project) -> None:
+        before, self._troubles[project] = self._troubles.get(project), None
         try:
             self.look(project)
         except Exception as error:  # of one project; the others are watched on
-            log.error("%s cannot be watched now", project.name, exc_info=error)
+            self._troubles[project] = str(error)
+            if str(error) != before:  # once, not at each look
+                log.error("%s cannot be watched now", project.name, exc_info=error)

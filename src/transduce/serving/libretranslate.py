@@ -157,7 +157,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
                     "name": model.name,
                     "source": model.source,
                     "target": model.target,
-                    "engine": model.engine,
+                    "engine": server.paths.hide(model.engine),
                     "restarts": model.batcher.restarts,
                     **({"through": model.through} if model.through else {}),
                 }

@@ -118,8 +118,8 @@ def projects(server: Server) -> APIRouter:
     @router.post("/{name}/segments")
     async def confirm(http: HTTPRequest, name: str, asked: NewSegment) -> dict[str, int]:
         """Confirm a translation; the answer comes when it is on the disk."""
-        project = await find(http, name, (asked.source, asked.machine, asked.target))
         texts = asked.source, asked.machine, asked.target
+        project = await find(http, name, texts)
         segment = await server.of_project(name, project.store.confirm, *texts)
         await server.of_project(name, _tell, server, project)
         return {"id": segment.id}

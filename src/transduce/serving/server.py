@@ -110,7 +110,7 @@ class Server:
 
     def told(self, error: Exception) -> str:
         """Returns what clients are told of an error, without paths of the server."""
-        return error.message if isinstance(error, RefusedError) else self.paths.hide(str(error))[:1000]
+        return error.message if isinstance(error, RefusedError) else self.paths.hide(str(error)[:1000])
 
     def took_too_long(self, seconds: float) -> RefusedError:
         """Returns an error for a request that has waited or worked for this long, which says what held it."""
@@ -260,7 +260,8 @@ class Server:
         """See `prepare`: at once if it is soon done, else in a thread, one request of each client at a time."""
 
         def work() -> Prepared:
-            return prepare(model.translator, texts, glossary, prefixes, self.settings.max_sentences, split)
+            most = self.settings.max_sentences, self.settings.max_characters
+            return prepare(model.translator, texts, glossary, prefixes, *most, split)
 
         if sum(map(len, [*texts, *prefixes])) <= SOON_PREPARED and glossary is None:
             return work()

@@ -10,7 +10,6 @@ from transduce.inference.documents.sentence_translator import (
     TranslatedSentence,
 )
 from transduce.inference.request import Request
-from transduce.serving.failures import RefusedError
 from transduce.serving.texts import WantedTokens
 from transduce.text.glossary import Glossary
 
@@ -40,23 +39,16 @@ class SentencesWithTerms:
 
     def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
         """See SentenceTranslator; RefusedError (413) for a sentence with too many terms."""
-        terms = [self._glossary.required(request.text) for request in requests]
-        self._charge(sum(len(term) for of_sentence in terms for term in of_sentence))
-        asked = [
-            replace(
-                request,
-                required=tuple(dict.fromkeys([*request.required, *of_sentence])),
-                terms=(*request.terms, *self._glossary.terms(request.text)),
-            )
-            if of_sentence
-            else request
-            for request, of_sentence in zip(requests, terms, strict=True)
-        ]
-        for request, of_sentence in zip(asked, terms, strict=True):
-            if of_sentence and self._wanted.are_too_many(request):
-                raise RefusedError(
-                    413, f"{request.text[:60]!r}: its terms and placeholders are too long together; use fewer terms"
-                )
+        asked = []
+        for request in requests:
+            required, banned, terms = self._glossary.applying(request.text)
+            if required or banned:
+                self._charge(sum(map(len, (*required, *banned))))
+                required = tuple(dict.fromkeys([*request.required, *required]))
+                banned, terms = (*request.banned, *banned), (*request.terms, *terms)
+                request = replace(request, required=required, banned=banned, terms=terms)
+                self._wanted.check(request)
+            asked.append(request)
         return self._sentences.translate(asked, progress)
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Links | None]:

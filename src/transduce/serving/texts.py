@@ -47,31 +47,29 @@ def prepare(
     glossary: Glossary | None,
     prefixes: Sequence[str],
     most: int,
+    most_characters: int,
     split: Split = "lines",
 ) -> Prepared:
     """Divides texts into sentences with their constraints; each text has a prefix, which may be empty.
 
-    Raises RefusedError (413) for too many sentences, or for required texts too long to be searched in good time.
+    Raises RefusedError (413) for too many sentences or characters of terms, or for required texts too long to be
+    searched in good time, at the first sentence that is too much.
     """
     bounds = BOUNDS[split]
     positions = [(number, start, end) for number, text in enumerate(texts) for start, end in bounds(text)]
     if len(positions) > most:
         raise RefusedError(413, f"There are {len(positions):,} sentences, but at most {most:,} are taken")
-    requests, before, characters = [], -1, 0
+    requests, before, characters, wanted = [], -1, 0, WantedTokens(translator)
     for number, start, end in positions:
         text = " ".join(texts[number][start:end].splitlines())
-        required, banned = (glossary.required(text), glossary.banned(text)) if glossary else ((), ())
-        terms = glossary.terms(text) if glossary else ()
-        requests.append(Request(text, prefixes[number] if number != before else "", required, banned, terms))
-        characters += sum(map(len, required)) + sum(map(len, banned))
+        prefix = prefixes[number] if number != before else ""
+        request = Request(text, prefix, *(glossary.applying(text) if glossary else ()))
+        wanted.check(request)
+        characters += sum(map(len, (*request.required, *request.banned)))
+        if characters > most_characters:
+            raise RefusedError(413, f"The terms of the text have more than {most_characters:,} characters; use fewer")
+        requests.append(request)
         before = number
-    wanted = WantedTokens(translator)
-    if long := next(filter(wanted.are_too_many, requests), None):
-        raise RefusedError(
-            413,
-            f"{long.text[:60]!r}: the prefix and the required terms of its translation are too long together; "
-            "ask for less",
-        )
     return Prepared(positions, requests, translator.encode(requests), characters)
 
 
@@ -92,6 +90,15 @@ class WantedTokens:
     def are_too_many(self, request: Request) -> bool:
         """Returns True if a search for the request would take too long."""
         return self.of(request.prefix) + 2 * sum(map(self.of, request.required)) > self.most
+
+    def check(self, request: Request) -> None:
+        """Raises RefusedError (413) if a search for the request would take too long."""
+        if self.are_too_many(request):
+            raise RefusedError(
+                413,
+                f"{request.text[:60]!r}: the prefix and the required terms of its translation are too long together; "
+                "ask for less",
+            )
 
 
 def sentence_bounds(text: str) -> list[tuple[int, int]]:

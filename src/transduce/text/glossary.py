@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Literal, NamedTuple
 
 from tokenizers import normalizers
 
@@ -34,6 +34,9 @@ BAN = "ban"
 FORMS = "|"
 """The sign between the forms of a term in a file; one within a term has a backslash before it, as has a backslash."""
 
+LONGEST = 2000
+"""The most characters of an entry: a search tries each form of a term at each step."""
+
 Use = Literal["inflected", "exact", "hint"]
 """The use of target phrases: inflected, any of their forms is required; exact, they themselves; hint, none is, but a
 model trained with terms reads them."""
@@ -54,6 +57,17 @@ class Entry:
     """Other forms of the source term, to which the entry applies, too."""
     target_forms: tuple[str, ...] = ()
     """Other forms of the phrase: one of them may stand in its place, or all of them are banned, too."""
+
+
+class Applying(NamedTuple):
+    """What a glossary asks of the translation of a line."""
+
+    required: tuple[str, ...]
+    """Phrases that the translation must hold."""
+    banned: tuple[str, ...]
+    """Phrases that the translation must not hold."""
+    terms: tuple[Term, ...]
+    """Terms of the line, without bans."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +98,19 @@ class Glossary:
     def parse(
         stream: IO[bytes], name: str, source: str = "", target: str = "", use: Use = "inflected", most: int = 10**9
     ) -> "Glossary":
-        """Reads an open file of a name as `read` does; DataError for one of more than `most` entries."""
+        """Reads an open file of a name as `read` does; DataError for one of more than `most` entries, or of an entry of
+        more than `LONGEST` characters."""
         is_tbx = Path(name).suffix.lower() == ".tbx"
         entries = list(islice((_of_tbx if is_tbx else _of_table)(stream, name, source, target), most + 1))
         if not entries:
             raise DataError(f"{name}: the glossary is empty")
         if len(entries) > most:
             raise DataError(f"{name}: the glossary has more than {most:,} entries; divide it")
+        if long := next((entry for entry in entries if sum(map(len, cells_of(entry))) > LONGEST), None):
+            raise DataError(
+                f"{name}: the entry of {long.source[:60]!r} has more than {LONGEST:,} characters, forms included; "
+                "shorten it"
+            )
         return Glossary(entries, use=use)
 
     def write(self, path: Path) -> None:
@@ -103,46 +123,21 @@ class Glossary:
         """True if any phrase is required."""
         return self.use != "hint" and not all(entry.is_banned for entry in self.entries)
 
-    def required(self, source: str) -> tuple[str, ...]:
-        """Returns the phrases that the translation of a source line must hold."""
-        if self.use == "hint":
-            return ()
-        return tuple(dict.fromkeys(entry.target for entry, _ in self._applying(source, is_banned=False)))
-
-    def banned(self, source: str) -> tuple[str, ...]:
-        """Returns the phrases that the translation of a source line must not hold."""
-        banned = (entry for entry, _ in self._applying(source, is_banned=True))
-        return tuple(dict.fromkeys(phrase for entry in banned for phrase in (entry.target, *entry.target_forms)))
-
-    def terms(self, source: str) -> tuple[Term, ...]:
-        """Returns the terms of a source line, without bans."""
-        return tuple(
+    def applying(self, source: str) -> Applying:
+        """Returns what applies to a source line; BudgetError if finding that is to end."""
+        forms, index = self._forms
+        held = [place for form in index.held_by(_comparable(source)) for place in forms[form]]
+        always = [(number, 0, "") for number, entry in enumerate(self.entries) if not entry.source]
+        first = {number: form for number, _, form in sorted([*held, *always], reverse=True)}
+        found = [(self.entries[number], first[number]) for number in sorted(first)]
+        banned = (phrase for entry, _ in found if entry.is_banned for phrase in (entry.target, *entry.target_forms))
+        terms = tuple(
             Term(entry.source, entry.target, () if self.use == "exact" else entry.target_forms, form)
-            for entry, form in self._applying(source, is_banned=False)
+            for entry, form in found
+            if not entry.is_banned
         )
-
-    def _applying(self, source: str, is_banned: bool) -> Iterator[tuple[Entry, str]]:
-        """Yields the entries that apply to a line, and the form of their term that it has."""
-        for number, form in self._found(source):
-            if self.entries[number].is_banned == is_banned:
-                yield self.entries[number], form
-
-    def _found(self, source: str) -> list[tuple[int, str]]:
-        """Returns the numbers of the entries that apply to a line, in order, and the forms of their terms there."""
-        if (found := self._last.get(source)) is None:
-            forms, index = self._forms
-            held = [place for form in index.held_by(_comparable(source)) for place in forms[form]]
-            always = [(number, 0, "") for number, entry in enumerate(self.entries) if not entry.source]
-            first = {number: form for number, _, form in sorted([*held, *always], reverse=True)}
-            found = sorted(first.items())
-            self._last.clear()
-            self._last[source] = found
-        return found
-
-    @cached_property
-    def _last(self) -> dict[str, list[tuple[int, str]]]:
-        """The last line and what was found: required, banned and all terms are asked for one after the other."""
-        return {}
+        required = () if self.use == "hint" else (term.target for term in terms)
+        return Applying(tuple(dict.fromkeys(required)), tuple(dict.fromkeys(banned)), terms)
 
     @cached_property
     def _forms(self) -> tuple[dict[str, list[tuple[int, int, str]]], PhraseIndex]:
@@ -154,7 +149,6 @@ class Glossary:
         return forms, PhraseIndex(forms)
 
 
-@lru_cache(1024)
 def _comparable(text: str) -> str:
     """Returns a text without regard to case, invisible characters, and whether accents are characters of their own."""
     composed: str = _NFC.normalize_str(without_invisible(text).casefold())
@@ -179,8 +173,8 @@ def _of_table(stream: IO[bytes], path: str, source: str, target: str) -> Iterato
         if len(cells) not in (2, 3) or not cells[1] or cells[2:] not in ([], [""], [BAN]):
             line, sign = (",".join(row), "comma") if is_csv else ("\t".join(row), "tab")
             raise DataError(
-                f"{path}: line {number} is {line!r}; expected a source term, a {sign} and a target phrase, and, to "
-                f"forbid the phrase, a {sign} and '{BAN}'"
+                f"{path}: line {number} is {line[:200]!r}; expected a source term, a {sign} and a target phrase, and, "
+                f"to forbid the phrase, a {sign} and '{BAN}'"
             )
         sources, targets = (_forms(cell, f"{path}: line {number}") for cell in cells[:2])
         yield Entry(sources[0], targets[0], cells[2:] == [BAN], sources[1:], targets[1:])
@@ -192,7 +186,8 @@ def _forms(cell: str, where: str) -> tuple[str, ...]:
     forms = tuple(form.strip().replace("\0", FORMS).replace("\1", "\\") for form in whole.split(FORMS))
     if len(forms) > 1 and not all(forms):
         raise DataError(
-            f"{where}: {cell!r} has a blank form; write one '{FORMS}' between two forms, or '\\{FORMS}' for a sign"
+            f"{where}: {cell[:200]!r} has a blank form; write one '{FORMS}' between two forms, or '\\{FORMS}' for a "
+            "sign"
         )
     return forms
 

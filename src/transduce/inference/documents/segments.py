@@ -153,8 +153,7 @@ class SegmentTranslator:
 
     def _request(self, piece: HeldText) -> Request:
         text = " ".join(piece.read.split())
-        required, banned = (self.glossary.required(text), self.glossary.banned(text)) if self.glossary else ((), ())
-        terms = self.glossary.terms(text) if self.glossary else ()
+        required, banned, terms = self.glossary.applying(text) if self.glossary else ((), (), ())
         if not self._holds:
             return Request(text, banned=banned, terms=terms)
         held = [" ".join(cluster.shown.split()) for cluster in piece.clusters] if piece.is_required else []

@@ -164,10 +164,9 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
             def tell(share: float) -> None:
                 job.share = share
 
-            BUDGET.set(
-                Budget(10 * server.settings.timeout)
-            )  # its own: that of the upload ends with the upload's answer
-            async with asyncio.timeout(10 * server.settings.timeout):
+            seconds = 10 * server.settings.timeout
+            BUDGET.set(Budget(seconds))  # its own: that of the upload ends with the upload's answer
+            async with asyncio.timeout(seconds):
                 source = models[0].source
                 if asked.source_lang is None and project is None:
                     sample = await server.sample_document(http, file, models[0].target)
