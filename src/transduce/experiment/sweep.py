@@ -189,7 +189,7 @@ def sweep(
                 trained[-1].append(TrainedRun(run, seed, None, None))
                 of_seeds.append(None)
                 continue
-            scores = task.score(open_model(run, device), data, [name], scoring)  # type: ignore[arg-type]  # phrases, too
+            scores = task.score(open_model(run, device), data, [name], scoring)
             counted = next(iter(scores.counts.values()))
             of_seeds.append(counted)
             trained[-1].append(TrainedRun(run, seed, result.validation.get("perplexity"), counted.score))

@@ -48,7 +48,7 @@ def learn_phrases(
     Raises DataError if no pair can be learned from.
     """
     config, splits = experiment.config, experiment.splits
-    pairs = []
+    pairs: list[tuple[str, str]] = []
     for entry in splits.train:
         before = len(pairs)
         pairs += [(pair.source, pair.target) for pair in entry.corpus]
