@@ -24,6 +24,7 @@ from transduce.models.adapters import AdaptersConfig
 from transduce.models.families import build_model
 from transduce.models.heads import EncoderModel, WordHead
 from transduce.models.interface import EncoderDecoder
+from transduce.models.phrases import PhrasesConfig
 from transduce.nn.low_rank import merge_weights
 from transduce.probe import check_probe, make_probe, read_probe
 from transduce.reprs import shown_by
@@ -173,9 +174,7 @@ class ModelBundle:
         """
         folder = find_bundle(path)
         if (folder / EXPORT).exists():
-            raise CheckpointError(
-                f"{folder} is an exported model, which only supports translation; use the original model"
-            )
+            raise CheckpointError(why_not_trainable(folder))
         config = read_config(folder)  # first: a newer format may change the other files too
         probe = read_probe(folder)
         check_unchanged(folder, probe.sha256)
@@ -216,6 +215,15 @@ def find_bundle(path: Path) -> Path:
     if model.exists() or model.is_symlink():
         raise CheckpointError(f"{model} is not a folder; remove it to use the run's best checkpoint")
     return best_bundle(path)
+
+
+def why_not_trainable(folder: Path) -> str:
+    """Returns why the model in a folder that has an `export.json` only translates, and which model does more."""
+    if not isinstance(read_config(folder).model, PhrasesConfig):
+        return f"{folder} is an exported model, which only supports translation; use the original model"
+    neural = folder.parent / "neural"
+    other = f"use {neural}" if neural.is_dir() else "train a neural model of the same texts (model.kind=transformer)"
+    return f"{folder} is a phrase-based model, which only supports translation; {other}"
 
 
 def model_content(path: Path) -> str:

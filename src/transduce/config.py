@@ -331,7 +331,8 @@ def _field_type(type_: Any, key: str, value: Any) -> Any:
 
 def _unknown_key(key: str, type_: Any, value: Any) -> str:
     known = [field.encode_name for struct in _structs(type_, value) for field in msgspec.structs.fields(struct)]
-    return f"unknown key '{key}'" + (suggestion(key, known) or f"; known are {', '.join(known)}")
+    keys = f"; known are {', '.join(known)}" if known else "; there are no others"
+    return f"unknown key '{key}'" + (suggestion(key, known) or keys)
 
 
 def suggestion(name: str, known: Sequence[str]) -> str:

@@ -1,16 +1,20 @@
 """Phrases in a run: learned alone or beside a neural model, and used by all that translates."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import transduce
 from small_corpus import small_corpus
 from transduce.cli.main import app, run
+from transduce.config import flatten
 from transduce.errors import ConfigError, InputError
+from transduce.experiment import sweep
 from transduce.inference.engines.exported import ExportedModel
+from transduce.model_card import PARTS
 
-TINY = {
+TINY: dict[str, Any] = {
     "training.updates": 2,
     "model": {"dim": 8, "heads": 1, "feed_forward_dim": 8, "encoder_layers": 1, "decoder_layers": 1},
     "batching.target_tokens": 256,
@@ -54,11 +58,45 @@ def test_the_better_model_is_kept(files: list[str]) -> None:
     assert (more.updates, Path("run/model/phrases.safetensors").exists()) == (3, True)
 
 
-def test_phrases_learn_from_one_corpus(files: list[str]) -> None:
+def test_what_only_neural_models_do_names_the_neural_model(
+    files: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    transduce.train(files, "run", overrides=TINY)
+    transduce.train(files, "alone", overrides={"model.kind": "phrases"})
+    Path("few.tsv").write_text("I need it.\tIch brauche es.\n", encoding="utf-8")
+    for folder, other in (("run", "use run/neural"), ("alone", "train a neural model")):
+        for command in (
+            ["export", folder, "-o", "out"],
+            ["merge", folder, "-o", "out"],
+            ["shortlist", folder],
+            ["score", folder, "--pairs", "few.tsv"],
+            ["align", folder, "--pairs", "few.tsv"],
+            ["translate", folder, files[0], "--engine", "ctranslate2"],
+            ["train", *files, f"training.start_from={folder}", "--out", "more"],
+        ):
+            assert run(lambda command=command: app(command)) == 2, command
+            (error,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("transduce: ")]
+            assert "is a phrase-based model" in error and other in error, (command, error)
+
+
+def test_sweeps_of_few_pairs_compare_neural_models_and_phrases_where_they_are_swept(files: list[str]) -> None:
+    overrides = [f"{key}={value}" for key, value in flatten(TINY).items() if not key.startswith("model.")]
+    small = {key: value for key, value in TINY["model"].items() if key == "dim"} | {"dropout": 0}
+    overrides += [f"model.{key}={value}" for key, value in small.items()]
+    lines: list[str] = []
+    swept = sweep(files, {"training.updates": ["1", "2"]}, overrides=overrides, out="updates", tell=lines.append)
+    assert not any("phrases" in line for line in lines)
+    assert all((cell.trained[0].run / "model" / "weights.safetensors").exists() for cell in swept.cells)
+    kinds = sweep(files, {"model.kind": ["transformer", "phrases"]}, overrides=["training.updates=1"], out="kinds")
+    neural, phrases = (cell.mean("score") for cell in kinds.cells)
+    assert neural is not None and phrases is not None and phrases > neural + 10
+
+
+def test_phrases_learn_from_all_corpora_of_one_direction(files: list[str]) -> None:
     Path("two.toml").write_text(
         f"""
 [data]
-train = [{{ files = {files} }}, {{ files = {files} }}]
+train = [{{ files = {files} }}, {{ files = ["more.so", "more.ta"] }}]
 validation = {files}
 source = "so"
 target = "ta"
@@ -69,5 +107,36 @@ epochs = 1
 """,
         encoding="utf-8",
     )
-    with pytest.raises(ConfigError, match="one direction from one corpus"):
-        transduce.train("two.toml", "run")
+    for side, words in (("so", "glorp"), ("ta", "zwamp")):
+        Path(f"more.{side}").write_text(f"{words}\n" * 3, encoding="utf-8")
+    transduce.train("two.toml", "run")
+    assert transduce.load("run").translate("glorp").text == "Zwamp"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"model": {"kind": "phrases"}, "training.start_from": "other"}, "starts from no other model"),
+        (
+            {"phrases": True, "data.dataset": "multi30k", "data.directions": ["en-de", "de-en"]},
+            "learned for one direction",
+        ),
+        ({"model": {"kind": "phrases", "dim": 3}}, "unknown key 'dim'; there are no others"),
+    ],
+)
+def test_settings_that_phrases_do_not_have_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.toml").write_text(
+        '[data]\ndataset = "grammar"\n[model]\nkind = "transformer"\n[training]\nupdates = 1\n', encoding="utf-8"
+    )
+    with pytest.raises(ConfigError, match=words):
+        transduce.train("own.toml", "run", overrides=settings)
+
+
+def test_the_parts_of_a_test_are_apart_from_its_score(files: list[str]) -> None:
+    model = transduce.train(files, "run", overrides={"model.kind": "phrases"}).model
+    history = ExportedModel.load(model).history
+    assert PARTS in history
+    assert PARTS not in history["test"]

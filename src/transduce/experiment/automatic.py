@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import torch
 
-from transduce.bundle import find_bundle, read_tokenizers
+from transduce.bundle import EXPORT, find_bundle, read_tokenizers, why_not_trainable
 from transduce.bundle_config import read_config
 from transduce.config import Changes, convert, override, read_changes, read_toml
 from transduce.corpora.cleaning import Step, selecting_filters
@@ -29,7 +29,7 @@ from transduce.corpora.languages import UNKNOWN, languages_of, name_of
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.shards import open_corpus
 from transduce.corpora.splits import open_held_out
-from transduce.errors import ConfigError, DataError
+from transduce.errors import CheckpointError, ConfigError, DataError
 from transduce.experiment.automatic_settings import (
     choose,
     choose_adaptation,
@@ -205,8 +205,10 @@ def _start_of(wanted: dict[str, Any]) -> str | None:
 
 
 def _vocabulary_of(start: str) -> int:
-    """Returns the number of tokens in a model's target vocabulary."""
+    """Returns the number of tokens in the target vocabulary of a model that can be adapted."""
     folder = find_bundle(Path(start))
+    if (folder / EXPORT).exists():
+        raise CheckpointError(f"training.start_from: {why_not_trainable(folder)}")
     return len(read_tokenizers(folder, read_config(folder)).target)
 
 

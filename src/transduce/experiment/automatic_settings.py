@@ -82,7 +82,8 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
     model = _choose_model(kept, machine, vocabulary, tokenizer.tables["tokenizer"]["shared"], wanted.get("model", {}))
     schedule = _choose_schedule(kept, machine, _measured(model.tables["model"]), vocabulary, wanted)
     choices = [parts, tokenizer, model, schedule]
-    if kept.pairs < PHRASES_BELOW and model.tables["model"]["kind"] == "transformer":
+    is_neural = model.tables["model"]["kind"] == "transformer"
+    if kept.pairs < PHRASES_BELOW and is_neural and wanted.get("phrases", True):
         choices.append(Choice({"phrases": True}, ["phrases are learned, too, and kept if they are better"]))
     return Choice(
         {name: table for choice in choices for name, table in choice.tables.items()},

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from transduce.bundle import ModelBundle
 from transduce.config import to_toml
 from transduce.devices import find_device
 from transduce.errors import InputError
@@ -22,6 +21,7 @@ from transduce.experiment.machine import measure_machine
 from transduce.experiment.recipe import Recipe, find_recipe, record
 from transduce.experiment.run import train
 from transduce.files import write_text
+from transduce.inference.engines.exported import open_model
 from transduce.task_table import find_task
 from transduce.training.observers import Observer
 
@@ -151,6 +151,8 @@ def sweep(
     combinations = [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
     files = files_of(recipe, overrides)
     if files is not None:
+        if not files.is_text:  # what is compared is what is swept, not the phrases that may be better than all
+            files = files_of(Files(files.paths, ["phrases=false"]), files.overrides) or files
         folder = Path(out or f"{files.default_run}-sweep")
         recipe = recipe_for(files, folder / CHOSEN, tell, lambda: measure_machine(find_device(device)))
         overrides = ()
@@ -187,7 +189,7 @@ def sweep(
                 trained[-1].append(TrainedRun(run, seed, None, None))
                 of_seeds.append(None)
                 continue
-            scores = task.score(ModelBundle.load(run, find_device(device)), data, [name], scoring)
+            scores = task.score(open_model(run, device), data, [name], scoring)
             counted = next(iter(scores.counts.values()))
             of_seeds.append(counted)
             trained[-1].append(TrainedRun(run, seed, result.validation.get("perplexity"), counted.score))

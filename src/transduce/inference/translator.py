@@ -200,7 +200,8 @@ class Translator:
         """
         if (engine := pytorch_of(self.engine)) is None:
             raise InputError(
-                "exported models, and two one after the other, cannot score given pairs; use the original model"
+                "exported models, phrases, and two models one after the other cannot score given pairs; "
+                "use the original model, or a neural one"
             )
         scorer = Scorer(self._directed_bundle(engine.bundle), engine.model)
         if is_pair(pairs):
@@ -251,7 +252,8 @@ class Translator:
         """
         if (engine := pytorch_of(self.engine)) is None:
             raise InputError(
-                "exported models, and two one after the other, cannot complete what is typed; use the original model"
+                "exported models, phrases, and two models one after the other cannot complete what is typed; "
+                "use the original model, or a neural one"
             )
         if self._completer is None or self._completer.engine is not engine:  # in a copy with another model
             bundle = self._directed_bundle(engine.bundle)
@@ -381,7 +383,7 @@ class Translator:
         """Returns the bundle of a single PyTorch model; InputError for an ensemble or an exported model."""
         engine = pytorch_of(self.engine)
         if engine is None or isinstance(engine.model, Ensemble):
-            raise InputError("only a single model can be looked into, neither an ensemble nor an exported one")
+            raise InputError("only a single neural model can be looked into, neither an ensemble nor an exported one")
         return self._directed_bundle(engine.bundle)
 
     def _directed_bundle(self, bundle: ModelBundle) -> ModelBundle:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from transduce.bundle import EXPORT, ModelBundle, find_bundle, identity
+from transduce.bundle import EXPORT, ModelBundle, find_bundle, identity, why_not_trainable
 from transduce.bundle_config import BundleConfig, read_config
 from transduce.corpora.directions import Direction
 from transduce.documents.memory import Memory
@@ -50,9 +50,7 @@ class Knowledge:
             settings, segments = project.settings.learning, project.store.segments()
         bundle = find_bundle(Path(model))
         if (bundle / EXPORT).exists():
-            raise InputError(
-                f"a project cannot teach {bundle}, an exported model; use the one that it was exported from"
-            )
+            raise InputError(f"a project teaches a neural model as it was trained; {why_not_trainable(bundle)}")
         _check_direction(Path(folder), direction, read_config(bundle))
         snapshot = current_snapshot(Path(folder) / ADAPTERS, identity(bundle), settings, segments)
         return Knowledge(Path(folder), direction, pairs, with_forms(entries, pairs), snapshot)

@@ -155,8 +155,8 @@ class BackgroundLearning(Learning):
         translator = self._find(project.source, project.target)
         bundle = None if translator is None else translator.bundle
         if not isinstance(bundle, ModelBundle) or bundle.folder is None:
-            kind = "no model of its languages" if bundle is None else "an exported model"
-            self._tell_refused(project, f"{kind} is served; serve the model that was trained to learn")
+            kind = "no model of its languages" if bundle is None else "an exported or phrase-based model"
+            self._tell_refused(project, f"{kind} is served; serve a neural one as it was trained, to learn")
             return
         report = self._ask(Order(str(bundle.folder), str(project.folder.absolute()), project.settings))
         if report.refused:

@@ -3,7 +3,7 @@
 import os
 from typing import Literal
 
-from transduce.bundle import ModelBundle
+from transduce.bundle import ModelBundle, why_not_trainable
 from transduce.errors import ConfigError, InputError
 from transduce.inference.engines.automatic import AutomaticEngine
 from transduce.inference.engines.ctranslate2.engine import CTranslate2Engine
@@ -50,7 +50,11 @@ def engine_for(
     for model_of_engine in exported:
         own, folder = model_of_engine.export.engine, model_of_engine.folder
         if engine not in (None, "auto", own) and (engine, own) != ("pytorch", "fxtranslate"):
-            raise InputError(f"{folder} is exported for {ENGINES[own]}; use the original model")
+            raise InputError(
+                why_not_trainable(folder)
+                if own == "phrases"
+                else f"{folder} is exported for {ENGINES[own]}; use the original model"
+            )
     if not exported:
         if compile and others:
             raise InputError("an ensemble cannot be compiled; leave the others out, or do not compile")

@@ -8,13 +8,13 @@ import msgspec
 from transduce.bundle import EXPORT, ModelBundle
 from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.config import to_toml
-from transduce.errors import ConfigError
 from transduce.evaluation.translations import score_bleu, score_chrf
 from transduce.files import new_folder, remove
 from transduce.inference.engines.exported import FORMAT as EXPORT_FORMAT
 from transduce.inference.engines.exported import Export, ExportedModel, Parity
 from transduce.inference.translator import Translator
-from transduce.model_card import model_card
+from transduce.model_card import PARTS, model_card
+from transduce.models.phrases import PhrasesConfig
 from transduce.phrases.model import PhraseModel
 from transduce.tasks.task import Tell
 from transduce.tasks.translation.preparation import sample_of
@@ -45,13 +45,14 @@ def learn_phrases(
         facts: what the model's history has besides.
         tell: receives lines on the progress.
 
-    Raises ConfigError for several corpora or directions, DataError if no pair can be learned from.
+    Raises DataError if no pair can be learned from.
     """
     config, splits = experiment.config, experiment.splits
-    if splits.directions or len(splits.train) != 1:
-        raise ConfigError('model.kind = "phrases" learns one direction from one corpus; leave the others out')
-    pairs = [(pair.source, pair.target) for pair in splits.train[0].corpus]
-    tell(f"training data: {len(pairs):,} pairs from {splits.train[0].corpus.name}")
+    pairs: list[tuple[str, str]] = []
+    for entry in splits.train:
+        before = len(pairs)
+        pairs += [(pair.source, pair.target) for pair in entry.corpus]
+        tell(f"training data: {len(pairs) - before:,} pairs from {entry.corpus.name}")
     model = PhraseModel.learn(pairs)
     count = sum(map(len, model.table.values()))
     tokenizers = train_tokenizers(config.tokenizer, *sample_of(splits, config.tokenizer, tell), experiment.folder)
@@ -60,7 +61,9 @@ def learn_phrases(
     written = ExportedModel.load(folder)
     validation = _validated(Translator(written), experiment)
     test = experiment.test(written, Processes())
-    _write(folder, experiment, model, tokenizers, count, history | {"validation": validation, "test": test})
+    parts = None if test is None else test.pop(PARTS, None)
+    history |= {"validation": validation, "test": test} | ({} if parts is None else {PARTS: parts})
+    _write(folder, experiment, model, tokenizers, count, history)
     tell(
         f"phrases: {count:,} were learned; on the validation data they reach {validation['chrf']:.1f} chrF and "
         f"{validation['bleu']:.1f} BLEU"
@@ -111,7 +114,7 @@ def _write(
         format=FORMAT,
         source=data.source,
         target=data.target,
-        model=experiment.config.model,
+        model=PhrasesConfig(),
         tokenizer=tokenizer,
         longest_source=LONGEST_SOURCE,
     )

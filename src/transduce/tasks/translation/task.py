@@ -18,7 +18,7 @@ from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits, open_splits
 from transduce.data.store import TokenStore, open_store
-from transduce.errors import InputError
+from transduce.errors import ConfigError, InputError
 from transduce.evaluation.breakdown import by_length, by_word_frequency
 from transduce.evaluation.metric import PLAIN, Score, Scoring, Texts
 from transduce.evaluation.metrics import STANDARD, MetricName
@@ -28,6 +28,7 @@ from transduce.extras import check_installed
 from transduce.inference.engines.exported import Model
 from transduce.inference.translator import Translator
 from transduce.model_card import PARTS
+from transduce.models.phrases import PhrasesConfig
 from transduce.search.beam import Beam
 from transduce.tasks.task import (
     Input,
@@ -68,9 +69,7 @@ class TestPairs:
         return (pair for corpus in self.corpora.values() for pair in corpus)
 
 
-def score_translations(
-    bundle: ModelBundle, pairs: TestPairs, metrics: Sequence[MetricName], scoring: Scoring
-) -> Scores:
+def score_translations(bundle: Model, pairs: TestPairs, metrics: Sequence[MetricName], scoring: Scoring) -> Scores:
     """Translates the pairs of all directions and scores them together."""
     check_installed("train", "sacrebleu")
     translator, outputs = Translator(bundle), []
@@ -248,6 +247,10 @@ class TranslationTask:
         other."""
         metrics_of(config)
         check_weight(config.validation, config.data.general_validation is not None)
+        if config.data.directions and (config.phrases or isinstance(config.model, PhrasesConfig)):
+            raise ConfigError("phrases are learned for one direction; leave out data.directions, or learn no phrases")
+        if config.training.start_from and isinstance(config.model, PhrasesConfig):
+            raise ConfigError('model.kind = "phrases" starts from no other model; leave out training.start_from')
 
     def open(self, config: TranslationConfig, folder: Path, progress: Progress | None = None) -> TranslationExperiment:
         """See Task."""
@@ -258,7 +261,7 @@ class TranslationTask:
         raise InputError("a translation model is tested on sources and references, not on one text")
 
     def score(
-        self, bundle: ModelBundle, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
+        self, bundle: Model, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
     ) -> Scores:
         """See Task; BLEU, chrF and TER are usual."""
         assert isinstance(data.texts, TestPairs)
