@@ -228,9 +228,10 @@ def row(name: str, out: Path, pairs: int = PAIRS, held_out: int = HELD_OUT, chan
     tokenizer = re.search(r"tok:[^|]+", bleu.signature)
     of_language, to_language = Glossary([Entry(language.term, "bicycle")]), Glossary([Entry("bicycle", language.term)])
     holding = [(source, target) for source, target in test if "bicycle" in source]
-    found = sum(bool(of_language.required(target)) for _, target in holding)
-    elsewhere = sum(bool(of_language.required(target)) for source, target in test if "bicycle" not in source)
-    required = translator.translate([Request(source, required=to_language.required(source)) for source, _ in holding])
+    found = sum(bool(of_language.applying(target).required) for _, target in holding)
+    elsewhere = sum(bool(of_language.applying(target).required) for source, target in test if "bicycle" not in source)
+    requests = [Request(source, required=to_language.applying(source).required) for source, _ in holding]
+    required = translator.translate(requests)
     return Row(
         name,
         pairs,

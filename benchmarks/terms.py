@@ -58,7 +58,8 @@ def request(case: Case, use: Use | None) -> Request:
     if use is None:
         return Request(case.pair.source)
     glossary, text = Glossary([case.entry], use=use), case.pair.source
-    return Request(text, required=glossary.required(text), terms=glossary.terms(text))
+    found = glossary.applying(text)
+    return Request(text, required=found.required, terms=found.terms)
 
 
 def measure(translator: Translator, chosen: Sequence[Case], use: Use | None) -> dict[str, float]:

@@ -46,12 +46,13 @@ def test_a_command_distills_and_prints_its_figures(
 
 
 def test_a_command_translates_back(
-    transduce: Command, sure_model: Path, corpus: Path, tmp_path: Path, common: tuple[object, ...]
+    transduce: Command, sure_model: Path, corpus: Path, tmp_path: Path, recipe_file: Path
 ) -> None:
     more = tmp_path / "more.en"
     more.write_text((corpus / "test.en").read_text(encoding="utf-8"), encoding="utf-8")
     status, output, errors = transduce(
-        *("backtranslate", sure_model, more, *common, "--pairs", f"{corpus}/train.de,{corpus}/train.en"),
+        *("backtranslate", sure_model, more, *SMALL, "--recipe", recipe_file, "--drop-worst", 0),
+        *("--validation", corpus / "dev.de", corpus / "dev.en", "--pairs", f"{corpus}/train.de,{corpus}/train.en"),
         *("--out", tmp_path / "out", "--step", "length min_words=1", "--sample", "--temperature", 0.5, "--tag", "<BT>"),
     )
     assert status == 0, errors

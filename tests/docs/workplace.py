@@ -52,7 +52,7 @@ MINE = 300  # pairs of the files that a user is taken to have
 SMALL_DIM = 16
 MAX_TOKENS = 9  # of an output: such models do not know where one ends
 
-LANGUAGE_MODELS = {"shakespeare", "novels"}
+LANGUAGE_MODELS = {"shakespeare", "novels", "novel"}
 """Names of runs that pages use for language models."""
 
 NOT_RUN = {
@@ -326,6 +326,7 @@ def write_files(folder: Path) -> None:
             with (folder / f"mine.{language}").open("a" if number else "w", encoding="utf-8") as file:
                 file.write(f"{line}\n")
     shutil.copy(folder / "mine.de", folder / "mine.fr")
+    shutil.copy(folder / "mine.en", folder / "novel.txt")
     shutil.copy(folder / "train.tsv", folder / "pairs.en-fr.tsv")
     (folder / "part-1.tsv.gz").write_bytes(gzip.compress((folder / "train.tsv").read_bytes()))
     table = (folder / "train.tsv").read_text(encoding="utf-8").replace("\t", '","').replace("\n", '"\n7,"')

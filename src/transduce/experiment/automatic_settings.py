@@ -82,8 +82,7 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
     model = _choose_model(kept, machine, vocabulary, tokenizer.tables["tokenizer"]["shared"], wanted.get("model", {}))
     schedule = _choose_schedule(kept, machine, _measured(model.tables["model"]), vocabulary, wanted)
     choices = [parts, tokenizer, model, schedule]
-    is_neural = model.tables["model"]["kind"] == "transformer"
-    if kept.pairs < PHRASES_BELOW and is_neural and wanted.get("phrases", True):
+    if kept.pairs < PHRASES_BELOW and not wanted.get("model") and wanted.get("phrases", True):  # no model is asked for
         choices.append(Choice({"phrases": True}, ["phrases are learned, too, and kept if they are better"]))
     return Choice(
         {name: table for choice in choices for name, table in choice.tables.items()},

@@ -156,7 +156,7 @@ ROWS = [
     row("a reverse model that does not translate", "backtranslate lm train.en -o new", 2, "lm is a language model"),
     row(
         "a reverse model without settings",
-        "backtranslate mean dev.de -o new --validation dev.en dev.de -q",
+        "backtranslate mean dev.de -o new --validation dev.de dev.en -q",
         2,
         "in a run's folder",
     ),
