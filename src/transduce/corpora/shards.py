@@ -17,7 +17,7 @@ def open_corpus(
     Raises DataError if the names of two files say that they are in the other order, or one file is both.
     """
     source, target = languages
-    if len(paths) == 2 and paths[0] == paths[1] and source != target and languages != UNKNOWN:
+    if len(paths) == 2 and paths[0] == paths[1] != "-" and source != target and languages != UNKNOWN:
         raise DataError(f"{paths[0]} is named twice; expected a file in {source} and one in {target}")
     if len(paths) == 2 and source != target and languages_of([str(path) for path in paths]) == (target, source):
         raise DataError(
