@@ -128,4 +128,7 @@ def test_an_exported_model_is_refused(transduce: Transduce, tiny_run: Path, shop
     pytest.importorskip("ctranslate2")
     assert transduce("export", tiny_run, "--to", "ctranslate2", "-o", "exported")[0] == 0
     status, out, err = transduce("translate", "exported", "new.en", "--project", shop)
-    assert (status, out) == (2, "") and "cannot teach exported, an exported model" in err
+    assert (status, out) == (
+        2,
+        "",
+    ) and "a project teaches a neural model as it was trained; exported is an exported model" in err

@@ -395,7 +395,7 @@ def test_an_ensemble_and_an_exported_model_teach(world: Path, tmp_path: Path) ->
         ({"recipe": "shakespeare"}, ConfigError, "shakespeare does not learn to translate"),
         ({"overrides": {"data.max_tokens": 9, "data.target": "en"}}, ConfigError, "data.target: the data are those"),
         ({"overrides": {"model.dim": 33}}, ConfigError, "33"),
-        ({"held_out": HeldOutFiles(["empty.de", "empty.de"])}, DataError, "no sentence pairs"),
+        ({"held_out": HeldOutFiles(["empty.de", "empty.en"])}, DataError, "no sentence pairs"),
         ({"pairs_weight": -1.0}, ConfigError, "weight"),
         ({"to": "en"}, InputError, "en"),
         ({"out": "train.de"}, InputError, "train.de"),
@@ -407,6 +407,7 @@ def test_a_mistake_is_told_before_anything_is_written(
 ) -> None:
     monkeypatch.chdir(world)
     Path("empty.de").write_text("")
+    Path("empty.en").write_text("")
     tree = settings("source")
     tree["data"] = {"train": ["train.de", "train.fr"], "source": "en", "target": "de"}
     Path("english.toml").write_text(tomli_w.dumps(tree))

@@ -383,7 +383,7 @@ class Translator:
         """Returns the bundle of a single PyTorch model; InputError for an ensemble or an exported model."""
         engine = pytorch_of(self.engine)
         if engine is None or isinstance(engine.model, Ensemble):
-            raise InputError("only a single neural model can be looked into, neither an ensemble nor an exported one")
+            raise InputError("only a single model can be looked into, neither an ensemble nor an exported one")
         return self._directed_bundle(engine.bundle)
 
     def _directed_bundle(self, bundle: ModelBundle) -> ModelBundle:
