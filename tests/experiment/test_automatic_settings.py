@@ -101,7 +101,9 @@ def test_a_run_is_validated_several_times_and_warms_up_within_it(pairs: int) -> 
 
 def test_each_choice_is_reported_in_a_line() -> None:
     told = choose(corpus_of(3_000), None, PROCESSOR, {}).reasons
-    assert [line.partition(":")[0] for line in told] == ["held out", "vocabulary", "model", "training", "validation"]
+    assert [line.partition(":")[0] for line in told] == [
+        *("held out", "vocabulary", "model", "phrases", "training", "validation"),
+    ]
     assert "for 72,000 running words" in told[1]
     assert "for 3,000 pairs" in told[2]
 

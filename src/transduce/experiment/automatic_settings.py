@@ -81,9 +81,10 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
         return Choice(tables, [*parts.reasons, reason])
     model = _choose_model(kept, machine, vocabulary, tokenizer.tables["tokenizer"]["shared"], wanted.get("model", {}))
     schedule = _choose_schedule(kept, machine, _measured(model.tables["model"]), vocabulary, wanted)
-    choices = [parts, tokenizer, model, schedule]
+    choices = [parts, tokenizer, model]
     if kept.pairs < PHRASES_BELOW and not wanted.get("model") and wanted.get("phrases", True):  # no model is asked for
-        choices.append(Choice({"phrases": True}, ["phrases are learned, too, and kept if they are better"]))
+        choices.append(Choice({"phrases": True}, ["phrases: learned first, and kept if they are better"]))
+    choices.append(schedule)
     return Choice(
         {name: table for choice in choices for name, table in choice.tables.items()},
         [reason for choice in choices for reason in choice.reasons],
