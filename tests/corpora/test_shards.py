@@ -95,13 +95,3 @@ def test_two_files_in_the_other_order_by_their_names_are_refused(
         return
     with pytest.raises(DataError, match=f"the source is {languages[0]} and the target {languages[1]}"):
         open_corpus(files, None, languages)
-
-
-def test_one_file_is_not_both_sides_of_two_languages(tmp_path):
-    write(tmp_path, one_de="ja\n", two_en="yes\n")
-    one, two = tmp_path / "one.de", tmp_path / "two.en"
-    with pytest.raises(DataError, match=r"is named twice; expected a file in de and one in en"):
-        open_corpus([one, one], None, ("de", "en"))
-    for languages in (("de", "de"), UNKNOWN):  # text to copy, or to correct
-        assert list(open_corpus([one, one], None, languages)) == pairs("ja ja")
-    assert list(open_corpus([one, two], None, ("de", "en"))) == pairs("ja yes")

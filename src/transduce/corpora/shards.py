@@ -5,7 +5,7 @@ from pathlib import Path
 
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.formats import Columns, is_file_of_pairs, parallel_files
-from transduce.corpora.languages import UNKNOWN, languages_of
+from transduce.corpora.languages import languages_of
 from transduce.errors import DataError
 
 
@@ -14,11 +14,9 @@ def open_corpus(
 ) -> ParallelCorpus:
     """Opens a corpus as `parallel_files` does, or one of several shards; patterns name several files.
 
-    Raises DataError if the names of two files say that they are in the other order, or one file is both.
+    Raises DataError if the names of two files say that they are in the other order.
     """
     source, target = languages
-    if len(paths) == 2 and paths[0] == paths[1] != "-" and source != target and languages != UNKNOWN:
-        raise DataError(f"{paths[0]} is named twice; expected a file in {source} and one in {target}")
     if len(paths) == 2 and source != target and languages_of([str(path) for path in paths]) == (target, source):
         raise DataError(
             f"{paths[0]} and {paths[-1]} are {target} and {source} by their names, but the source is {source} and the "
