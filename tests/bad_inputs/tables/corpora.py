@@ -108,7 +108,9 @@ ROWS = [
     row("a corpus without files", f"{TRAIN} 'data.train=[{{weight=1.0}}]'", 2, ("data.train[0]", "'files' is missing")),
     row("a corpus of no files", f"{TRAIN} 'data.train=[{{files=[]}}]'", 2, "expected two"),
     row("columns for two files", f"{TRAIN} data.columns=[1,2]", 2, "columns"),
-    row("the same file on both sides", f'{TRAIN} \'data.train=["train.en","train.en"]\'', 2, "unknown to the tokenizer"),
+    row(
+        "the same file on both sides", f'{TRAIN} \'data.train=["train.en","train.en"]\'', 2, "unknown to the tokenizer"
+    ),
     row(
         "training and validation in the same files",
         'train tiny.toml --out new \'data.validation=["train.en","train.de"]\'',
