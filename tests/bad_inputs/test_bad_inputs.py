@@ -45,7 +45,10 @@ RUNNABLE = [row for row in ROWS if _can_run(row)]
 @pytest.fixture(scope="module")
 def outcomes() -> Iterator[Harness]:
     """Of all rows, which run while the tests wait."""
-    with tempfile.TemporaryDirectory(dir=fastest_place()) as folder, Harness(Path(folder), RUNNABLE) as running:
+    with (
+        tempfile.TemporaryDirectory(dir=fastest_place(), ignore_cleanup_errors=True) as folder,
+        Harness(Path(folder), RUNNABLE) as running,
+    ):
         yield running
 
 
