@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
-from typing import IO, Literal, NamedTuple
-
-from tokenizers import normalizers
+from typing import IO, Any, Literal, NamedTuple
 
 from transduce.corpora.formats import lines_in, open_bytes
 from transduce.corpora.languages import UNKNOWN
@@ -41,7 +39,13 @@ Use = Literal["inflected", "exact", "hint"]
 """The use of target phrases: inflected, any of their forms is required; exact, they themselves; hint, none is, but a
 model trained with terms reads them."""
 
-_NFC = normalizers.NFC()  # Python's takes time that is quadratic in the marks on a letter
+
+@cache
+def _nfc() -> Any:
+    """Returns the library's normaliser, since Python's takes time that is quadratic in the marks on a letter."""
+    from tokenizers import normalizers  # which a document's process does not need
+
+    return normalizers.NFC()
 
 
 @dataclass(frozen=True)
@@ -151,7 +155,7 @@ class Glossary:
 
 def _comparable(text: str) -> str:
     """Returns a text without regard to case, invisible characters, and whether accents are characters of their own."""
-    composed: str = _NFC.normalize_str(without_invisible(text).casefold())
+    composed: str = _nfc().normalize_str(without_invisible(text).casefold())
     return composed
 
 
