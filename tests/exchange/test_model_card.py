@@ -44,7 +44,7 @@ def test_scores_are_in_the_model_index_with_their_signature(bundle: ModelBundle)
 def test_the_tests_own_scores_are_those_of_the_run(bundle: ModelBundle) -> None:
     (result,) = _read(hub_card(bundle, "MarianMTModel", None)).eval_results
     assert result.metric_value == bundle.history["test"]["bleu"]
-    assert result.metric_args == {"signature": bundle.history["test"]["signature"]}
+    assert result.metric_args["signature"] == bundle.history["test"]["signature"]
 
 
 def test_scores_of_the_general_text_are_none_of_the_data_that_a_model_was_adapted_to(bundle: ModelBundle) -> None:

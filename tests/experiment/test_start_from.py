@@ -55,13 +55,6 @@ def test_a_recipe_may_change_rates_of_dropout_and_nothing_else_of_the_model(sile
         transduce.train(load_recipe(silent, ["model.kind=recurrent"]), silent.parent / "other")
 
 
-def test_files_in_another_order_than_the_languages_of_the_model_are_reported(silent: Path) -> None:
-    told: list[str] = []
-    changes = ["data.source=de", "data.target=en", "search.size=1"]
-    transduce.train(load_recipe(silent, changes), silent.parent / "run", tell=told.append)
-    assert "languages: the model translates en-de, and now learns de-en" in told
-
-
 def test_dropout_of_the_tokenizer_alone_leaves_it_that_of_the_model(silent: Path, tiny_run: Path) -> None:
     start = ModelBundle.load(tiny_run).config
     bpe = TokenizerConfig(kind="bpe", size=500, lowercase=True)
