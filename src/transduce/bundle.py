@@ -137,7 +137,7 @@ class ModelBundle:
     def _write(self, folder: Path, probe_texts: Sequence[tuple[str, str]], weights: dict[str, torch.Tensor]) -> None:
         with new_folder(folder) as new:
             self.describe(new)
-            self.save_tokenizers(new)
+            save_tokenizers(self.tokenizers, self.config.tokenizer, new)
             save_tensors(weights, new / "weights.safetensors")
             kind, probed = TASKS[self.config.task].probe, self.for_probe
             before = probed.marks.source
@@ -156,11 +156,6 @@ class ModelBundle:
         (folder / "config.toml").write_text(to_toml(config), encoding="utf-8")
         (folder / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(self.history)))
         (folder / CARD).write_text(card_of(self), encoding="utf-8")
-
-    def save_tokenizers(self, folder: Path) -> None:
-        """Writes the tokenizers, which `read_tokenizers` reads."""
-        self.tokenizers.source.save(folder / _tokenizer_file(self.config.tokenizer, "source"))
-        self.tokenizers.target.save(folder / _tokenizer_file(self.config.tokenizer, "target"))
 
     def with_history(self, **facts: Any) -> "ModelBundle":
         """Returns a copy with these facts added to its history."""
@@ -278,6 +273,12 @@ def read_tokenizers(folder: Path, bundle: BundleConfig) -> Tokenizers:
 
     source = read("source")
     return Tokenizers(source, source if config.is_shared else read("target"))
+
+
+def save_tokenizers(tokenizers: Tokenizers, config: TokenizerConfig, folder: Path) -> None:
+    """Writes tokenizers with these settings, which `read_tokenizers` reads."""
+    tokenizers.source.save(folder / _tokenizer_file(config, "source"))
+    tokenizers.target.save(folder / _tokenizer_file(config, "target"))
 
 
 def _is_old_import(history: dict[str, Any]) -> bool:

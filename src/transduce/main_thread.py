@@ -1,4 +1,4 @@
-"""What the main thread of this process is doing, as another thread sees it."""
+"""Watches the main thread of this process from another thread."""
 
 import os
 import sys

@@ -6,6 +6,7 @@ from itertools import product
 
 import pytest
 
+from transduce.phrases import ngrams
 from transduce.phrases.ngrams import BEGIN, END, NGrams
 
 CHANCE = random.Random(3)
@@ -33,3 +34,11 @@ def test_only_the_last_words_are_context() -> None:
     assert model.after((1, 2), 3) == (2, 3)
     assert model.after((BEGIN,), 3) == (BEGIN, 3)
     assert NGrams(TEXTS, 1).after((), 3) == ()
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ngrams, "MOST_KNOWN", 10)
+    model, other = NGrams(TEXTS), NGrams(TEXTS)
+    for word in range(100):
+        assert model.score((BEGIN,), word) == other.score((BEGIN,), word)
+    assert len(model._known) <= 10

@@ -39,7 +39,7 @@ class Evaluation:
     """Tokens of the translations divided by tokens of the references, as BLEU splits them."""
     sentences: int
     note: str | None = None
-    """What to know about the scores, in a line; None for nothing."""
+    """A line that explains an unexpected score, such as a BLEU of 0 of very short lines; None if none needs it."""
     all_bleu: list[BleuVariant] | None = None
     """BLEU in the four ways that papers report it; None if not requested."""
     seconds: float | None = None

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from transduce.budget import check
 from transduce.phrases.ngrams import BEGIN, END, Gram, NGrams
 from transduce.phrases.table import FEATURES, LONGEST, Option, Phrase
 
@@ -81,7 +82,7 @@ def decode(
     weights: Sequence[float] = WEIGHTS,
     n_best: int = 1,
 ) -> list[Output]:
-    """Returns the best outputs for a source sentence, of one word or more, best first."""
+    """Returns the best outputs for a source sentence, which has words, best first; BudgetError if that is to end."""
     length = len(source)
     options = {
         (begin, end): _weighed(found, model, weights)
@@ -95,6 +96,7 @@ def decode(
     highest = [-float("inf")] * (length + 1)  # scores with estimates of the rest, by the number of translated words
     stacks[0][0, (BEGIN,), 0] = _Hypothesis(0, (BEGIN,), 0, 0.0, rest.of(0), [])
     for count in range(length):
+        check()
         promising = heapq.nlargest(STACK, stacks[count].values(), key=lambda each: each.score + each.rest)
         for hypothesis in promising:
             if hypothesis.score + hypothesis.rest < highest[count] - WORSE:

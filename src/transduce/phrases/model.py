@@ -39,6 +39,7 @@ WORDS_FILE, TENSORS_FILE = "words.json", "phrases.safetensors"
 MOST_BYTES = 1 << 28
 
 Pair = tuple[str, str]
+Words = Sequence[str]
 
 
 class Vocabulary:
@@ -78,31 +79,31 @@ class PhraseModel:
     weights: Sequence[float] = WEIGHTS
 
     @staticmethod
-    def learn(pairs: Iterable[Pair], more: Iterable[str] = (), tunes: bool = True) -> "PhraseModel":
-        """Learns from sentence pairs, and from more text in the target language; the weights are tuned on pairs that
-        are held out meanwhile.
+    def learn(pairs: Iterable[Pair]) -> "PhraseModel":
+        """Learns from sentence pairs; the weights are tuned on pairs that are held out meanwhile.
 
         Raises DataError if no pair can be learned from.
         """
-        usable = [pair for pair in pairs if all(0 < len(words_of(text)) <= MOST_WORDS for text in pair)]
+        words = [(words_of(source), words_of(target)) for source, target in pairs]
+        usable = [pair for pair in words if all(0 < len(side) <= MOST_WORDS for side in pair)]
         if not usable:
             raise DataError(
                 f"no sentence pair has 1 to {MOST_WORDS} words on each side; there is nothing to learn from"
             )
-        model = PhraseModel._learned(usable, more)
+        model = PhraseModel._learned(usable)
         every = max(round(len(usable) / min(max(TUNED_SHARE * len(usable), LEAST_TUNED), MOST_TUNED)), 2)
         held_out = usable[::every]
-        if not tunes or len(held_out) < LEAST_TUNED // 2:
+        if len(held_out) < LEAST_TUNED // 2:
             return model
-        others = PhraseModel._learned([pair for number, pair in enumerate(usable) if number % every], more)
+        others = PhraseModel._learned([pair for number, pair in enumerate(usable) if number % every])
         return replace(model, weights=others._tuned(held_out))
 
     @staticmethod
-    def _learned(pairs: Sequence[Pair], more: Iterable[str]) -> "PhraseModel":
-        sources, targets = ([words_of(pair[side]) for pair in pairs] for side in (0, 1))
-        within = counted_within(sources), counted_within(targets)
-        sources = [usual_case(words, within[0]) for words in sources]
-        targets = [usual_case(words, within[1]) for words in targets]
+    def _learned(pairs: Sequence[tuple[Words, Words]]) -> "PhraseModel":
+        """Learns from the words of sentence pairs."""
+        within = counted_within(source for source, _ in pairs), counted_within(target for _, target in pairs)
+        sources = [usual_case(source, within[0]) for source, _ in pairs]
+        targets = [usual_case(target, within[1]) for _, target in pairs]
         stems = Vocabulary(), Vocabulary()
         links = align(
             [stems[0].numbers(word.lower()[:BEGINNING] for word in words) for words in sources],
@@ -110,16 +111,16 @@ class PhraseModel:
         )
         source, target = Vocabulary(), Vocabulary()
         read, written = [source.numbers(words) for words in sources], [target.numbers(words) for words in targets]
-        texts = [*written, *(target.numbers(usual_case(words_of(text), within[1])) for text in more)]
-        return PhraseModel(source, target, within, texts, phrase_table(read, written, links))
+        return PhraseModel(source, target, within, written, phrase_table(read, written, links))
 
-    def _tuned(self, pairs: Sequence[Pair]) -> list[float]:
+    def _tuned(self, pairs: Sequence[tuple[Words, Words]]) -> list[float]:
         """Returns weights under which these pairs, which were not learned from, are translated best."""
+        sources = [self._divided(source) for source, _ in pairs]
 
-        def translated(number: int, weights: Sequence[float], n_best: int) -> list[Output]:
-            return self._decoded(pairs[number][0], n_best, weights)
+        def translated(number: int, weights: Sequence[float], n_best: int) -> list[tuple[Words, Output]]:
+            return self._outputs(sources[number], n_best, weights)
 
-        return tuned(translated, self.written, [words_of(target) for _, target in pairs])
+        return tuned(translated, [target for _, target in pairs])
 
     @cached_property
     def model(self) -> NGrams:
@@ -127,26 +128,30 @@ class PhraseModel:
         return NGrams(self.texts)
 
     def translate(self, text: str, n_best: int = 1) -> list[tuple[str, Output]]:
-        """Returns the best translations of a sentence that has words, best first."""
-        outputs = self._decoded(text, n_best, self.weights)
-        return [(text_of(self.written(output)), output) for output in outputs]
-
-    def written(self, output: Output) -> list[str]:
-        """Returns the words of an output."""
-        return with_capital([self.target.words[number] for number in output.target])
+        """Returns the best translations of a sentence that has words, best first; BudgetError if that is to end."""
+        outputs = self._outputs(self.read(text), n_best, self.weights)
+        return [(text_of(words), output) for words, output in outputs]
 
     def read(self, text: str) -> list[str]:
         """Returns the words of a sentence as phrases are looked up by: compounds that are unknown in known parts."""
-        return [part for word in usual_case(words_of(text), self.within[0]) for part in self._parts(word)]
+        return self._divided(words_of(text))
 
-    def _decoded(self, text: str, n_best: int, weights: Sequence[float]) -> list[Output]:
-        words = self.read(text)
+    def _divided(self, words: Words) -> list[str]:
+        return [part for word in usual_case(words, self.within[0]) for part in self._parts(word)]
+
+    def _outputs(self, words: Words, n_best: int, weights: Sequence[float]) -> list[tuple[Words, Output]]:
+        """Returns the best outputs for divided words, with the words of each."""
+        known = len(self.target.words)  # numbers from here on are places of words that are copied
 
         def unknown(place: int) -> list[Option]:
-            (copied,) = self.target.numbers([words[place]])
-            return [Option((copied,), COPIED), *self._similar(words[place])]
+            return [Option((known + place,), COPIED), *self._similar(words[place])]
 
-        return decode([self.source.find(word) for word in words], self.table, self.model, unknown, weights, n_best)
+        def written(number: int) -> str:
+            return self.target.words[number] if number < known else words[number - known]
+
+        source = [self.source.find(word) for word in words]
+        outputs = decode(source, self.table, self.model, unknown, weights, n_best)
+        return [(with_capital(list(map(written, output.target))), output) for output in outputs]
 
     @cached_property
     def _translated(self) -> dict[str, int]:
@@ -230,7 +235,7 @@ class PhraseModel:
 
 
 class _Words(msgspec.Struct):
-    """What `words.json` holds."""
+    """The contents of `words.json`."""
 
     source: list[str]
     target: list[str]

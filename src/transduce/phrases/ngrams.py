@@ -8,9 +8,11 @@ from typing import Final
 
 BEGIN: Final = -1
 END: Final = -2
-"""What stands before the first word and after the last one of a sentence."""
+"""Numbers of the words that begin and end each sentence, and that no text has."""
 
 FALLBACK = (0.0, 0.5, 1.0, 1.5)  # discounts of a text that is too short to estimate them, as KenLM has them
+MOST_KNOWN = 1 << 20  # scores that are remembered
+
 Gram = tuple[int, ...]
 
 
@@ -24,6 +26,7 @@ class NGrams:
         self._backoffs: dict[Gram, float] = {}
         """Natural logarithms of the weight of shorter contexts, for each known context."""
         self._known: dict[tuple[Gram, int], float] = {}
+        """Scores that were asked for."""
         counts = _continuations(_counts(texts, order))
         uniform = 1 / (1 + len(counts[1]))  # one more word than is known
         smoothed: dict[Gram, float] = {(): uniform}
@@ -51,6 +54,8 @@ class NGrams:
                 found += self._backoffs.get(gram[:-1], 0.0)
                 gram = gram[1:]
             found += self._probabilities.get(gram, self._unknown)
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
             self._known[context, word] = found
         return found
 

@@ -17,16 +17,14 @@ Counts = Int[np.ndarray, "*outputs counts"]
 
 
 def tuned(
-    translate: Callable[[int, Sequence[float], int], Sequence[Output]],
-    words: Callable[[Output], Sequence[str]],
+    translate: Callable[[int, Sequence[float], int], Sequence[tuple[Sequence[str], Output]]],
     references: Sequence[Sequence[str]],
     seed: int = 1,
 ) -> list[float]:
     """Returns weights for the features of a decoder.
 
     Args:
-        translate: returns the n best outputs for the sentence of a number, under some weights.
-        words: returns the words of an output.
+        translate: returns the n best outputs for the sentence of a number, under some weights, and the words of each.
         references: the words of a right translation of each sentence.
         seed: draws the steps of the search.
     """
@@ -38,10 +36,10 @@ def tuned(
         first = []
         for number, (known, reference) in enumerate(zip(seen, references, strict=True)):
             outputs = translate(number, weights.tolist(), N_BEST)
-            for output in outputs:
+            for words, output in outputs:
                 if output.target not in known:
-                    known[output.target] = output.features, _counts(words(output), reference)
-            first.append(known[outputs[0].target][1])
+                    known[output.target] = output.features, _counts(words, reference)
+            first.append(known[outputs[0][1].target][1])
         if (reached := float(_bleu(np.sum(first, 0)))) > best[1]:
             best = weights, reached
         features = [np.array([each for each, _ in known.values()]) for known in seen]  # [outputs, features] each

@@ -32,7 +32,7 @@ class Watcher:
         self._pause = pause
         self._revisions: WeakKeyDictionary[Project, int] = WeakKeyDictionary()
         self._troubles: WeakKeyDictionary[Project, str | None] = WeakKeyDictionary()
-        """What kept the last look at each project from its end."""
+        """The error that ended the last look at each project; None if it ended well."""
         self._seen: dict[Path, State | None] = {}
         self._read: dict[Path, State] = {}
         self._is_closed = threading.Event()

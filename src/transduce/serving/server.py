@@ -408,7 +408,7 @@ class OpenDocument:
     work: Work
     answers: Answers
     segments: Sequence[OpenSegment] = ()
-    """What is to be translated, once a document is open."""
+    """Segments of the documents that are to be translated; none before `read`."""
 
     async def read(self, files: Sequence[File], longest: int) -> Counted:
         """Reads files and counts their text, before `translate`; paragraphs have at most `longest` characters."""

@@ -64,7 +64,7 @@ class Entry:
 
 
 class Applying(NamedTuple):
-    """What a glossary asks of the translation of a line."""
+    """Demands of a glossary on the translation of one line."""
 
     required: tuple[str, ...]
     """Phrases that the translation must hold."""

@@ -23,7 +23,7 @@ BY_TORCHRUN = "TORCHELASTIC_RUN_ID"
 
 
 class Beat(msgspec.Struct):
-    """What a process tells the others each second."""
+    """State of a process, which it sends the others each second."""
 
     number: int = 0
     waited: float = 0.0

@@ -107,7 +107,7 @@ class HtmlText:
 
 
 def edits_within(edits: Sequence[Edit], value: Written, escape: Escape) -> list[Edit]:
-    """Returns the edits of a page as those of a text that has it in it, see `HtmlText.within`."""
+    """Returns the edits of a page as edits of the text that holds the page, such as the `srcdoc` of a frame."""
 
     def moved(piece: str | Span) -> str | Span:
         return escape(piece) if isinstance(piece, str) else (value.offsets[piece[0]], value.offsets[piece[1]])

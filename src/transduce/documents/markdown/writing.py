@@ -58,7 +58,7 @@ class MarkdownWriter:
     ) -> None:
         self._parser, self._run, self._file = parser, run, file
         self.head, self.tail, self.replaced = "", "", 0
-        """What is written before and after the text, and the number of characters after it that go."""
+        """Text that is written before and after the run, and the number of characters after it that are left out."""
         self._start, self._end = offset(0), offset(len(run.content))
         self._escaped = {
             item.part: item.escapes

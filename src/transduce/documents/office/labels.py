@@ -35,7 +35,7 @@ def labelled(text: str, languages: Languages) -> str:
 
 
 def _renamed(match: re.Match[str], source: str, target: str) -> str:
-    """Returns a code of the source language as that of the target language, which has no country if none is named."""
+    """Returns the target language's code in place of the source language's; other codes stay."""
     if not is_same(match["code"], source):
         return match[0]
     language, _, country = target.partition("-")

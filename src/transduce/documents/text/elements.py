@@ -16,7 +16,7 @@ BLOCKS = frozenset(_BLOCKS.split())
 """Elements of HTML between which there is no sentence: those displayed as blocks, items and cells, and line breaks
 (HTML standard, section 15.3)."""
 ALONE = frozenset(["br", "dd", "dt", "hr", "li", "p", "td", "th", "tr"])
-"""Those of the elements that need no end tag."""
+"""Elements of HTML that may have no end tag."""
 BETWEEN = frozenset(["", "embed", "image", "img", "input"])
 """Elements that are something between two words, and comments, which have no name."""
 _OF_ANGULAR = "paragraph list_item ordered_list unordered_list horizontal_rule line_break cell header_cell row heading"

@@ -28,7 +28,8 @@ from transduce.text.tokenizer import Tokenizer
 PAIRS_AT_ONCE = 100
 """Pairs that are aligned at a time; others that share the model have their turn in between."""
 MOST_ALIGNED = 512**2
-"""The most tokens of a source times those of its translation whose attention fits into memory in any model."""
+"""Largest product of the tokens of a source and of its translation that are aligned: a matrix of attention has as many
+numbers for each head and layer."""
 
 
 class SentenceModel:

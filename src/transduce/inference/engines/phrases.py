@@ -6,6 +6,7 @@ from pathlib import Path
 from transduce.errors import InputError
 from transduce.inference.requests import Constraints, Piece
 from transduce.phrases.model import PhraseModel
+from transduce.phrases.words import words_of
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.loop import Hypothesis
@@ -43,7 +44,7 @@ class PhraseEngine:
 
     def _translate(self, piece: Piece, n_best: int) -> list[Hypothesis]:
         text = self.tokenizers.source.decode(piece.source)
-        if not self.model.read(text):  # nothing but signs that are no words
+        if not words_of(text):
             return [Hypothesis(self.tokenizers.target.encode(text), 0.0, 0.0, truncated=False)]
         return [
             Hypothesis(self.tokenizers.target.encode(translation), output.score, output.score, truncated=False)

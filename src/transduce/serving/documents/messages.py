@@ -86,7 +86,7 @@ class Counted(msgspec.Struct, frozen=True, tag=True):
     too_large: str = ""
     """The position of the first paragraph with more characters or marks than allowed; "" for none."""
     segments: list[OpenSegment] = []
-    """What `translate` would translate: each text once, in order."""
+    """Segments that are to be translated, each text once, in the order of the documents."""
 
 
 class EntriesRead(msgspec.Struct, frozen=True, tag=True):

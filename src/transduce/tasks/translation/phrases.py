@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from transduce.bundle import EXPORT, ModelBundle
+from transduce.bundle import EXPORT, ModelBundle, save_tokenizers
 from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.config import to_toml
 from transduce.evaluation.translations import score_bleu, score_chrf
@@ -124,8 +124,7 @@ def _write(
         sizes = len(tokenizers.source), len(tokenizers.target)
         use = "    echo 'a sentence' | transduce translate ."
         (new / CARD).write_text(model_card(config, sizes, count, history, use), encoding="utf-8")
-        for name, side in (("source", tokenizers.source), ("target", tokenizers.target)):
-            side.save(new / ("tokenizer.json" if tokenizer.is_shared else f"{name}.json"))
+        save_tokenizers(tokenizers, tokenizer, new)
         model.save(new)
         export = Export(
             format=EXPORT_FORMAT,

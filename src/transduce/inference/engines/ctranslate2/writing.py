@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import torch
 
-from transduce.bundle import EXPORT, ModelBundle, find_bundle
+from transduce.bundle import EXPORT, ModelBundle, find_bundle, save_tokenizers
 from transduce.errors import CheckpointError, InputError
 from transduce.files import new_folder
 from transduce.inference.engines.ctranslate2.engine import CTranslate2Engine
@@ -45,7 +45,7 @@ def export_bundle(
     """
     with new_folder(folder) as new:
         bundle.describe(new)
-        bundle.save_tokenizers(new)
+        save_tokenizers(bundle.tokenizers, bundle.config.tokenizer, new)
         longest, parity = write_ctranslate2(bundle, quantization, samples, new, folder)
         export = Export(
             format=FORMAT,
