@@ -141,8 +141,8 @@ def _same_orders(rows: int, time: int, *how: Any) -> Any:
 
 def _resume(row: Row) -> Outcome:
     """A copy of the run as it was halfway, trained to its end, must be the run."""
+    from transduce.errors import Interrupted
     from transduce.experiment import load_recipe, train
-    from transduce.training.signals import Interrupted
 
     halfway = Path("halfway")
 

@@ -14,8 +14,7 @@ import torch
 from transduce.cli.failures import describe, run
 from transduce.cli.main import app
 from transduce.cli.stopping import Terminated
-from transduce.errors import InputError
-from transduce.training.signals import Interrupted
+from transduce.errors import InputError, Interrupted
 
 pytestmark = pytest.mark.slow
 

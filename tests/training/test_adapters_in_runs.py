@@ -19,11 +19,10 @@ from transduce.bundle import ModelBundle
 from transduce.bundle_config import read_config
 from transduce.cli.main import app
 from transduce.cli.main import run as command
-from transduce.errors import CheckpointError, ConfigError, InputError
+from transduce.errors import CheckpointError, ConfigError, InputError, Interrupted
 from transduce.exchange.huggingface.importing import import_huggingface
 from transduce.experiment import average, load_recipe, merge
 from transduce.training.checkpoint import whole_checkpoints
-from transduce.training.signals import Interrupted
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,8 @@ from stop_at_update import Stop
 
 import transduce
 from forked_run import train_in_processes
-from transduce.errors import ConfigError
+from transduce.errors import ConfigError, Interrupted
 from transduce.experiment import load_recipe
-from transduce.training.signals import Interrupted
 
 pytestmark = pytest.mark.slow
 

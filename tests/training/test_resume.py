@@ -16,11 +16,10 @@ from stop_at_update import Stop
 import transduce
 from transduce.bundle import ModelBundle
 from transduce.data.batch import Batch
-from transduce.errors import CheckpointError
+from transduce.errors import CheckpointError, Interrupted
 from transduce.experiment import Recipe, load_recipe
 from transduce.training.checkpoint import read_progress, whole_checkpoints
 from transduce.training.memory_check import MemoryCheck
-from transduce.training.signals import Interrupted
 
 TIMED = ("seconds", "seconds_per_update", "target_tokens_per_second")
 RUN = [

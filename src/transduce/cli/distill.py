@@ -180,7 +180,7 @@ def _common(
 
 def _print(json: bool, run: "Callable[[], SyntheticRun]") -> None:
     """Runs all stages, and prints the result."""
-    from transduce.training.signals import Interrupted
+    from transduce.errors import Interrupted
 
     try:
         result = run()

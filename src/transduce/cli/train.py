@@ -31,9 +31,9 @@ def quickstart(
     from transduce import experiment
     from transduce.bundle import ModelBundle
     from transduce.corpora.splits import open_split
+    from transduce.errors import Interrupted
     from transduce.evaluation.evaluate import evaluate
     from transduce.inference.translator import Translator
-    from transduce.training.signals import Interrupted
 
     set_threads(threads)
 
@@ -100,12 +100,12 @@ def train(
     from transduce import experiment
     from transduce.bundle import example
     from transduce.bundle_config import read_config
+    from transduce.errors import Interrupted
     from transduce.experiment.recipe import SETTINGS_FILE, read_settings
     from transduce.task_table import find_task
     from transduce.training.display import console_observer
     from transduce.training.distributed import is_first_process, local_device
     from transduce.training.launch import beside
-    from transduce.training.signals import Interrupted
 
     set_threads(threads or max(torch.get_num_threads() // processes, 1))
     quiet = quiet or not is_first_process()
@@ -193,12 +193,12 @@ def sweep(
         out: The folder of all runs (default: runs/RECIPE-sweep).
     """
     from transduce import experiment
+    from transduce.errors import Interrupted
     from transduce.experiment.automatic import is_setting
     from transduce.experiment.sweep import split_values
     from transduce.experiment.sweep import sweep as run_sweep
     from transduce.experiment.sweep_tables import sweep_tables
     from transduce.training.display import console_observer
-    from transduce.training.signals import Interrupted
 
     if json and format != "text":
         raise InputError("--json and --format exclude each other; leave one of them out")

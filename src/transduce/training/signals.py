@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from transduce.errors import Interrupted as Interrupted
-
 
 @contextmanager
 def catch_signals() -> Iterator[Callable[[], bool]]:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from transduce.bundle import load_weights, unshared_weights
 from transduce.data.planned import PlannedData, Rows
+from transduce.errors import Interrupted
 from transduce.objectives.objective import Objective
 from transduce.training.averaging import MovingAverage
 from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizers, optimizer_tensors
@@ -44,7 +45,7 @@ from transduce.training.precision import choose_precision
 from transduce.training.schedules import Plateau
 from transduce.training.settings import TrainingConfig
 from transduce.training.sharded_tensors import clear_first_rows, shard_all_like
-from transduce.training.signals import Interrupted, catch_signals
+from transduce.training.signals import catch_signals
 from transduce.training.validation import Validate, ValidationConfig
 
 Trials = Callable[[nn.Module], Sequence[MemoryTrial]]

@@ -27,7 +27,7 @@ from toy_models import (
 import transduce
 from transduce.bundle import ModelBundle
 from transduce.data.batch import Batch
-from transduce.errors import ConfigError
+from transduce.errors import ConfigError, Interrupted
 from transduce.experiment import load_recipe
 from transduce.models.families import build_model
 from transduce.models.recurrent.attention import (
@@ -40,7 +40,6 @@ from transduce.models.recurrent.attention import (
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.nn.recording import record_attention
 from transduce.objectives.next_token import NextToken
-from transduce.training.signals import Interrupted
 
 NAMES = [name for name, config in CONFIGS.items() if isinstance(config, RecurrentConfig)]
 ATTENTIONS = {
