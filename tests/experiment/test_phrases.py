@@ -42,8 +42,9 @@ def test_two_files_become_a_phrase_based_translator(files: list[str], capsys: py
     assert len(translator.translate("I need your newspaper.", transduce.Beam(n_best=3)).n_best) == 3
     for verb in (["info", "run"], ["evaluate", "run", "--source", *files[:1], "--reference", *files[1:]]):
         assert run(lambda verb=verb: app(verb)) == 0
-    with pytest.raises(InputError, match="without required phrases"):
-        translator.translate(transduce.Request("I need it.", required=("das",)))
+    for text, phrase in (("I need it.", "das"), ("What does Anna open?", "Anna")):  # also if it would be there anyway
+        with pytest.raises(InputError, match="without required phrases"):
+            translator.translate(transduce.Request(text, required=(phrase,)))
     with pytest.raises(InputError, match="use the original model"):
         translator.score(("a", "b"))
 

@@ -285,6 +285,11 @@ def test_every_piece_that_has_a_term_holds_its_phrase_and_else_the_last(
         assert [i for i, phrases in enumerate(of_pieces) if phrase in phrases] == (places or [len(pieces) - 1])
 
 
+def test_a_term_is_found_in_a_piece_as_its_glossary_finds_it_in_the_line() -> None:
+    request = Request("", required=("dog",), terms=(Term("Hündin", "dog"),))
+    assert required_of_pieces(request, ["Eine hu\u0308n\u00addin.", "Ein Haus."]) == [["dog"], []]
+
+
 def test_blank_lines_stay_blank_whatever_is_asked_of_them(translator: Translator) -> None:
     (translation,) = translator.translate([Request(" ", "Der", ("Hund",), ("Katze",))])
     assert (translation.text, translation.unsatisfied) == ("", [])

@@ -1,6 +1,5 @@
 """Requests for the translation of one line, and how a target vocabulary writes them."""
 
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +9,7 @@ from transduce.errors import InputError
 from transduce.inference.request import Request as Request
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import Banned
+from transduce.text.glossary import comparable
 from transduce.text.phrases import PhraseEncoder, holds
 from transduce.text.tokenizer import Tokenizer
 from transduce.text.typed import TypedTextEncoder
@@ -31,20 +31,16 @@ def required_of_pieces(request: Request, texts: Sequence[str]) -> list[list[str]
     """Returns the required phrases of each piece of a line, given their texts: the phrases whose terms it has, or that
     it has themselves; the last piece has the phrases that belong to none."""
     required: list[list[str]] = [[] for _ in texts]
-    compared = [_comparable(text) for text in texts]
+    compared = [comparable(text) for text in texts]
     for phrase in request.required:
         terms = [term.written or term.source for term in request.terms if term.target == phrase]
         for sought in (terms, [phrase]):
-            words = [_comparable(each) for each in sought if each]
+            words = [comparable(each) for each in sought if each]
             if places := [i for i, text in enumerate(compared) if any(holds(text, each) for each in words)]:
                 break
         for i in places or range(len(texts))[-1:]:
             required[i].append(phrase)
     return required
-
-
-def _comparable(text: str) -> str:
-    return unicodedata.normalize("NFC", text.casefold())
 
 
 class Constraints:

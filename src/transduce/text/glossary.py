@@ -130,7 +130,7 @@ class Glossary:
     def applying(self, source: str) -> Applying:
         """Returns what applies to a source line; BudgetError if finding that is to end."""
         forms, index = self._forms
-        held = [place for form in index.held_by(_comparable(source)) for place in forms[form]]
+        held = [place for form in index.held_by(comparable(source)) for place in forms[form]]
         always = [(number, 0, "") for number, entry in enumerate(self.entries) if not entry.source]
         first = {number: form for number, _, form in sorted([*held, *always], reverse=True)}
         found = [(self.entries[number], first[number]) for number in sorted(first)]
@@ -149,11 +149,11 @@ class Glossary:
         forms: dict[str, list[tuple[int, int, str]]] = {}
         for number, entry in enumerate(self.entries):
             for place, form in enumerate((entry.source, *entry.source_forms) if entry.source else ()):
-                forms.setdefault(_comparable(form), []).append((number, place, form))
+                forms.setdefault(comparable(form), []).append((number, place, form))
         return forms, PhraseIndex(forms)
 
 
-def _comparable(text: str) -> str:
+def comparable(text: str) -> str:
     """Returns a text without regard to case, invisible characters, and whether accents are characters of their own."""
     composed: str = _nfc().normalize_str(without_invisible(text).casefold())
     return composed

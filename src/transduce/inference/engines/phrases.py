@@ -26,6 +26,8 @@ class PhraseEngine:
 
     def of(self, piece: Piece, search: Search) -> "PhraseEngine":
         """See EngineChoice."""
+        if piece.required:
+            _check([piece], search)
         return self
 
     def describe(self, search: Search) -> str:
@@ -38,8 +40,7 @@ class PhraseEngine:
 
     def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
         """See Engine; scores are weighted sums of features, which are no log-probabilities but rank outputs as such."""
-        if unable := [name for name, is_asked in _unlike_phrases(pieces, search).items() if is_asked]:
-            raise InputError(f"a phrase-based model translates without {' and '.join(unable)}; leave that out")
+        _check(pieces, search)
         return [self._translate(piece, search.n_best) for piece in pieces]
 
     def _translate(self, piece: Piece, n_best: int) -> list[Hypothesis]:
@@ -52,12 +53,14 @@ class PhraseEngine:
         ]
 
 
-def _unlike_phrases(pieces: Sequence[Piece], search: Search) -> dict[str, bool]:
-    """Returns what a phrase-based translator has not, and whether it is asked for."""
-    return {
+def _check(pieces: Sequence[Piece], search: Search) -> None:
+    """Raises InputError for what a phrase-based translator cannot do."""
+    asked = {
         "sampling or diverse beams": type(search) is not Beam,
         "a rule on repeated words": search.no_repeat_ngram > 0 or search.repetition_penalty > 1,
         "prefixes": any(piece.prefix for piece in pieces),
         "required phrases": any(piece.required for piece in pieces),
         "banned phrases": any(piece.banned for piece in pieces),
     }
+    if unable := [name for name, is_asked in asked.items() if is_asked]:
+        raise InputError(f"a phrase-based model translates without {' and '.join(unable)}; leave that out")
