@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transduce.errors import DataError, InputError
-from transduce.text.glossary import Entry, Glossary, _comparable
+from transduce.text.glossary import Entry, Glossary, comparable
 from transduce.text.phrases import holds
 from transduce.text.terms import Term
 from work_done import lines_run
@@ -173,7 +173,7 @@ def applying_one_by_one(entries: list[Entry], text: str) -> list[tuple[Entry, st
     found = []
     for entry in entries:
         forms = (entry.source, *entry.source_forms)
-        held = [form for form in forms if holds(_comparable(text), _comparable(form))] if entry.source else [""]
+        held = [form for form in forms if holds(comparable(text), comparable(form))] if entry.source else [""]
         found += [(entry, held[0])] if held else []
     return found
 
