@@ -28,7 +28,7 @@ _MARKUP = {  # of SRT also {\an8}
     ),
 }
 _SIGNS = re.compile(r"(?:(?:[-–—]|>{2,}+|[♩-♬]++|[#*](?=\s))\s*+)++")
-_LAST_SIGNS = re.compile(r"(?:[♩-♬]++|(?<=\s)[#*])\s*+\Z")
+_LAST_SIGNS = re.compile(r"(?:(?<![♩-♬])[♩-♬]++|(?<=\s)[#*])\s*+\Z")
 _CAPITAL = r"(?=[^\W\d_a-zß-öø-ÿα-ωа-я])"
 _SOUND = re.compile(rf"(?P<sound>\[[^\[\]]*+\](?=\s)|\([^()]*+\)(?=\s++{_CAPITAL}))(?P<blanks>\s++)(?=\S)")
 _BEGIN = re.compile(rf"[-–—♩-♬\[]|>{{2}}|[#*]\s|\([^()]*+(?:\Z|\)(?:\Z|\s++{_CAPITAL}))")

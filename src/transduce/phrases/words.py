@@ -10,7 +10,7 @@ from transduce.orthography.characters import UNSPACED
 from transduce.text.words import WORD_PATTERN, detokenize
 
 _WORDS = pre_tokenizers.Split(Regex(WORD_PATTERN), behavior="removed", invert=True)
-_BESIDE = re.compile(rf"(?<={UNSPACED.pattern}) +|(?<=\W) +(?={UNSPACED.pattern})")
+_BESIDE = re.compile(rf"(?<={UNSPACED.pattern}) ++|(?<=[^\w ]) ++(?={UNSPACED.pattern})")
 
 
 def words_of(text: str) -> list[str]:

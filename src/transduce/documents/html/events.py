@@ -57,7 +57,8 @@ FORM_SENDS = "a form sends it"
 OUTLOOK_SHOWS = "Outlook shows it, and browsers read it as a comment"
 _CONDITIONAL = re.compile(r"<!--\[if\s")
 _TAGS = re.compile(
-    r"<(?P<raw>style|script|xml)\b.*?</(?P=raw)\s*+>|<!(?:--)?\[[^>]*+>|<[^<>]*+>", re.DOTALL | re.IGNORECASE
+    r"<(?P<raw>style|script|xml)\b.*?(?:</(?P=raw)\s*+>|\Z)|<!(?:--)?\[[^>]*+(?:>|\Z)|<[^<>]*+>",
+    re.DOTALL | re.IGNORECASE,
 )
 _META = frozenset(f"{site}{name}" for site in ("", "og:", "twitter:") for name in ("description", "image:alt", "title"))
 _TEMPLATES = (("{{", "}}"), ("{%", "%}"), ("<%", "%>"), ("<?", "?>"))

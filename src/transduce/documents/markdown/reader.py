@@ -33,8 +33,8 @@ _ARGUMENT = re.compile(
     r"""[\s(](?P<name>title|label|description|caption|alt|heading|summary|tooltip|placeholder|text)\s?=\s?(?P<value>"[^"{}]*+"|'[^'{}]*+')"""
 )
 _OPTION = re.compile(
-    r"""^[ \t>]*+(?:(?:\#|//|%%)\|\s*+[\w-]*(?:cap|alt|title)\s*+:\s*+(?P<chunk>.*[^\W\d_].*)
-    | :{3,}[^\n{]*+\{[^{}\n]*?\s(?:title|caption)="(?P<container>[^"\n{}]*[^\W\d_][^"\n{}]*)")""",
+    r"""^[ \t>]*+(?:(?:\#|//|%%)\|\s*+[\w-]*(?:cap|alt|title)\s*+:\s*+(?P<chunk>(?:(?!\n)[\W\d_])*+[^\W\d_].*)
+    | :{3,}+[^\n{]*+\{[^{}\n]*?\s(?:title|caption)="(?P<container>(?:(?!["\n{}])[\W\d_])*+[^\W\d_][^"\n{}]*+)")""",
     re.VERBOSE | re.MULTILINE,
 )
 """A text that Quarto shows: an option of a chunk of code, or of a container."""

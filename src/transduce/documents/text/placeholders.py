@@ -46,7 +46,7 @@ _LABELLED = re.compile(r"(\[\[[^\[\]|]++\|)([^\[\]|]++)\]\]")
 """A link of MediaWiki, whose label is text."""
 _FORMS = re.compile(r"\{\{(?:PLURAL|GENDER):[^{}|]*+\|[^{}\[\]]*+\}\}", re.IGNORECASE)
 """Forms of MediaWiki, which are translated apart."""
-_FORM = re.compile(r"(\{\{[^|]*+\|(?:\d++=)?+|\|(?:\d++=)?+|\}\})([^|{}]*+)")
+_FORM = re.compile(r"(\{\{[^{|}]*+\|(?:\d++=)?+|\|(?:\d++=)?+|\}\})([^|{}]*+)")
 
 _QUOTES: dict[str, Literal["open", "close"]] = {"%<": "open", "%>": "close"}  # quotation marks of GCC
 

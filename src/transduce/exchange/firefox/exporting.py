@@ -95,7 +95,7 @@ def export_firefox(model: Path, folder: Path, texts: Sequence[str]) -> StudentEx
     if problems := what_cannot_be_exported(bundle):
         raise InputError(
             f"{model} cannot be exported to Firefox's form, which holds students: "
-            f"`transduce distill {model} --recipe student-base` trains one on its translations; {'; '.join(problems)}"
+            f"`transduce distill` by the recipe student-base trains one on its translations; {'; '.join(problems)}"
         )
     require_fxtranslate()
     lines = list(islice(_usable(bundle, texts), MEASURED))
