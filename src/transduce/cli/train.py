@@ -73,6 +73,8 @@ def train(
     *,
     data: Data,
     out: Path | None = None,
+    minutes: ranges.Minutes | None = None,
+    dry_run: bool = False,
     resume: bool = False,
     overwrite: bool = False,
     device: Device = "auto",
@@ -89,6 +91,8 @@ def train(
         recipe: Two aligned files, one .tsv, .csv or .jsonl file, or with task=language files of running text (settings
             are then chosen automatically); or a recipe's name, a .toml file, or a run's folder. Then settings to
             change, as KEY=VALUE.
+        minutes: Minutes that all of it may take on this machine, instead of updates; with --resume, that many more.
+        dry_run: Only say which settings would be chosen, why, and how long training would take; --json prints them.
         out: The run's folder (default: runs/NAME; if RECIPE is a run's folder, that folder).
         resume: Resume from the newest checkpoint, if there is one.
         overwrite: Replace an existing run in the folder.
@@ -100,6 +104,7 @@ def train(
     from transduce import experiment
     from transduce.bundle import example
     from transduce.bundle_config import read_config
+    from transduce.config import to_toml, to_tree
     from transduce.errors import Interrupted
     from transduce.experiment.recipe import SETTINGS_FILE, read_settings
     from transduce.task_table import find_task
@@ -110,6 +115,10 @@ def train(
     set_threads(threads or max(torch.get_num_threads() // processes, 1))
     quiet = quiet or not is_first_process()
     loaded = experiment.from_words([*recipe, *data.columns(context)], data.held_out(context))
+    if dry_run:
+        settings = experiment.preview(loaded, tell=teller(quiet, prefix=""), device=device, minutes=minutes).config
+        print_json(to_tree(settings)) if json else print(to_toml(settings), end="")
+        return
     run = out or loaded.default_run
     local_device(device, processes)  # before others are started
     observers = [] if quiet else [console_observer()]
@@ -130,6 +139,7 @@ def train(
                 observers=observers,
                 tell=teller(quiet, prefix=""),
                 device=device,
+                minutes=minutes,
             )
     except Interrupted:
         teller()(f"interrupted; everything is saved, add --resume to go on with {run}")

@@ -7,6 +7,7 @@ from transduce.experiment.distill import backtranslate, distill
 from transduce.experiment.learn_shortlist import LearnedShortlist, ShortlistSettings, learn_shortlist
 from transduce.experiment.new_language import add_language
 from transduce.experiment.plan import TrainingPlan, plan
+from transduce.experiment.preview import preview
 from transduce.experiment.recipe import Recipe, describe_recipe, load_recipe, recipes
 from transduce.experiment.run import RunResult, train
 from transduce.experiment.sweep import Sweep, sweep
@@ -40,6 +41,7 @@ __all__ = [
     "load_recipe",
     "merge",
     "plan",
+    "preview",
     "recipes",
     "sweep",
     "train",

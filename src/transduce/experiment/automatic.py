@@ -38,8 +38,8 @@ from transduce.experiment.automatic_settings import (
     choose_width,
 )
 from transduce.experiment.completion import complete
-from transduce.experiment.machine import Machine, measure_machine
-from transduce.experiment.recipe import Recipe, change, load_recipe, recipes, with_files
+from transduce.experiment.machine import BUSY, Machine, measure_machine
+from transduce.experiment.recipe import Recipe, change, find_recipe, load_recipe, recipes, with_files
 from transduce.orthography.words import count_words
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.translation.settings import TranslationConfig
@@ -102,6 +102,13 @@ def files_of(recipe: object, overrides: Changes = ()) -> Files | None:
     if isinstance(recipe, str | Path) and str(recipe) not in recipes() and is_file_of_pairs(recipe):
         return Files((str(recipe),), overrides)
     return None
+
+
+def with_changes(meant: Files | Recipe[Any], changes: Changes) -> Files | Recipe[Any]:
+    """Returns files to train on, or a recipe, with further changes of settings."""
+    if isinstance(meant, Files):
+        return Files(meant.paths, _joined(meant.overrides, changes))
+    return find_recipe(meant, changes)
 
 
 def from_words(
@@ -172,10 +179,16 @@ def recipe_for(
     held_out = open_held_out(settings, Path())  # a mistake there is reported before the machine is measured
     asked = settings.cleaning if "cleaning" in wanted.get("data", {}) else None
     cleaning, kept, most_subwords = _look_at(corpus, (settings.source, settings.target), asked, held_out, tell)
+    measured = machine()
+    if measured.busy > BUSY:
+        tell(
+            f"this machine is busy: training takes {measured.busy:.1f} times as long as without its other work; the "
+            "settings are chosen as for an idle one"
+        )
     if start is None:
-        chosen = choose(kept, most_subwords, machine(), wanted)
+        chosen = choose(kept, most_subwords, measured, wanted)
     else:
-        chosen = choose_adaptation(kept, start, _vocabulary_of(start), machine(), wanted)
+        chosen = choose_adaptation(kept, start, _vocabulary_of(start), measured, wanted)
     for reason in chosen.reasons:
         tell(reason)
     tables = {**chosen.tables, "data": {**named, **cleaning, **chosen.tables["data"]}}

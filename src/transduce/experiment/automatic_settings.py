@@ -18,6 +18,7 @@ MAX_LEFT_OUT = 0.1  # by the ratio; where it would be more, these languages do n
 KNOWN_PAIRS, KNOWN_WORDS, KNOWN_TOKENS = 29_000, 700_000, 410_000  # those of the set that the recipe was tuned on
 TOKENS_OF_A_WORD = 1.2  # subwords, punctuation counted
 MINUTES, MAX_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # minutes for this many pairs; more for more
+SHARE_OF_TRAINING = 0.85  # of the minutes given for all
 VALIDATIONS, PATIENCE = 12, 4
 HEADS, GROUPS = 8, 4
 FEW_PAIRS, SMALL_DIM = 10_000, 128
@@ -79,7 +80,8 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
         reason = "model: phrases, learned from one pass over the data"
         tables = {**parts.tables, **tokenizer.tables, "model": {"kind": "phrases"}, "training": {"epochs": 1}}
         return Choice(tables, [*parts.reasons, reason])
-    model = _choose_model(kept, machine, vocabulary, tokenizer.tables["tokenizer"]["shared"], wanted.get("model", {}))
+    is_shared, minutes = tokenizer.tables["tokenizer"]["shared"], wanted.get("training", {}).get("minutes")
+    model = _choose_model(kept, machine, vocabulary, is_shared, wanted.get("model", {}), minutes)
     schedule = _choose_schedule(kept, machine, _measured(model.tables["model"]), vocabulary, wanted)
     choices = [parts, tokenizer, model]
     if kept.pairs < PHRASES_BELOW and not wanted.get("model") and wanted.get("phrases", True):  # no model is asked for
@@ -204,7 +206,12 @@ def _choose_tokenizer(
 
 
 def _choose_model(
-    kept: CorpusFacts, machine: Machine, vocabulary: int, is_shared: bool, wanted: Mapping[str, Any]
+    kept: CorpusFacts,
+    machine: Machine,
+    vocabulary: int,
+    is_shared: bool,
+    wanted: Mapping[str, Any],
+    minutes: float | None,
 ) -> Choice:
     if wanted.get("kind", "transformer") != "transformer":
         return Choice({"model": dict(wanted)})
@@ -222,7 +229,7 @@ def _choose_model(
         "feed_forward_dim": feed_forward_dim,
         "tie": "all" if is_shared else "target",
     }
-    passes = _affordable(kept, machine, _measured({**sizes, **wanted}), vocabulary) / _tokens(kept)
+    passes = _affordable(kept, machine, _measured({**sizes, **wanted}), vocabulary, minutes) / _tokens(kept)
     dropout = min(max(0.05 * round(20 * dropout * (known / kept.pairs) ** 0.25), 0.1), 0.4)
     within_layers = 0.1
     if passes < FEW_PASSES:
@@ -264,11 +271,12 @@ def _choose_schedule(
     asked_schedule = asked_schedule if isinstance(asked_schedule, dict) else {}  # a name alone has no settings
     tokens = _tokens(kept)
     passes = 12 * (KNOWN_TOKENS / tokens) ** (0.75 if tokens < KNOWN_TOKENS else 0.15)
-    affordable = _affordable(kept, machine, model, vocabulary)
+    given = training.get("minutes")
+    affordable = _affordable(kept, machine, model, vocabulary, given)
     is_adapted = "start_from" in training
     is_small = model.dim <= SMALL_DIM and not is_adapted  # such a model learns from more passes, at a higher rate
     passes = min(passes, ADAPTING_PASSES) if is_adapted else min(2 * passes, 130) if is_small else min(passes, 100)
-    all_tokens = min(passes * tokens, affordable)
+    all_tokens = affordable if given else min(passes * tokens, affordable)
     batching = wanted.get("batching", {})
     if (sentences := batching.get("sentences")) is not None:
         batch = max(round(sentences * tokens / kept.pairs), 1)  # target tokens of pairs of usual length
@@ -282,7 +290,7 @@ def _choose_schedule(
     if all_tokens == affordable:
         why = f"what this machine can do in about {minutes:.0f} minutes"
     more = []
-    if all_tokens < MIN_PASSES * tokens:
+    if all_tokens < MIN_PASSES * tokens and not given:
         enough, spent = round(MIN_PASSES * tokens / batch), 60 * minutes * MIN_PASSES * tokens / all_tokens
         more = [
             f"fewer than {MIN_PASSES} passes leave the model unfinished: training.updates={enough} makes {MIN_PASSES}, "
@@ -294,18 +302,22 @@ def _choose_schedule(
         more = []
     elif updates >= 100:
         updates = round(updates, -1)
-    validation = _choose_validation(updates, wanted.get("validation", {}))
+    validation = _choose_validation(updates, wanted.get("validation", {}), is_to_decay=given is not None)
     rate = (6e-3 if is_small else 3e-3) * (batch / 4096) ** 0.5 if model.dim <= 256 else 1e-3
     if is_adapted and not _trains_adapters(wanted):
         rate *= ADAPTING_RATE
     span = min(asked_schedule.get("updates", updates), updates)
-    optimizer: Tables = {"schedule": {"kind": "linear", "warmup": min(max(round(0.25 * span), 1), 4000)}}
+    linear: Tables = {"kind": "linear", "warmup": min(max(round(0.25 * span), 1), 4000)}
+    optimizer: Tables = {"schedule": {"kind": "wsd"} if given else linear}
     if asked_schedule.get("kind") != "noam":  # which sets the rate itself
         optimizer["learning_rate"] = float(f"{rate:.2g}")
-    passes = updates * batch / tokens
+    passes, most = updates * batch / tokens, "about" if given else "at most"
     tables: Tables = {
         "batching": size,
-        "training": {"updates": updates, "accumulate": max(batch // 1024, 1) if machine.kind == "cpu" else "auto"},
+        "training": {
+            **({"minutes": given} if given else {"updates": updates}),
+            "accumulate": max(batch // 1024, 1) if machine.kind == "cpu" else "auto",
+        },
         "optimizer": optimizer,
         **validation.tables,
         "checkpoint": {"every_minutes": 10},
@@ -313,7 +325,7 @@ def _choose_schedule(
     return Choice(
         tables,
         [
-            f"training: at most {updates:,} updates of {of_a_batch}, {passes:,.{1 if passes < 10 else 0}f} passes "
+            f"training: {most} {updates:,} updates of {of_a_batch}, {passes:,.{1 if passes < 10 else 0}f} passes "
             f"over the data, {why}",
             *more,
             *validation.reasons,
@@ -326,10 +338,14 @@ def _tokens(kept: CorpusFacts) -> float:
     return TOKENS_OF_A_WORD * kept.target.words + kept.pairs
 
 
-def _affordable(kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int) -> float:
-    """Returns the target tokens that training can process in its time, or for the fewest passes, in at most
-    `MAX_MINUTES`."""
+def _affordable(
+    kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int, given: float | None
+) -> float:
+    """Returns the target tokens that training can process in the minutes given for all; else in its usual time, or for
+    the fewest passes, in at most `MAX_MINUTES`."""
     rate = _tokens_a_minute(kept, machine, model, vocabulary)
+    if given is not None:
+        return SHARE_OF_TRAINING * given * rate
     minutes = min(MINUTES * max(kept.pairs / MINUTES_FOR, 1) ** 0.5, MAX_MINUTES)  # that training may take
     return max(minutes * rate, min(MIN_PASSES * _tokens(kept), MAX_MINUTES * rate))
 
@@ -344,15 +360,18 @@ def _trains_adapters(wanted: Mapping[str, Any]) -> bool:
     return wanted.get("training", {}).get("adapters") is not None
 
 
-def _choose_validation(updates: int, wanted: Mapping[str, Any]) -> Choice:
-    table: Tables = {"patience": PATIENCE, **wanted}
+def _choose_validation(updates: int, wanted: Mapping[str, Any], is_to_decay: bool = False) -> Choice:
+    table: Tables = {"metrics": ["bleu"], "best_by": "chrf"} if is_to_decay else {"patience": PATIENCE}
+    table |= wanted
     if "every_epochs" in wanted:
         every = f"{wanted['every_epochs']:,} epochs"
     else:
         table.setdefault("every_updates", max(updates // VALIDATIONS, 10))
         every = f"{table['every_updates']:,} updates"
-    reason = f"validation: every {every}; training stops after {table['patience']} without improvement"
-    return Choice({"validation": table}, [f"{reason}; the best model is kept"])
+    reason = f"validation: every {every}"
+    if (patience := table.get("patience")) is not None:
+        reason = f"{reason}; training stops after {patience} without improvement"
+    return Choice({"validation": table}, [f"{reason}; the best model by {table.get('best_by', 'loss')} is kept"])
 
 
 def _choose_batch(tokens: float, machine: Machine, min_updates: int) -> int:

@@ -19,6 +19,8 @@ MODEL = TransformerConfig(
 VOCABULARY = 4000
 SENTENCES, ON_GPU, LENGTH = 64, 1024, 15  # about 1,000 tokens a side (16,000 on a GPU), with the end of each sentence
 BOUTS, ENOUGH, PAUSE = 3, 0.4, 0.2  # bouts, seconds of each and between them: one may be disturbed
+SHARED_OUT = 0.9  # exponent of the threads, by which their joint speed grows
+BUSY = 1.3  # seconds by the clock for one of the processor, from which on other work slows this machine
 SPECIAL = SpecialIds(source_pad=0, source_eos=3, target_pad=0, target_bos=2, target_eos=3)
 
 
@@ -29,7 +31,10 @@ class Machine:
     kind: str
     """The kind of device, as torch names it: cpu, cuda ..."""
     operations: float
-    """Operations of forward and backward passes per second, as `operations_of_a_token` counts them."""
+    """Operations of forward and backward passes per second without other work, as `operations_of_a_token` counts
+    them."""
+    busy: float = 1.0
+    """Seconds by the clock for each that the processor worked for this program: above 1 if it has other work."""
 
     def seconds(self, model: TransformerConfig, vocabulary: int, tokens: float, source_tokens: float = 1.0) -> float:
         """Returns the seconds that some target tokens take."""
@@ -47,9 +52,10 @@ def operations_of_a_token(model: TransformerConfig, vocabulary: int, source_toke
 
 
 def measure_machine(device: torch.device, processes: int = 1) -> Machine:
-    """Trains a small model on random tokens in a few bouts; the fastest step counts, since other work slows some.
+    """Trains a small model on random tokens in a few bouts; the fastest step counts.
 
-    The result is multiplied by the number of processes, each of which has its own cores or GPU.
+    On a CPU one thread is measured, in time of the processor, so that other work on the machine changes little; the
+    result is multiplied by the threads, and by the processes, each of which has its own cores or GPU.
     """
     generator = torch.Generator().manual_seed(1)
     sentences = SENTENCES if device.type == "cpu" else ON_GPU
@@ -61,24 +67,32 @@ def measure_machine(device: torch.device, processes: int = 1) -> Machine:
             build_transformer(MODEL, VOCABULARY, VOCABULARY).to(device), choose_precision("auto", device)
         )
 
-        def step() -> float:
-            began = time.perf_counter()
+        def step() -> tuple[float, float]:
+            began, worked = time.perf_counter(), time.process_time()
             objective(working.model.train(), batch, None).total.backward()
             working.collect_gradients()
             if device.type == "cuda":
                 torch.cuda.synchronize(device)
             working.model.zero_grad()
-            return time.perf_counter() - began
+            return time.perf_counter() - began, time.process_time() - worked
 
-        step()  # includes setup, which is not timed
-        times: list[float] = []
-        for bout in range(BOUTS):
-            time.sleep(PAUSE if bout else 0.0)
-            until = time.perf_counter() + ENOUGH
-            while time.perf_counter() < until:
-                times.append(step())
-    tokens = sentences * (LENGTH + 1)
-    return Machine(device.type, processes * tokens * operations_of_a_token(MODEL, VOCABULARY) / min(times))
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1 if device.type == "cpu" else threads)
+        try:
+            step()  # includes setup, which is not timed
+            times: list[tuple[float, float]] = []
+            for bout in range(BOUTS):
+                time.sleep(PAUSE if bout else 0.0)
+                until = time.perf_counter() + ENOUGH
+                while time.perf_counter() < until:
+                    times.append(step())
+        finally:
+            torch.set_num_threads(threads)
+    operations = processes * sentences * (LENGTH + 1) * operations_of_a_token(MODEL, VOCABULARY)
+    clock, worked = zip(*times, strict=True)
+    if device.type != "cpu":
+        return Machine(device.type, operations / min(clock))
+    return Machine("cpu", threads**SHARED_OUT * operations / min(worked), max(sum(clock) / sum(worked), 1.0))
 
 
 def describe_machine(device: torch.device, processes: int, precision: torch.dtype) -> str:

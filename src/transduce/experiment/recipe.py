@@ -26,20 +26,21 @@ PATH_KEYS = {
     "start_from",
 }
 RIVALS = {
-    "data.train": "data.dataset",
-    "training.updates": "training.epochs",
-    "training.epochs": "training.updates",
-    "batching.target_tokens": "batching.sentences",
-    "batching.sentences": "batching.target_tokens",
-    "batching.examples": "batching.tokens",
-    "batching.tokens": "batching.examples",
-    "validation.every_updates": "validation.every_epochs",
-    "validation.every_epochs": "validation.every_updates",
+    "data.train": ("data.dataset",),
+    "training.updates": ("training.epochs", "training.minutes"),
+    "training.epochs": ("training.updates", "training.minutes"),
+    "training.minutes": ("training.updates", "training.epochs"),
+    "batching.target_tokens": ("batching.sentences",),
+    "batching.sentences": ("batching.target_tokens",),
+    "batching.examples": ("batching.tokens",),
+    "batching.tokens": ("batching.examples",),
+    "validation.every_updates": ("validation.every_epochs",),
+    "validation.every_epochs": ("validation.every_updates",),
 }
-"""Settings that others exclude: changing the first removes the second."""
+"""Settings that others exclude: changing the first removes those."""
+LENGTHS = ("training.updates", "training.epochs", "training.minutes")
 MAY_CHANGE = (
-    "training.updates",
-    "training.epochs",
+    *LENGTHS,
     "training.clip_norm",
     "training.accumulate",
     "training.sharding",
@@ -173,7 +174,7 @@ def read_settings(path: Path) -> ExperimentConfig:
 
 def _without_rivals(tree: dict[str, Any], changed: Iterable[str]) -> dict[str, Any]:
     """Returns a recipe's settings without those that the changes exclude."""
-    rivals = {RIVALS.get(key) for key in changed}
+    rivals = {rival for key in changed for rival in RIVALS.get(key, ())}
     return {
         table: {key: value for key, value in inner.items() if f"{table}.{key}" not in rivals}
         if isinstance(inner, dict)

@@ -21,13 +21,14 @@ from transduce.corpora.catalogue.download import announce
 from transduce.corpora.corpus import Pair
 from transduce.errors import CheckpointError, ConfigError
 from transduce.experiment.adapting import Apart, with_adapters
-from transduce.experiment.automatic import Files, files_of, recipe_for
+from transduce.experiment.automatic import Files, files_of, recipe_for, with_changes
 from transduce.experiment.code import FILE as CODE_FILE
 from transduce.experiment.code import NamedCode, find_code, record_code, tell_of_other_code
 from transduce.experiment.inputs import FILE as INPUTS_FILE
 from transduce.experiment.inputs import check_inputs, find_inputs, record_inputs
 from transduce.experiment.machine import describe_machine, measure_machine
 from transduce.experiment.recipe import (
+    LENGTHS,
     SETTINGS_FILE,
     Recipe,
     find_recipe,
@@ -46,7 +47,7 @@ from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Input, Prepared, Task
 from transduce.tasks.translation.phrases import keep_better, learn_phrases
 from transduce.tasks.translation.task import TranslationExperiment
-from transduce.training.checkpoint import Checkpoints, newest_checkpoint
+from transduce.training.checkpoint import Checkpoints, before_decay, forget_decay, newest_checkpoint, read_progress
 from transduce.training.display import console_observer
 from transduce.training.distributed import Processes, join_processes, local_device
 from transduce.training.observers import FINAL_TEST, JsonLog, Observer, StartLines, announce_phase, last_samples
@@ -116,6 +117,7 @@ def train(
     observers: Sequence[Observer | ObserverFactory | str] = (),
     tell: Callable[[str], None] | None = None,
     device: str = "auto",
+    minutes: float | None = None,
 ) -> RunResult:
     """Trains a model as a recipe says, and keeps the best in `out/model`.
 
@@ -131,12 +133,15 @@ def train(
         observers: receive all reports and validations: objects, names, or functions that make one for a run.
         tell: receives lines on the progress before training (default: with `progress`, standard error).
         device: the device to train on: auto (a GPU if there is one), cpu, cuda, cuda:1 ..., or mps.
+        minutes: the time that this call may take, in place of a number of updates; a resumed run goes on as if it had
+            been planned with them.
 
     Raises ConfigError, DataError or CheckpointError for invalid input, FloatingPointError for a loss that is not
     finite, and Interrupted after Ctrl-C or SIGTERM, with everything saved.
     """
     if resume and overwrite:
         raise ConfigError("resume and overwrite exclude each other; leave one of them out")
+    began = time.monotonic()
     check_installed("train", *TRAINING)
     meant = files_of(recipe, overrides) or find_recipe(recipe, overrides)  # type: ignore[arg-type]
     run = Path(out or meant.default_run)
@@ -149,10 +154,13 @@ def train(
         closing(console_observer()) if progress and processes.is_first else nullcontext() as bar,
     ):
         tell = tell if processes.is_first else _say_nothing
+        if minutes is not None:
+            spent = before_decay(run).seconds if resume else 0.0
+            meant = with_changes(meant, {"training.minutes": minutes + round(spent / 60, 2)})
         if isinstance(meant, Files):
             files = meant
             meant = processes.broadcast(lambda: _choose(files, run, start, training_device, processes, tell))
-        return _train(meant, run, start, processes, observers, bar, tell, training_device)
+        return _train(meant, run, start, began, processes, observers, bar, tell, training_device)
 
 
 def _choose(
@@ -175,6 +183,7 @@ def _train(
     recipe: Recipe[Any],
     run: Path,
     start: Start,
+    began: float,
     processes: Processes,
     observers: Sequence[Observer | ObserverFactory | str],
     bar: Observer | None,
@@ -220,7 +229,11 @@ def _train(
             record_inputs(run, inputs)
     else:
         torch.manual_seed(config.seed + processes.rank)  # the same weights so far; other chances of dropout from here
-    trainer = _build_trainer(run, config, experiment, prepared, processes, device, code)
+    ends = None
+    if config.training.minutes is not None:
+        spent = 0.0 if checkpoint is None else read_progress(checkpoint).position.seconds
+        ends = began + 60 * config.training.minutes - spent
+    trainer = build_trainer(run, config, experiment, prepared, processes, device, code, ends)
     if checkpoint is not None:
         is_same = trainer.resume(checkpoint)
         tell(f"resuming after update {trainer.position.update:,}")
@@ -230,14 +243,7 @@ def _train(
             )
     if trainer.stop_reason:
         tell(f"nothing is left to train: {trainer.stop_reason}")
-    parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
-    shared = f", {processes.count} processes" if processes.count > 1 else ""
-    fixed = sum(
-        rows * trainer.model.get_parameter(name).shape[1:].numel() for name, rows in prepared.fixed_rows.items()
-    )
-    learned = sum(parameter.numel() for parameter in learned_parameters(trainer.model)) - fixed
-    learning = f", of which {learned:,} learn" if learned < parameters else ""
-    tell(f"model: {parameters:,} parameters{learning}, {trainer.precision}, on {device}{shared}")
+    tell(describe_model(trainer, prepared))
     if warning := why_never_high(config.optimizer.schedule, config.training.updates):
         tell(f"careful: {warning}")
     if processes.is_first:
@@ -290,15 +296,29 @@ def _facts(experiment: Experiment) -> dict[str, Any]:
     return {"data": experiment.name, "finished": date.today().isoformat()}
 
 
-def _build_trainer(
+def describe_model(trainer: Trainer, prepared: Prepared) -> str:
+    """Describes what is trained, in which precision and where, on one line."""
+    parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+    fixed = sum(
+        rows * trainer.model.get_parameter(name).shape[1:].numel() for name, rows in prepared.fixed_rows.items()
+    )
+    learned = sum(parameter.numel() for parameter in learned_parameters(trainer.model)) - fixed
+    learning = f", of which {learned:,} learn" if learned < parameters else ""
+    shared = f", {trainer.processes.count} processes" if trainer.processes.count > 1 else ""
+    return f"model: {parameters:,} parameters{learning}, {trainer.precision}, on {trainer.device}{shared}"
+
+
+def build_trainer(
     run: Path,
     config: ExperimentConfig,
     experiment: Experiment,
     prepared: Prepared,
     processes: Processes,
     device: torch.device,
-    code: Sequence[NamedCode],
+    code: Sequence[NamedCode] = (),
+    ends: float | None = None,
 ) -> Trainer:
+    """Builds what trains a prepared model in a run's folder; `ends`: by `time.monotonic`, if it has minutes."""
     bundle = prepared.bundle
     model = bundle.model.to(device)
     parameters = sum(parameter.numel() for parameter in model.parameters())
@@ -333,6 +353,7 @@ def _build_trainer(
         prepared.unit,
         prepared.is_adapted,
         prepared.fixed_rows,
+        ends,
     )
     return trainer
 
@@ -436,6 +457,8 @@ def _check_folder(run: Path, config: ExperimentConfig, start: Start, tell: Calla
             raise ConfigError(f"{run} was started with different settings: {change}")
     for change in changes.values():
         tell(change)
+    if changes.keys() & set(LENGTHS):
+        forget_decay(run)
 
 
 def _has_learned(run: Path) -> bool:

@@ -68,6 +68,10 @@ class Position(Settings, frozen=True):
     """Number of validations since the best one."""
     reductions: int = 0
     """Number of times that the plateau schedule has reduced the rate."""
+    planned: NonNegativeInt = 0
+    """Number of updates that the run is to make, if they follow from its minutes."""
+    is_falling: bool = False
+    """True once the rate falls to end the run."""
     processes: int = 1
     """Number of processes that trained."""
     accumulate: PositiveInt | None = None
@@ -149,9 +153,8 @@ class Checkpoints:
     def _prune(self) -> None:
         whole = whole_checkpoints(self._run)
         kept = whole[-self.config.keep_last :] + best_checkpoints(self._run, self.config.keep_best)
-        for path in set(whole) - set(kept):
-            (path / PROGRESS).unlink()
-            shutil.rmtree(path)
+        for path in set(whole) - {*kept, _before_decay(self._run)}:
+            _remove(path)
 
 
 def newest_checkpoint(run: Path, tell: Callable[[str], None]) -> Path | None:
@@ -166,6 +169,20 @@ def newest_checkpoint(run: Path, tell: Callable[[str], None]) -> Path | None:
             return path
         tell(f"ignoring {path}: it is incomplete (no {PROGRESS})")
     return None
+
+
+def before_decay(run: Path) -> Position:
+    """Returns the position of a run's newest checkpoint from before its rate fell; the beginning if there is none."""
+    before = _before_decay(run)
+    return Position() if before is None else read_progress(before).position
+
+
+def forget_decay(run: Path) -> None:
+    """Removes the checkpoints of a run's decay, so that it can be prolonged, if there is one from before."""
+    if (before := _before_decay(run)) is not None:
+        for path in _folders(run):
+            if path.name > before.name and (path / PROGRESS).exists():
+                _remove(path)
 
 
 def complete_checkpoints(run: Path) -> list[Path]:
@@ -272,6 +289,16 @@ def _folders(run: Path) -> list[Path]:
     """Returns the folders named as checkpoints, oldest first; copies and the user's own files have other names."""
     numbered = [path for path in run.glob("checkpoints/*") if re.fullmatch("[0-9]+", path.name) and path.is_dir()]
     return sorted((path for path in numbered if path.name == _name(int(path.name))), key=lambda path: int(path.name))
+
+
+def _remove(checkpoint: Path) -> None:
+    (checkpoint / PROGRESS).unlink()  # a folder without it is not a checkpoint
+    shutil.rmtree(checkpoint)
+
+
+def _before_decay(run: Path) -> Path | None:
+    """Returns the newest checkpoint of a run from before its rate fell; None if there is none."""
+    return next((path for path, progress in reversed(_with_progress(run)) if not progress.position.is_falling), None)
 
 
 def _with_progress(run: Path) -> list[tuple[Path, Progress]]:

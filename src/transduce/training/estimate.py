@@ -35,6 +35,8 @@ class Estimate:
     seconds_per_update: float
     device: str = "cpu"
     """The kind of device, as torch names it."""
+    fits: bool = False
+    """True if there are as many updates as fit into the run's minutes."""
 
     @property
     def seconds(self) -> float:
@@ -51,7 +53,7 @@ class Estimate:
     @property
     def advice(self) -> str | None:
         """Advice if the run will take many hours on a CPU, else None."""
-        if self.seconds < LONG or self.device != "cpu":
+        if self.fits or self.seconds < LONG or self.device != "cpu":
             return None
         return (
             f"{describe_duration(self.seconds)} is long: train a smaller model (model.dim, model.encoder_layers, "
@@ -63,6 +65,8 @@ class Estimate:
         foreseen = self.seconds_per_update
         if not foreseen or foreseen / WRONG < seconds_per_update < foreseen * WRONG:
             return None
+        if self.fits:
+            return f"an update takes {seconds_per_update:.2f} s, not {foreseen:.2f} s as foreseen; the plan follows"
         line = (
             f"an update takes {seconds_per_update:.2f} s, not {foreseen:.2f} s as foreseen: about "
             f"{describe_duration((self.updates - update) * seconds_per_update)} are left"

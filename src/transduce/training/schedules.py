@@ -33,7 +33,7 @@ class InverseSquareRoot(Settings, frozen=True, tag_field="kind", tag="inverse_sq
 
     def factor(self, update: int, updates: int) -> float:
         """Returns the share of the peak rate at an update, counted from 1, of a run of `updates`."""
-        warmup = self.warmup or min(LONGEST_WARMUP, max(round(WARMUP_SHARE * updates), 1))
+        warmup = _warmup(self.warmup or None, updates)
         return min(update / warmup, (warmup / update) ** 0.5)
 
 
@@ -74,6 +74,28 @@ class Linear(Settings, frozen=True, tag_field="kind", tag="linear"):
         return min(_rising(update, self.warmup), _left(update, self.warmup, self.updates or updates))
 
 
+class WarmupStableDecay(Settings, frozen=True, tag_field="kind", tag="wsd"):
+    """Linear warm-up, the same rate, then linear decay to zero (Hu et al. 2024, section 4): a finished run can be
+    prolonged from the last checkpoint before its decay, as if it had been planned so."""
+
+    warmup: NonNegativeInt | None = None
+    """Warm-up updates (default: a tenth of the updates, at most 4,000)."""
+    decay: ShareWithin = 0.3
+    """Share of the updates, the last ones, in which the rate falls."""
+
+    def factor(self, update: int, updates: int) -> float:
+        """Returns the share of the peak rate at an update, counted from 1, of a run of `updates`."""
+        return min(_rising(update, _warmup(self.warmup, updates)), _left(update, self._stable(updates), updates))
+
+    def is_falling(self, update: int, updates: int) -> bool:
+        """Returns True if the decay has begun at an update, counted from 1, of a run of `updates`."""
+        return update > self._stable(updates)
+
+    def _stable(self, updates: int) -> int:
+        """Returns the number of updates before the decay."""
+        return updates - max(round(self.decay * updates), 1)
+
+
 class Cosine(Settings, frozen=True, tag_field="kind", tag="cosine"):
     """Linear warm-up, then half a cosine down (Loshchilov and Hutter 2017, without restarts)."""
 
@@ -109,11 +131,12 @@ class Plateau(Settings, frozen=True, tag_field="kind", tag="plateau"):
         return _rising(update, self.warmup)
 
 
-Schedule = Constant | InverseSquareRoot | Noam | Linear | Cosine | Plateau
+Schedule = Constant | InverseSquareRoot | Noam | Linear | WarmupStableDecay | Cosine | Plateau
 BY_NAME: dict[str, Callable[[], Schedule]] = {
     "constant": Constant,
     "inverse_square_root": InverseSquareRoot,
     "linear": Linear,
+    "wsd": WarmupStableDecay,
     "cosine": Cosine,
     "plateau": Plateau,
 }
@@ -170,6 +193,10 @@ def why_never_high(schedule: object, updates: int | None) -> str:
 def _check_span(warmup: int, updates: int | None) -> None:
     if updates is not None and updates <= warmup:
         raise ValueError("warmup must be below updates")
+
+
+def _warmup(asked: int | None, updates: int) -> int:
+    return min(LONGEST_WARMUP, max(round(WARMUP_SHARE * updates), 1)) if asked is None else asked
 
 
 def _rising(update: int, warmup: int) -> float:

@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from transduce.config import Settings
 from transduce.models.adapters import AdaptersConfig
 from transduce.plugins import name_of, names_of
-from transduce.ranges import NonNegativeFloat, NonNegativeInt, PositiveInt, Share, ShareBelowOne, ShareWithin
+from transduce.ranges import Minutes, NonNegativeFloat, NonNegativeInt, PositiveInt, Share, ShareBelowOne, ShareWithin
 from transduce.text.new_words import NewWordsConfig
 from transduce.training.precision import Precision
 
@@ -45,6 +45,9 @@ class TrainingConfig(Settings, frozen=True):
     """Updates of the weights to make."""
     epochs: PositiveInt | None = None
     """Passes over the training data to make, instead of updates."""
+    minutes: Minutes | None = None
+    """Minutes that the whole run may take on this machine, from reading the data to the final test, instead of updates:
+    as many as fit are made, planned anew while it trains. A resumed run has what is left of them."""
     label_smoothing: ShareBelowOne = 0.1
     """Label smoothing: probability mass spread uniformly over the vocabulary."""
     teacher_forcing: TeacherForcing = TeacherForcing()
@@ -89,8 +92,8 @@ class TrainingConfig(Settings, frozen=True):
         for name in ("adapters", "new_words"):
             if getattr(self, name) is not None and self.start_from is None:
                 raise ValueError(f"{name}: there is no model to adapt; name it in start_from, or leave {name} out")
-        if (self.updates is None) == (self.epochs is None):
-            raise ValueError("give either updates or epochs")
+        if [self.updates, self.epochs, self.minutes].count(None) != 2:
+            raise ValueError("give one of updates, epochs and minutes")
         if self.objective is not None and (self.r_drop or self.teacher_forcing != TeacherForcing()):
             raise ValueError("objective stands in place of the task's own: leave r_drop and teacher_forcing out")
         if self.r_drop and self.teacher_forcing != TeacherForcing():

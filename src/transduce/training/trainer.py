@@ -41,8 +41,9 @@ from transduce.training.optimizer import (
     normalize_gradients,
     set_rate,
 )
+from transduce.training.pace import Pace
 from transduce.training.precision import choose_precision
-from transduce.training.schedules import Plateau
+from transduce.training.schedules import Plateau, WarmupStableDecay
 from transduce.training.settings import TrainingConfig
 from transduce.training.sharded_tensors import clear_first_rows, shard_all_like
 from transduce.training.signals import catch_signals
@@ -50,6 +51,8 @@ from transduce.training.validation import Validate, ValidationConfig
 
 Trials = Callable[[nn.Module], Sequence[MemoryTrial]]
 """Returns the validation steps that need memory; they are the same in every process."""
+
+PLANNED_EVERY = 10  # updates
 
 ALL_WAS_TRIED = (
     "the memory check before the first update had passed, so another process may be using it; resume when more is free"
@@ -85,6 +88,7 @@ class Trainer:
         unit: str = "target tokens",
         is_adapted: bool = False,
         fixed_rows: Mapping[str, int] | None = None,
+        ends: float | None = None,
     ) -> None:
         self.model = model
         self.objective = objective
@@ -114,7 +118,8 @@ class Trainer:
             recompute_layers(self.gradients.at_work)
         self.position = Position(processes=processes.count)
         self._epoch = data.epoch(0)
-        self.updates = training.updates or (training.epochs or 0) * len(self._epoch.batches)
+        self.pace = Pace(ends) if ends is not None else None
+        self.updates = training.updates or (training.epochs or 0) * len(self._epoch.batches) or 1
         self._tally = self._new_tally()
         self._carried: dict[str, Tensor] | None = None
 
@@ -154,6 +159,7 @@ class Trainer:
         except (RuntimeError, ValueError, KeyError) as error:
             raise damaged(checkpoint, error) from None
         self.gradients.refresh()
+        self.updates = max(self.position.planned, self.updates)
         if self.processes.is_first:
             self.checkpoints.tidy(self.position)
         return is_same
@@ -166,6 +172,8 @@ class Trainer:
             return f"all {made:,} updates are done; raise training.updates to continue"
         if self.config.epochs is not None and self.position.epoch >= self.config.epochs:
             return f"all {self.position.epoch:,} epochs are done; raise training.epochs to continue"
+        if self.pace is not None and made >= max(self.updates, 1):
+            return f"{made:,} updates fit into {self.config.minutes:g} minutes; give more minutes to continue"
         if self.validation.patience is not None and since_best >= self.validation.patience:
             return f"{since_best} validations without improvement; raise validation.patience to continue"
         return None
@@ -178,7 +186,10 @@ class Trainer:
         announce_phase(self.observers, "checking memory")
         self._check_memory()
         announce_phase(self.observers, "timing batches")
-        self._tell_length()
+        estimate = self.estimate()
+        for observer in self.observers:
+            if isinstance(observer, StartObserver):
+                observer.started(estimate)
         with naming_shortage(lambda: f"memory ran out at update {self.position.update + 1:,}; {ALL_WAS_TRIED}"):
             if self.is_adapted and not self.position.update and not self.position.start:
                 self._validate_start()
@@ -216,8 +227,12 @@ class Trainer:
         announce_phase(self.observers, "training")
         with catch_signals() as stop_asked:
             while not self.stop_reason:
+                updating_at = time.monotonic()
                 norm = self.update(self._batch())
                 self._advance(time.monotonic() - began)
+                if self.pace is not None:
+                    self.pace.made(time.monotonic() - updating_at)
+                    self._plan(self.pace)
                 for observer in watching:
                     observer.updated(self.position.update)
                 is_last = self.stop_reason is not None
@@ -226,23 +241,44 @@ class Trainer:
                 paused_at = time.monotonic()
                 cost = self._validate(norm) if self._validation_is_due(is_last) else None
                 is_best = cost is not None and cost == self.position.best_cost
+                is_falling = self._is_falling(self.updates)
                 is_due = self.checkpoints.config.is_due(self.position.update, time.monotonic() - saved_at)
+                is_due |= is_falling and not self.position.is_falling  # from where a longer run would go on
                 stop, save = self.processes.agree(stop_asked(), is_due)
                 if save or stop or is_best or self.stop_reason:
                     self._check_finite(norm)
                     self.position = _with(self.position, seconds=time.monotonic() - began)
                     self._save(cost)
                     saved_at = time.monotonic()
-                self._tally.paused += time.monotonic() - paused_at
+                self.position = _with(self.position, is_falling=is_falling)
+                paused = time.monotonic() - paused_at
+                self._tally.paused += paused
+                if self.pace is not None:
+                    self.pace.paused(paused)
                 if stop and not self.stop_reason:
                     raise Interrupted
 
-    def _tell_length(self) -> None:
+    def estimate(self) -> Estimate:
+        """Returns an estimate of the time that the run will take, from batches that are tried and discarded."""
         seconds = seconds_per_update(self.gradients, self._epoch, self._own_parts, self.processes)
-        estimate = Estimate(self.position.update, self.updates, seconds, self.device.type)
-        for observer in self.observers:
-            if isinstance(observer, StartObserver):
-                observer.started(estimate)
+        if self.pace is not None:
+            self.pace.expect(seconds)
+            self._plan(self.pace)
+        return Estimate(self.position.update, self.updates, seconds, self.device.type, self.pace is not None)
+
+    def _plan(self, pace: Pace) -> None:
+        """Plans the number of updates anew; a rate that falls does not rise again."""
+        if self.position.update % PLANNED_EVERY and self.position.update + 1 < self.updates:
+            return
+        updates = self.processes.broadcast(lambda: pace.updates(self.position.update))
+        if self._is_falling(updates) or not self.position.is_falling:
+            self.updates = updates
+            self.position = _with(self.position, planned=updates)
+
+    def _is_falling(self, updates: int) -> bool:
+        """Returns True if the next update of a run of `updates` belongs to the decay that ends it."""
+        schedule = self.rates.schedule
+        return isinstance(schedule, WarmupStableDecay) and schedule.is_falling(self.position.update + 1, updates)
 
     def _batch(self) -> Rows:
         """Returns the rows of the next update."""
