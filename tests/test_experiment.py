@@ -124,7 +124,7 @@ def test_a_change_takes_the_place_of_the_setting_it_is_instead_of() -> None:
     assert (config.training.updates, config.training.epochs) == (20, None)
     assert (config.batching.target_tokens, config.batching.sentences) == (500, None)
     assert (config.validation.every_updates, config.validation.every_epochs) == (5, None)
-    with pytest.raises(ConfigError, match="either updates or epochs"):
+    with pytest.raises(ConfigError, match="one of updates, epochs and minutes"):
         load_recipe("multi30k-words", ["training.updates=20", "training.epochs=2"])
 
 

@@ -1,29 +1,35 @@
 """Choosing settings from the contents of files, with a reason for each choice."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.facts import CorpusFacts
 from transduce.corpora.splitting import default_share
-from transduce.experiment.machine import Machine
+from transduce.experiment.machine import Machine, weights_of
 from transduce.models.transformer import TransformerConfig
 from transduce.orthography.words import count_words
 from transduce.text.tokenizer_training import FIRST
 from transduce.training.estimate import describe_duration
 
-RATIOS = (3.0, 4.0, 6.0, 9.0)
+RATIOS = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0)
 MAX_LEFT_OUT = 0.1  # by the ratio; where it would be more, these languages do not count words alike
 KNOWN_PAIRS, KNOWN_WORDS, KNOWN_TOKENS = 29_000, 700_000, 410_000  # those of the set that the recipe was tuned on
 TOKENS_OF_A_WORD = 1.2  # subwords, punctuation counted
 MINUTES, MAX_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # minutes for this many pairs; more for more
 SHARE_OF_TRAINING = 0.85  # of the minutes given for all
 VALIDATIONS, PATIENCE = 12, 4
-HEADS, GROUPS = 8, 4
-FEW_PAIRS, SMALL_DIM = 10_000, 128
+LAYERS, LAYERS_ON_GPU, HEADS, HEADS_ON_GPU, GROUPS, SMALL_DIM = 3, 6, 4, 8, 4, 128
+WIDTHS, WIDTHS_ON_GPU = range(64, 513, 8), range(96, 513, 16)
+TOKENS_OF_A_WEIGHT = 5.0  # that a model should see
+WIDE = 300.0  # the width that the known set fills
+MORE_PASSES = 3.0  # of those that are enough, before a wider model is taken
+DROPOUT, PASSES_OF_DROPOUT = 0.2, 12.0  # of the known set; with fewer passes, in proportion
+UPDATES = 2_500  # of batches of the usual sizes
 MIN_PASSES = 3  # fewer leave a model unfinished, so that training may take longer than it should for them
-FEW_PASSES = 6  # in which little is memorised, so that dropout costs more than it saves
+FEW_PASSES = 6  # in which a language model memorises little, so that dropout costs more than it saves
 SUBWORDS_OF_A_CHARACTER = 2  # of a little text without spaces: half of them or fewer are single characters
 ADAPTING_PASSES, ADAPTING_RATE = 10, 0.1  # more of either, and a model forgets more than it learns
 
@@ -42,7 +48,7 @@ class Choice:
 
 def choose_cleaning(sample: Sequence[SentencePair], facts: CorpusFacts) -> Choice:
     """Chooses which pairs to leave out: those that most files contain and that are no translations."""
-    longest = max(40, 10 * round(0.3 * max(facts.source.usual_length, facts.target.usual_length)))
+    longest = max(40, round(3 * max(facts.source.usual_length, facts.target.usual_length)))
     length: Tables = {"kind": "length"}
     steps, data, criteria = [length, {"kind": "identical"}], {}, ["a blank side", "equal sides"]
     for side, scripts in (("source", facts.source.scripts), ("target", facts.target.scripts)):
@@ -102,7 +108,7 @@ def choose_language_model(words: int, machine: Machine) -> Choice:
     measured = TransformerConfig(decoder_layers=layers, dim=dim, feed_forward_dim=4 * dim)
     affordable = 60 * MINUTES / machine.seconds(measured, size, 1, 0.0)
     passes = max(min(60 * (100_000 / words) ** 0.5, 60.0, affordable / tokens), 1.0)
-    batch = _choose_batch(passes * tokens, machine, 1000)
+    batch = _choose_batch(passes * tokens, machine, UPDATES)
     updates = max(round(passes * tokens / batch), 1)
     rates: Tables = {"learning_rate": 1e-3, "schedule": {"kind": "cosine", "warmup": min(updates // 10, 1000)}}
     dropout = 0.2 if passes > FEW_PASSES else 0.0
@@ -186,8 +192,8 @@ def _choose_tokenizer(
         return Choice({"tokenizer": {**table, **asked}})
     exponent = 0.45 if kept.words < KNOWN_WORDS else 0.15
     most = 10_000 if machine.kind == "cpu" else 32_000
-    size = min(100 * round(80 * (kept.words / KNOWN_WORDS) ** exponent), most)
-    if most_subwords is not None and size > 0.8 * most_subwords:
+    size = min(int(_rounded(8000 * (kept.words / KNOWN_WORDS) ** exponent)), most)
+    if most_subwords is not None and size > 0.85 * most_subwords:
         reasons = [f"vocabulary: all subwords that {kept.words:,} running words yield, fewer than {size:,}"]
         if has_spaces == {True} or shared_is_asked:
             return Choice({"tokenizer": table}, reasons)
@@ -215,30 +221,25 @@ def _choose_model(
 ) -> Choice:
     if wanted.get("kind", "transformer") != "transformer":
         return Choice({"model": dict(wanted)})
-    if machine.kind != "cpu" and kept.pairs >= 100_000:
-        layers, dim, feed_forward_dim, dropout, known = 6, 512, 2048, 0.3, 160_000
-    elif kept.pairs >= FEW_PAIRS:
-        layers, dim, feed_forward_dim, dropout, known = 4, 256, 512, 0.2, KNOWN_PAIRS
-    else:
-        layers, dim, feed_forward_dim, dropout, known = 3, SMALL_DIM, 512, 0.17, KNOWN_PAIRS
-    sizes: Tables = {
-        "kind": "transformer",
-        "encoder_layers": layers,
-        "decoder_layers": layers,
-        **choose_width(wanted, dim, HEADS // 2 if dim <= SMALL_DIM else HEADS),
-        "feed_forward_dim": feed_forward_dim,
-        "tie": "all" if is_shared else "target",
-    }
-    passes = _affordable(kept, machine, _measured({**sizes, **wanted}), vocabulary, minutes) / _tokens(kept)
-    dropout = min(max(0.05 * round(20 * dropout * (known / kept.pairs) ** 0.25), 0.1), 0.4)
-    within_layers = 0.1
-    if passes < FEW_PASSES:
-        dropout, within_layers = min(dropout, 0.1), 0.0
-    rates = {
-        "dropout": round(dropout, 2),
-        "attention_dropout": within_layers,
-        "activation_dropout": within_layers,
-    }
+
+    def sized(dim: int) -> Tables:
+        layers = LAYERS if machine.kind == "cpu" else LAYERS_ON_GPU
+        width = choose_width(wanted, dim, HEADS if machine.kind == "cpu" else HEADS_ON_GPU)
+        feed_forward = {"feed_forward_dim": min(max(512, 2 * dim), 4 * dim)}
+        return {"kind": "transformer", "encoder_layers": layers, "decoder_layers": layers, **width, **feed_forward}
+
+    def passes(dim: int) -> float:
+        model = _measured({**sized(dim), **wanted})
+        return _affordable(kept, machine, model, vocabulary, minutes) / _tokens(kept)
+
+    widths = WIDTHS if machine.kind == "cpu" else WIDTHS_ON_GPU
+    dim = _choose_dim(widths, kept, passes, lambda dim: weights_of(_measured(sized(dim))), minutes)
+    sizes = {**sized(dim), "tie": "all" if is_shared else "target"}
+    made = min(passes(dim), _enough_passes(_tokens(kept)))
+    share = min(made / PASSES_OF_DROPOUT, 1.0)
+    most = (DROPOUT if machine.kind == "cpu" else 2 * DROPOUT) * (dim / 256 * KNOWN_PAIRS / kept.pairs) ** 0.25
+    rates = {"dropout": _rounded(share * min(most, 0.4))}
+    rates |= dict.fromkeys(("attention_dropout", "activation_dropout"), _rounded(0.1 * share))
     table = {**sizes, **rates, **wanted}
     return Choice(
         {"model": table},
@@ -247,6 +248,38 @@ def _choose_model(
             f"dropout {table['dropout']}, for {kept.pairs:,} pairs"
         ],
     )
+
+
+def _choose_dim(
+    widths: Sequence[int],
+    kept: CorpusFacts,
+    passes: Callable[[int], float],
+    weights: Callable[[int], float],
+    minutes: float | None,
+) -> int:
+    """Chooses the width of a Transformer among some.
+
+    The time allows so many passes over the data for each width. A model should see some tokens for each of its weights
+    (Hoffmann et al. 2022); where the time allows all passes that the data can use, a wider one makes use of the rest,
+    but little text does not fill a wide model.
+    """
+    tokens = _tokens(kept)
+    enough, filled = _enough_passes(tokens), WIDE * (tokens / KNOWN_TOKENS) ** 0.25
+
+    def widest(fits: Callable[[int], bool]) -> int:
+        return max((dim for dim in widths if fits(dim)), default=widths[0])
+
+    by_time = widest(lambda dim: passes(dim) * tokens >= TOKENS_OF_A_WEIGHT * weights(dim))
+    by_data = widest(lambda dim: passes(dim) >= enough)
+    dim = min(max(by_time, by_data), widest(lambda dim: dim <= filled))
+    if minutes is not None:  # which are to be used
+        dim = max(dim, widest(lambda dim: passes(dim) >= MORE_PASSES * enough))
+    return dim
+
+
+def _enough_passes(tokens: float) -> float:
+    """Returns the passes over so many target tokens after which a model learns little more."""
+    return min(24 * (KNOWN_TOKENS / tokens) ** (0.75 if tokens < KNOWN_TOKENS else 0.15), 130.0)
 
 
 def choose_width(wanted: Mapping[str, Any], dim: int = 512, most_heads: int = HEADS) -> Tables:
@@ -270,19 +303,17 @@ def _choose_schedule(
     training, asked_schedule = wanted.get("training", {}), wanted.get("optimizer", {}).get("schedule", {})
     asked_schedule = asked_schedule if isinstance(asked_schedule, dict) else {}  # a name alone has no settings
     tokens = _tokens(kept)
-    passes = 12 * (KNOWN_TOKENS / tokens) ** (0.75 if tokens < KNOWN_TOKENS else 0.15)
     given = training.get("minutes")
     affordable = _affordable(kept, machine, model, vocabulary, given)
     is_adapted = "start_from" in training
-    is_small = model.dim <= SMALL_DIM and not is_adapted  # such a model learns from more passes, at a higher rate
-    passes = min(passes, ADAPTING_PASSES) if is_adapted else min(2 * passes, 130) if is_small else min(passes, 100)
+    passes = min(_enough_passes(tokens), ADAPTING_PASSES if is_adapted else math.inf)
     all_tokens = affordable if given else min(passes * tokens, affordable)
     batching = wanted.get("batching", {})
     if (sentences := batching.get("sentences")) is not None:
         batch = max(round(sentences * tokens / kept.pairs), 1)  # target tokens of pairs of usual length
         size, of_a_batch = {"sentences": sentences, "groups": min(GROUPS, sentences)}, f"{sentences:,} sentence pairs"
     else:
-        batch = batching.get("target_tokens") or _choose_batch(all_tokens, machine, 2000 if is_small else 1000)
+        batch = batching.get("target_tokens") or _choose_batch(all_tokens, machine, UPDATES)
         size, of_a_batch = {"target_tokens": batch, "groups": GROUPS}, f"{batch:,} target tokens"
     updates = max(round(all_tokens / batch), 1)
     minutes = all_tokens / _tokens_a_minute(kept, machine, model, vocabulary)
@@ -303,14 +334,14 @@ def _choose_schedule(
     elif updates >= 100:
         updates = round(updates, -1)
     validation = _choose_validation(updates, wanted.get("validation", {}), is_to_decay=given is not None)
-    rate = (6e-3 if is_small else 3e-3) * (batch / 4096) ** 0.5 if model.dim <= 256 else 1e-3
+    rate = 3e-3 * (256 / model.dim) ** (1 if model.dim < 256 else 1.5) * min(batch / 4096, 1.0) ** 0.5
     if is_adapted and not _trains_adapters(wanted):
         rate *= ADAPTING_RATE
     span = min(asked_schedule.get("updates", updates), updates)
     linear: Tables = {"kind": "linear", "warmup": min(max(round(0.25 * span), 1), 4000)}
     optimizer: Tables = {"schedule": {"kind": "wsd"} if given else linear}
     if asked_schedule.get("kind") != "noam":  # which sets the rate itself
-        optimizer["learning_rate"] = float(f"{rate:.2g}")
+        optimizer["learning_rate"] = _rounded(rate)
     passes, most = updates * batch / tokens, "about" if given else "at most"
     tables: Tables = {
         "batching": size,
@@ -374,13 +405,10 @@ def _choose_validation(updates: int, wanted: Mapping[str, Any], is_to_decay: boo
     return Choice({"validation": table}, [f"{reason}; the best model by {table.get('best_by', 'loss')} is kept"])
 
 
-def _choose_batch(tokens: float, machine: Machine, min_updates: int) -> int:
-    """Returns a power of two as batch size that leaves at least `min_updates`."""
+def _choose_batch(tokens: float, machine: Machine, updates: int) -> int:
+    """Returns a usual size of batches that makes about so many updates of these tokens."""
     largest = 4096 if machine.kind == "cpu" else 16_384
-    batch = 1024
-    while batch < largest and tokens / (2 * batch) >= min_updates:
-        batch *= 2
-    return batch
+    return min(max(64 * round(tokens / updates / 64), 1024), largest)
 
 
 def _measured(table: Tables) -> TransformerConfig:
@@ -389,3 +417,8 @@ def _measured(table: Tables) -> TransformerConfig:
     if table["kind"] != "transformer":
         return TransformerConfig(encoder_layers=3, decoder_layers=3, dim=256, heads=8, feed_forward_dim=512)
     return TransformerConfig(**{name: value for name, value in table.items() if name in sizes})
+
+
+def _rounded(number: float) -> float:
+    """Returns a number with two digits."""
+    return float(f"{number:.2g}")

@@ -19,6 +19,7 @@ MODEL = TransformerConfig(
 VOCABULARY = 4000
 SENTENCES, ON_GPU, LENGTH = 64, 1024, 15  # about 1,000 tokens a side (16,000 on a GPU), with the end of each sentence
 BOUTS, ENOUGH, PAUSE = 3, 0.4, 0.2  # bouts, seconds of each and between them: one may be disturbed
+OF_A_LAYER = 1e6
 SHARED_OUT = 0.9  # exponent of the threads, by which their joint speed grows
 BUSY = 1.3  # seconds by the clock for one of the processor, from which on other work slows this machine
 SPECIAL = SpecialIds(source_pad=0, source_eos=3, target_pad=0, target_bos=2, target_eos=3)
@@ -43,12 +44,24 @@ class Machine:
 
 def operations_of_a_token(model: TransformerConfig, vocabulary: int, source_tokens: float = 1.0) -> float:
     """Returns the operations of a forward and backward pass for one target token and `source_tokens`: six for each
-    weight that is multiplied, without attention's own products."""
+    weight that is multiplied, and `OF_A_LAYER` for all else that a layer does with a token, such as attention's own
+    products and dropout, which takes about the same time for all usual widths."""
+    encoder, decoder, memory = _weights(model)
+    others = OF_A_LAYER * (source_tokens * model.encoder_layers + model.decoder_layers)
+    return 6 * (source_tokens * (encoder + memory) + decoder + model.dim * vocabulary) + others
+
+
+def weights_of(model: TransformerConfig) -> float:
+    """Returns the weights of a model's layers that multiply, without embeddings."""
+    return sum(_weights(model))
+
+
+def _weights(model: TransformerConfig) -> tuple[float, float, float]:
+    """Returns the weights that multiply a source token, a target token, and a source token for the decoder."""
     attention, feed_forward = 4 * model.dim**2, 2 * model.dim * model.feed_forward_dim
     encoder = model.encoder_layers * (attention + feed_forward)
     decoder = model.decoder_layers * (1.5 * attention + feed_forward)  # queries and outputs of a token
-    memory = model.decoder_layers * attention / 2  # keys and values of a source token
-    return 6 * (source_tokens * (encoder + memory) + decoder + model.dim * vocabulary)
+    return encoder, decoder, model.decoder_layers * attention / 2  # keys and values of a source token
 
 
 def measure_machine(device: torch.device, processes: int = 1) -> Machine:

@@ -137,10 +137,16 @@ ROWS = [
         "updates and epochs",
         TRAIN,
         2,
-        "either updates or epochs",
+        "one of updates, epochs and minutes",
         replace("tiny.toml", "updates = 6", "updates = 6\nepochs = 1"),
     ),
-    row("neither updates nor epochs", TRAIN, 2, "either updates or epochs", replace("tiny.toml", "updates = 6\n", "")),
+    row(
+        "neither updates nor epochs",
+        TRAIN,
+        2,
+        "one of updates, epochs and minutes",
+        replace("tiny.toml", "updates = 6\n", ""),
+    ),
     row(
         "tokens and sentences",
         TRAIN,
