@@ -97,8 +97,9 @@ def test_the_model_is_larger_on_a_gpu_where_there_are_data_for_it() -> None:
 def test_a_run_is_validated_several_times_and_warms_up_within_it(pairs: int) -> None:
     config = config_of(choose(corpus_of(pairs), None, PROCESSOR, {}))
     assert config.training.updates // config.validation.every_updates >= 5
-    assert config.optimizer.schedule.warmup < 0.5 * config.training.updates
-    assert config.validation.patience is not None
+    rates = [config.optimizer.rate(update, config.training.updates, 0) for update in (1, config.training.updates)]
+    assert max(rates) < 0.1 * config.optimizer.highest_rate, "it rises at first, and ends where the decay ends"
+    assert (config.validation.best_by, config.validation.patience) == ("chrf", None)
 
 
 def test_each_choice_is_reported_in_a_line() -> None:
@@ -115,7 +116,6 @@ def test_what_is_asked_for_is_taken_and_the_rest_suits_it() -> None:
     choice = choose(corpus_of(3_000), None, PROCESSOR, wanted)
     config = config_of(choice)
     assert (config.training.updates, config.model.dim, config.batching.target_tokens) == (40, 64, 300)
-    assert config.optimizer.schedule.warmup == 10
     assert any("40 updates of 300 target tokens" in line and "as asked" in line for line in choice.reasons)
 
 

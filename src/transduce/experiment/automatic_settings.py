@@ -333,13 +333,14 @@ def _choose_schedule(
         more = []
     elif updates >= 100:
         updates = round(updates, -1)
-    validation = _choose_validation(updates, wanted.get("validation", {}), is_to_decay=given is not None)
-    rate = 3e-3 * (256 / model.dim) ** (1 if model.dim < 256 else 1.5) * min(batch / 4096, 1.0) ** 0.5
+    is_steady = (given is not None or not is_adapted) and "updates" not in asked_schedule  # which the decay ends
+    validation = _choose_validation(updates, wanted.get("validation", {}), is_steady)
+    rate = 3e-3 * (256 / max(model.dim, WIDTHS[0])) ** (1 if model.dim < 256 else 1.5) * min(batch / 4096, 1.0) ** 0.5
     if is_adapted and not _trains_adapters(wanted):
         rate *= ADAPTING_RATE
     span = min(asked_schedule.get("updates", updates), updates)
     linear: Tables = {"kind": "linear", "warmup": min(max(round(0.25 * span), 1), 4000)}
-    optimizer: Tables = {"schedule": {"kind": "wsd"} if given else linear}
+    optimizer: Tables = {"schedule": {"kind": "wsd"} if is_steady else linear}
     if asked_schedule.get("kind") != "noam":  # which sets the rate itself
         optimizer["learning_rate"] = _rounded(rate)
     passes, most = updates * batch / tokens, "about" if given else "at most"
@@ -391,8 +392,8 @@ def _trains_adapters(wanted: Mapping[str, Any]) -> bool:
     return wanted.get("training", {}).get("adapters") is not None
 
 
-def _choose_validation(updates: int, wanted: Mapping[str, Any], is_to_decay: bool = False) -> Choice:
-    table: Tables = {"metrics": ["bleu"], "best_by": "chrf"} if is_to_decay else {"patience": PATIENCE}
+def _choose_validation(updates: int, wanted: Mapping[str, Any], by_chrf: bool = False) -> Choice:
+    table: Tables = {"metrics": ["bleu"], "best_by": "chrf"} if by_chrf else {"patience": PATIENCE}
     table |= wanted
     if "every_epochs" in wanted:
         every = f"{wanted['every_epochs']:,} epochs"

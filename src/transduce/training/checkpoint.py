@@ -178,11 +178,12 @@ def before_decay(run: Path) -> Position:
 
 
 def forget_decay(run: Path) -> None:
-    """Removes the checkpoints of a run's decay, so that it can be prolonged, if there is one from before."""
-    if (before := _before_decay(run)) is not None:
-        for path in _folders(run):
-            if path.name > before.name and (path / PROGRESS).exists():
-                _remove(path)
+    """Removes the checkpoints of a run whose rate has begun to fall, so that it can be prolonged, if there is one from
+    before; raises CheckpointError if the newest is damaged."""
+    complete, before = complete_checkpoints(run), _before_decay(run)
+    if before is not None and read_progress(complete[-1]).position.is_falling:
+        for path in complete[complete.index(before) + 1 :]:
+            _remove(path)
 
 
 def complete_checkpoints(run: Path) -> list[Path]:
