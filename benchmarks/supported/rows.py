@@ -55,7 +55,14 @@ OF_ALL_TASKS = ("tokenizer",)
 """Tables whose choices are tried with the first family of all alone, since no family knows of them."""
 LEFT_OUT = {
     "training": (
-        *("updates", "accumulate", "precision", "start_from", "epochs", "minutes"),  # columns of their own, or in all rows
+        *(
+            "updates",
+            "accumulate",
+            "precision",
+            "start_from",
+            "epochs",
+            "minutes",
+        ),  # columns of their own, or in all rows
         *("compile", "activation_checkpointing", "sharding"),  # ways to compute the same: tests/training/ compares them
     ),
     "training.new_words": ("file", "min_pieces"),
