@@ -21,7 +21,8 @@ TOKENS_OF_A_WORD = 1.2  # subwords, punctuation counted
 MINUTES, MAX_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # minutes for this many pairs; more for more
 SHARE_OF_TRAINING = 0.85  # of the minutes given for all
 VALIDATIONS, PATIENCE = 12, 4
-LAYERS, LAYERS_ON_GPU, HEADS, HEADS_ON_GPU, GROUPS, SMALL_DIM = 3, 6, 4, 8, 4, 128
+HEADS, HEADS_ON_GPU, GROUPS, SMALL_DIM = 4, 8, 4, 128
+LAYERS = ((4e13, 2), (4e14, 3), (4e15, 4), (math.inf, 6))  # of a side, for so many operations of training
 WIDTHS, WIDTHS_ON_GPU = range(64, 513, 8), range(96, 513, 16)
 TOKENS_OF_A_WEIGHT = 5.0  # that a model should see
 WIDE = 300.0  # the width that the known set fills
@@ -222,8 +223,10 @@ def _choose_model(
     if wanted.get("kind", "transformer") != "transformer":
         return Choice({"model": dict(wanted)})
 
+    operations = 60 * (minutes or MINUTES) * machine.operations
+    layers = next(number for most, number in LAYERS if operations < most)
+
     def sized(dim: int) -> Tables:
-        layers = LAYERS if machine.kind == "cpu" else LAYERS_ON_GPU
         width = choose_width(wanted, dim, HEADS if machine.kind == "cpu" else HEADS_ON_GPU)
         feed_forward = {"feed_forward_dim": min(max(512, 2 * dim), 4 * dim)}
         return {"kind": "transformer", "encoder_layers": layers, "decoder_layers": layers, **width, **feed_forward}
@@ -238,8 +241,8 @@ def _choose_model(
     made = min(passes(dim), _enough_passes(_tokens(kept)))
     share = min(made / PASSES_OF_DROPOUT, 1.0)
     most = (DROPOUT if machine.kind == "cpu" else 2 * DROPOUT) * (dim / 256 * KNOWN_PAIRS / kept.pairs) ** 0.25
-    rates = {"dropout": _rounded(share * min(most, 0.4))}
-    rates |= dict.fromkeys(("attention_dropout", "activation_dropout"), _rounded(0.1 * share))
+    rates = {"dropout": _rounded(max(share * min(most, 0.4), 0.01))}
+    rates |= dict.fromkeys(("attention_dropout", "activation_dropout"), _rounded(max(0.1 * share, 0.01)))
     table = {**sizes, **rates, **wanted}
     return Choice(
         {"model": table},
@@ -409,7 +412,7 @@ def _choose_validation(updates: int, wanted: Mapping[str, Any], by_chrf: bool = 
 def _choose_batch(tokens: float, machine: Machine, updates: int) -> int:
     """Returns a usual size of batches that makes about so many updates of these tokens."""
     largest = 4096 if machine.kind == "cpu" else 16_384
-    return min(max(64 * round(tokens / updates / 64), 1024), largest)
+    return min(max(64 * round(tokens / updates / 64), 512), largest)
 
 
 def _measured(table: Tables) -> TransformerConfig:
