@@ -3,10 +3,11 @@
     TRANSDUCE_DATA=data python benchmarks/regret.py --minutes 2 --sets captions-10000 sami-10000 --out runs/bench/regret
 
 For each set the settings are those that `transduce train A B --minutes N` would choose for one thread of an idle
-machine. Beside it twelve others are trained, each with one choice changed (width, layers, batch, rate, dropout), and one
-that is the same for all sets, for as many updates as take as long by the time of the processor, so that other work on the machine changes nothing. The best
-of them is chosen on the validation data, and both are compared on the test data: the regret is the chrF that is
-lost; below 0, the search found nothing. What is finished is not done again. `--search 0` trains the choice alone.
+machine. Beside it twelve others are trained, each with one choice changed (width, layers, batch, rate, dropout), and
+one that is the same for all sets, for as many updates as take as long by the time of the processor, so that other work
+on the machine changes nothing. The best of them is chosen on the validation data, and both are compared on the test
+data: the regret is the chrF that is lost; below 0, the search found nothing. What is finished is not done again.
+`--search 0` trains the choice alone.
 """
 
 import argparse
