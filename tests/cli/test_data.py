@@ -114,7 +114,7 @@ def test_a_forecast_is_printed_and_drawn(transduce: Command, tmp_path: Path) -> 
     corpus, picture = write_lines(tmp_path / "mine.tsv", pairs), tmp_path / "forecast.png"
     status, shown, told = transduce("data", "forecast", corpus, "--picture", str(picture))
     assert (status, told.count("\n")) == (0, 4)
-    assert shown.splitlines()[-1].lstrip().startswith("5,120 pairs")
+    assert shown.splitlines()[-2].lstrip().startswith("5,120 pairs")
     assert picture.read_bytes().startswith(b"\x89PNG")
     status, shown, told = transduce("data", "forecast", corpus, "--json", "-q")
     assert (status, told) == (0, "")

@@ -1,12 +1,12 @@
 """A forecast is of the pairs at hand, says how sure it is, and follows the law that gains fall slowly."""
 
 import json
-import math
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from transduce.errors import DataError, InputError
@@ -15,11 +15,13 @@ from transduce.evaluation.forecast import LAWS, Law, divide, forecast
 
 laws = st.builds(
     Law,
-    slower=st.floats(0.5, 1.0),
+    exponent=st.just(1.0),
+    peak=st.floats(100, 10_000),
+    spread=st.floats(2, 10),
     usual=st.floats(0, 5),
     trust=st.floats(0.01, 10),
     width=st.floats(0.1, 5),
-    power=st.floats(0.25, 1.25),
+    growth=st.floats(0.25, 1.25),
 )
 NOUNS = [f"{a}{b}{c}" for a in ("ka", "to", "mi", "ru") for b in ("la", "ne", "so", "pi") for c in ("n", "k", "s")]
 
@@ -34,24 +36,38 @@ def toy_pairs(count: int) -> list[tuple[str, str]]:
     return list(found.items())
 
 
-@given(law=laws, level=st.floats(20, 50), gain=st.floats(0, 3), doublings=st.integers(1, 4))
-def test_scores_that_follow_a_law_are_forecast_exactly(law: Law, level: float, gain: float, doublings: int) -> None:
-    law = Law(law.slower, gain, law.trust, law.width, law.power)  # and gains are the usual ones
+@given(law=laws, level=st.floats(20, 50), gain=st.floats(0, 3), times=st.sampled_from([2, 3, 10, 16]))
+def test_scores_that_follow_a_law_are_forecast_exactly(law: Law, level: float, gain: float, times: int) -> None:
+    law = replace(law, usual=gain)
     sizes = [100, 200, 400, 800]
-    scores = [level + gain * law.gained(math.log2(size / 800)) for size in sizes]
-    estimate = law.estimate(sizes, scores, 800 * 2**doublings)
-    assert estimate.score == pytest.approx(min(max(level + gain * law.gained(doublings), 0), 100), abs=1e-4)
+    scores = [level + gain * law.doublings(800, size) for size in sizes]
+    assume(min(scores) > 0)
+    estimate = law.estimate(sizes, scores, times * 800)
+    expected = min(max(level + gain * law.doublings(800, times * 800), 0), 100)
+    assert estimate.score == pytest.approx(expected, abs=1e-3)
     assert 0 <= estimate.low <= estimate.score <= estimate.high <= 100
 
 
-@given(law=laws, scores=st.lists(st.floats(0, 100), min_size=4, max_size=4))
-def test_intervals_grow_with_the_distance_and_the_first_doubling_gains_most(law: Law, scores: list[float]) -> None:
-    sizes = [50, 100, 200, 400]
-    near, far = (law.estimate(sizes, scores, size) for size in (800, 4000))
-    halves = [law.width * math.log2(each.pairs / 400) ** law.power for each in (near, far)]
-    assert halves[0] < halves[1]
-    assert law.gained(1) == pytest.approx(1)
-    assert law.gained(2) - law.gained(1) == pytest.approx(law.slower)
+@given(law=laws, size=st.floats(20, 20_000))
+def test_a_doubling_gains_more_until_the_peak_and_less_from_there_on(law: Law, size: float) -> None:
+    first, second = law.doublings(size, 2 * size), law.doublings(size, 4 * size) - law.doublings(size, 2 * size)
+    assert first > 0
+    assert second > 0
+    if size >= law.peak:
+        assert second < first
+    if 4 * size <= law.peak:
+        assert second > first
+    assert law.doublings(size, size * 2**0.001) == pytest.approx(0.001, rel=0.01)
+
+
+def test_intervals_grow_with_the_distance_and_with_a_root_with_the_score() -> None:
+    law = Law(exponent=1.0, peak=2000, spread=5, usual=2, trust=1, width=1, growth=1)
+    near, far = (law.estimate([100, 200], [20, 22], size) for size in (400, 1600))
+    assert near.high - near.low == pytest.approx(2)
+    assert far.high - far.low == pytest.approx(6)
+    rooted = replace(law, exponent=0.5, usual=0.2, width=0.2)
+    low, high = (rooted.estimate([100, 200], scores, 400) for scores in ([1, 1.2], [30, 32]))
+    assert high.high - high.low > 2 * (low.high - low.low)
 
 
 def test_pairs_are_divided_by_source_and_nothing_is_lost() -> None:
@@ -73,8 +89,8 @@ def test_a_forecast_has_what_was_measured_and_what_would_come(tmp_path: Path) ->
     assert made.measured[0].chrf < made.measured[-1].chrf
     assert json.loads(json.dumps(made.to_dict()))["chrf"][1]["pairs"] == 4800
     described = made.describe().splitlines()
-    assert len(described) == 7
-    assert f"[{made.bleu[1].low:.1f}, {made.bleu[1].high:.1f}]" in described[-1]
+    assert len(described) == 8
+    assert f"[{made.bleu[1].low:.1f}, {made.bleu[1].high:.1f}]" in described[-2]
     made.draw(tmp_path / "forecast.svg")
     assert b"<svg" in (tmp_path / "forecast.svg").read_bytes()
     with pytest.raises(InputError, match="must end in"):
@@ -95,6 +111,6 @@ def test_of_many_pairs_some_are_drawn_and_of_too_many_there_is_no_forecast(monke
 
 def test_the_laws_that_were_fitted_are_of_this_world() -> None:
     for law in LAWS.values():
-        assert 0.5 < law.slower <= 1
+        assert 500 < law.peak < 10_000
         assert law.usual > 0
         assert law.width > 0
