@@ -7,8 +7,9 @@ and wmt18-filtering. For each of fifteen corpora phrase-based models are learned
 12,800, and scored on others. A trial is a forecast from four sizes in a row, the last of them 400 or more, of one that
 is 2, 4, 8 or 16 times the last. The constants are fitted on all corpora, and for each corpus on the others: then its
 own trials say how often an 80 % interval holds on a corpus that was not fitted on. Of wmt18-filtering the BLEU of 257
-neural models after every 20,000 updates is forecast likewise, from 20,000 to 80,000 or twice that; the other models of
-ten equal parts are fitted on. What is finished is not done again; the curves take seven minutes of one core.
+neural models after 20,000, 40,000, 80,000 ... updates is forecast likewise, the last of four sizes 160,000 or more; of
+ten equal parts of the models nine are fitted on. What is finished is not done again; the curves take seven minutes of
+one core.
 """
 
 import argparse

@@ -253,12 +253,12 @@ def next_(
     texts = read_lines(files[0]) if is_text else (pair.source for pair in parallel_files(files)) if files else ()
     chosen = next_sentences(texts, read_lines(pool), words)
     if json and output == "-":
-        print_json(chosen.to_dict())
+        print_json(chosen)
     else:
         with text_output(output) as stream:
             stream.writelines(f"{sentence}\n" for sentence in chosen.sentences)
         if json:
-            print_json({"output": output} | chosen.to_dict())
+            print_json({"output": output} | msgspec.to_builtins(chosen))
     teller(quiet)(chosen.describe())
 
 
@@ -293,7 +293,7 @@ def forecast(
     made = make_forecast(corpus, teller(quiet))
     if picture is not None:
         made.draw(picture)
-    print_json(made.to_dict()) if json else print(made.describe())
+    print_json(made) if json else print(made.describe())
 
 
 def _get_opus(name: str, output: Path | None, json: bool, quiet: bool) -> None:

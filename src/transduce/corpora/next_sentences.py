@@ -4,10 +4,10 @@ import heapq
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -58,23 +58,18 @@ class NextSentences:
     at_random: Known
     """What would be known after as many words of sentences chosen at random."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the output of `transduce data next --json`."""
-        return asdict(self)
-
     def describe(self) -> str:
         """Returns one line for people."""
-        known = [
-            f"{name} {100 * before:.1f} % are known, {100 * after:.1f} % with these, {100 * chance:.1f} % with as many "
-            "at random"
-            for name, before, after, chance in (
-                ("running words", self.before.words, self.after.words, self.at_random.words),
-                ("pairs of words", self.before.pairs, self.after.pairs, self.at_random.pairs),
+
+        def shares(kind: str) -> str:
+            known = [getattr(each, kind) for each in (self.before, self.after, self.at_random)]
+            return "{:.1%} are known, {:.1%} with these, {:.1%} with as many at random".format(*known).replace(
+                "%", " %"
             )
-        ]
+
         return (
-            f"{len(self.sentences):,} of {self.pool:,} sentences, {self.words:,} words; of the pool's "
-            f"{known[0]}; of its {known[1]}"
+            f"{len(self.sentences):,} of {self.pool:,} sentences, {self.words:,} words; of the pool's running words "
+            f"{shares('words')}; of its pairs of words {shares('pairs')}"
         )
 
 

@@ -3,9 +3,9 @@
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -113,10 +113,6 @@ class Forecast:
     measured: list[Measured]
     chrf: list[Estimate]
     bleu: list[Estimate]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the output of `transduce data forecast --json`."""
-        return asdict(self)
 
     def describe(self) -> str:
         """Returns a line for each number of pairs, measured or forecast, for people."""
