@@ -71,6 +71,7 @@ NOT_RUN = {
     r"--then|--through": "needs models of several languages, as tests/inference/test_pivot.py has",
     r"\.argosmodel (input|-o models)": "needs a package, as tests/exchange/test_argos.py has",
     r"^transduce quickstart": "trains for minutes",
+    r"^transduce data forecast": "needs more pairs, as tests/cli/test_data.py has",
     r"^transduce serve": "runs until it is told to end, as tests/serving/ do",
     r"\bende\b": "needs a student that ends its sentences, as tests/exchange/test_firefox.py has",
     r"--to page": "needs the engine of pages, as tests/exchange/test_translator_page.py does",

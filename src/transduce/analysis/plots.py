@@ -1,6 +1,6 @@
 """Drawings with matplotlib, on axes that are handed in."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from transduce.analysis.search_tree import Node, NodeState
 from transduce.analysis.training_log import Curves, Series, read_curves
 from transduce.errors import InputError
 
+Growth = tuple[Sequence[float], Sequence[tuple[float, float, float]]]
+"""Measured scores, and for each forecast its score and the ends of its interval."""
 DASHES: tuple[Any, ...] = ("-", "--", ":", "-.")
 NODE_COLOURS: Mapping[NodeState, str] = {
     "chosen": colours()["accent"],
@@ -69,13 +71,43 @@ def plot_confusion(labels: Sequence[str], counts: NDArray[np.integer], path: Pat
 
     Raises InputError for a file that cannot be written, or of another kind than .png, .svg and .pdf.
     """
-    check_picture(path)
     size = 1.8 + 0.55 * len(labels)
+    _save(lambda: _confusion(labels, counts, size), path)
+
+
+def plot_forecast(sizes: Sequence[int], later: Sequence[int], scores: Mapping[str, Growth], path: Path) -> None:
+    """Draws scores, by name, over the numbers of pairs: measured at some sizes, forecast with intervals at later ones.
+
+    Raises InputError for a file that cannot be written, or of another kind than .png, .svg and .pdf.
+    """
+    _save(lambda: _forecast(sizes, later, scores), path)
+
+
+def _save(make: Callable[[], Figure], path: Path) -> None:
+    check_picture(path)
     try:
         with styled():
-            save_figure(lambda: _confusion(labels, counts, size), path, dpi=150)
+            save_figure(make, path, dpi=150)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _forecast(sizes: Sequence[int], later: Sequence[int], scores: Mapping[str, Growth]) -> Figure:
+    figure = Figure(figsize=(5, 3.4), layout="constrained")
+    axes = figure.subplots()
+    for colour, (name, (measured, estimates)) in zip(runs(), scores.items(), strict=False):
+        x = [sizes[-1], *later]
+        score, low, high = zip(*[[measured[-1]] * 3, *estimates], strict=True)
+        axes.plot(sizes, measured, color=colour, marker="o", markersize=4, label=name)
+        axes.plot(x, score, color=colour, linestyle="--", marker="o", markersize=4, markerfacecolor="none")
+        axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.set_xscale("log")
+    axes.set_xticks([*sizes, *later], [f"{size:,}" for size in (*sizes, *later)], rotation=45, ha="right")
+    axes.minorticks_off()
+    axes.set(xlabel="sentence pairs", ylabel="score", ylim=(0, None))
+    axes.grid(axis="y")
+    axes.legend(loc="upper left", title="measured; dashed: forecast, 80 % intervals", title_fontsize=7)
+    return figure
 
 
 def _confusion(labels: Sequence[str], counts: NDArray[np.integer], size: float) -> Figure:

@@ -14,7 +14,8 @@ WEIGHTS: Final = (1.0, 0.6, 0.4, 0.4, 0.6, -0.3, 1.0, 1.0, -0.25)
 MODEL, DISTANCE = len(FEATURES), len(FEATURES) + 1
 
 FURTHEST = 5  # source words that may be left for later
-STACK = 20  # hypotheses that are extended for each number of translated words
+STACK: Final = 20
+"""Hypotheses that are extended for each number of translated words."""
 WORSE = 7.0  # and only those that are at most this much worse than the best of them
 OPTIONS = 8  # translations of a phrase that are tried
 TRIED = 20_000  # parts of outputs that are looked at for a list of the best
@@ -81,6 +82,7 @@ def decode(
     unknown: Translations,
     weights: Sequence[float] = WEIGHTS,
     n_best: int = 1,
+    stack: int = STACK,
 ) -> list[Output]:
     """Returns the best outputs for a source sentence, which has words, best first; BudgetError if that is to end."""
     length = len(source)
@@ -97,7 +99,7 @@ def decode(
     stacks[0][0, (BEGIN,), 0] = _Hypothesis(0, (BEGIN,), 0, 0.0, rest.of(0), [])
     for count in range(length):
         check()
-        promising = heapq.nlargest(STACK, stacks[count].values(), key=lambda each: each.score + each.rest)
+        promising = heapq.nlargest(stack, stacks[count].values(), key=lambda each: each.score + each.rest)
         for hypothesis in promising:
             if hypothesis.score + hypothesis.rest < highest[count] - WORSE:
                 break

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 
 from transduce.errors import CheckpointError, DataError
 from transduce.phrases.alignment import align
-from transduce.phrases.decoder import WEIGHTS, Output, decode
+from transduce.phrases.decoder import STACK, WEIGHTS, Output, decode
 from transduce.phrases.ngrams import NGrams
 from transduce.phrases.table import Option, Phrase, phrase_table
 from transduce.phrases.tuning import tuned
@@ -79,8 +79,8 @@ class PhraseModel:
     weights: Sequence[float] = WEIGHTS
 
     @staticmethod
-    def learn(pairs: Iterable[Pair]) -> "PhraseModel":
-        """Learns from sentence pairs; the weights are tuned on pairs that are held out meanwhile.
+    def learn(pairs: Iterable[Pair], is_tuned: bool = True) -> "PhraseModel":
+        """Learns from sentence pairs; if tuned, the weights too, on pairs that are held out meanwhile.
 
         Raises DataError if no pair can be learned from.
         """
@@ -93,7 +93,7 @@ class PhraseModel:
         model = PhraseModel._learned(usable)
         every = max(round(len(usable) / min(max(TUNED_SHARE * len(usable), LEAST_TUNED), MOST_TUNED)), 2)
         held_out = usable[::every]
-        if len(held_out) < LEAST_TUNED // 2:
+        if not is_tuned or len(held_out) < LEAST_TUNED // 2:
             return model
         others = PhraseModel._learned([pair for number, pair in enumerate(usable) if number % every])
         return replace(model, weights=others._tuned(held_out))
@@ -127,9 +127,12 @@ class PhraseModel:
         """The language model of the target."""
         return NGrams(self.texts)
 
-    def translate(self, text: str, n_best: int = 1) -> list[tuple[str, Output]]:
-        """Returns the best translations of a sentence that has words, best first; BudgetError if that is to end."""
-        outputs = self._outputs(self.read(text), n_best, self.weights)
+    def translate(self, text: str, n_best: int = 1, stack: int = STACK) -> list[tuple[str, Output]]:
+        """Returns the best translations of a sentence that has words, best first; BudgetError if that is to end.
+
+        A smaller stack is faster and finds somewhat worse ones.
+        """
+        outputs = self._outputs(self.read(text), n_best, self.weights, stack)
         return [(text_of(words), output) for words, output in outputs]
 
     def read(self, text: str) -> list[str]:
@@ -139,7 +142,9 @@ class PhraseModel:
     def _divided(self, words: Words) -> list[str]:
         return [part for word in usual_case(words, self.within[0]) for part in self._parts(word)]
 
-    def _outputs(self, words: Words, n_best: int, weights: Sequence[float]) -> list[tuple[Words, Output]]:
+    def _outputs(
+        self, words: Words, n_best: int, weights: Sequence[float], stack: int = STACK
+    ) -> list[tuple[Words, Output]]:
         """Returns the best outputs for divided words, with the words of each."""
         known = len(self.target.words)  # numbers from here on are places of words that are copied
 
@@ -150,7 +155,7 @@ class PhraseModel:
             return self.target.words[number] if number < known else words[number - known]
 
         source = [self.source.find(word) for word in words]
-        outputs = decode(source, self.table, self.model, unknown, weights, n_best)
+        outputs = decode(source, self.table, self.model, unknown, weights, n_best, stack)
         return [(with_capital(list(map(written, output.target))), output) for output in outputs]
 
     @cached_property
