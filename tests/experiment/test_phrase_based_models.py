@@ -42,11 +42,29 @@ def test_two_files_become_a_phrase_based_translator(files: list[str], capsys: py
     assert len(translator.translate("I need your newspaper.", transduce.Beam(n_best=3)).n_best) == 3
     for verb in (["info", "run"], ["evaluate", "run", "--source", *files[:1], "--reference", *files[1:]]):
         assert run(lambda verb=verb: app(verb)) == 0
-    for text, phrase in (("I need it.", "das"), ("What does Anna open?", "Anna")):  # also if it would be there anyway
-        with pytest.raises(InputError, match="without required phrases"):
-            translator.translate(transduce.Request(text, required=(phrase,)))
     with pytest.raises(InputError, match="use the original model"):
         translator.score(("a", "b"))
+
+
+def test_phrases_hold_what_is_asked_for_and_say_so(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    transduce.train(files, "run", overrides={"model.kind": "phrases"})
+    translator = transduce.load("run")
+    assert isinstance(translator, transduce.Translator)
+    Path("terms.tsv").write_text("newspaper\tGazette|Gazetten\n", encoding="utf-8")
+    Path("in.txt").write_text("I need your newspaper.\nWhat does Anna open?\n", encoding="utf-8")
+    assert run(lambda: app(["translate", "run", "in.txt", "--glossary", "terms.tsv"])) == 0
+    shown = capsys.readouterr()
+    assert "Gazette" in shown.out.splitlines()[0] and "lacks" not in shown.err
+    one, two = translator.translate(
+        [
+            transduce.Request("I need it.", required=("das",)),
+            transduce.Request("I need it.", prefix="Wir", banned=("es",)),
+        ]
+    )
+    assert (one.satisfied, one.unsatisfied) == (["das"], [])
+    assert two.text.startswith("Wir ") and not two.violated
+    with pytest.raises(InputError, match="without sampling or diverse beams"):
+        translator.translate("I need it.", transduce.Sampling())
 
 
 def test_the_better_model_is_kept(files: list[str]) -> None:

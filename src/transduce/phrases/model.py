@@ -15,13 +15,16 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from transduce.errors import CheckpointError, DataError
+from transduce.orthography.words import holds
 from transduce.phrases.alignment import align
-from transduce.phrases.decoder import WEIGHTS, Output, decode
+from transduce.phrases.decoder import WEIGHTS, Output, Span, decode
+from transduce.phrases.demands import NO_DEMANDS, Demands, Options, places_of, requiring, without_banned
 from transduce.phrases.ngrams import NGrams
-from transduce.phrases.table import Option, Phrase, phrase_table
+from transduce.phrases.table import LONGEST, Option, Phrase, phrase_table
 from transduce.phrases.tuning import tuned
 from transduce.phrases.words import counted_within, text_of, usual_case, with_capital, words_of
 from transduce.tensor_files import save_tensors
+from transduce.text.glossary import comparable
 from transduce.verification import COPY_AGAIN, read_json
 
 BEGINNING: Final = 6
@@ -37,6 +40,7 @@ GUESSED: Final = -0.5
 TUNED_SHARE, LEAST_TUNED, MOST_TUNED = 0.1, 50, 200  # of the pairs, held out while weights are tuned
 WORDS_FILE, TENSORS_FILE = "words.json", "phrases.safetensors"
 MOST_BYTES = 1 << 28
+MORE_WITH_BANS = 50  # outputs among which some without banned phrases are sought
 
 Pair = tuple[str, str]
 Words = Sequence[str]
@@ -118,7 +122,8 @@ class PhraseModel:
         sources = [self._divided(source) for source, _ in pairs]
 
         def translated(number: int, weights: Sequence[float], n_best: int) -> list[tuple[Words, Output]]:
-            return self._outputs(sources[number], n_best, weights)
+            outputs = decode(len(sources[number]), self._options(sources[number]), self.model, weights, n_best)
+            return [(with_capital(self._written(output.target, sources[number])), output) for output in outputs]
 
         return tuned(translated, [target for _, target in pairs])
 
@@ -127,10 +132,43 @@ class PhraseModel:
         """The language model of the target."""
         return NGrams(self.texts)
 
-    def translate(self, text: str, n_best: int = 1) -> list[tuple[str, Output]]:
-        """Returns the best translations of a sentence that has words, best first; BudgetError if that is to end."""
-        outputs = self._outputs(self.read(text), n_best, self.weights)
-        return [(text_of(words), output) for words, output in outputs]
+    def translate(self, text: str, n_best: int = 1, demands: Demands = NO_DEMANDS) -> list[tuple[str, Output]]:
+        """Returns the best translations of a sentence that has words, best first, none if demands cannot be met;
+        BudgetError if that is to end."""
+        words = self.read(text)
+        options, others = self._options(words), list(words)
+        length, banned = len(words), demands.banned
+
+        if demands.required:
+            compared = list(map(comparable, words))
+            required = []
+            for each in demands.required:
+                terms = (list(map(comparable, self.read(term))) for term in each.sources)
+                places = [place for term in terms for place in places_of(compared, term)]
+                required.append((places, [self._numbers(words_of(phrase), others) for phrase in each.texts]))
+            options = requiring(options, length, required)
+            length = max(end for _, end in options)
+        if banned:
+            options = without_banned(options, lambda target: _holds_any(text_of(self._written(target, others)), banned))
+        prefix = self._numbers(usual_case(words_of(demands.prefix), self.within[1]), others)
+        more = n_best if not banned else n_best + MORE_WITH_BANS
+        found = []
+        for output in decode(length, options, self.model, self.weights, more, prefix):
+            translation = self._spelled(output.target, others, demands)
+            if not _holds_any(translation, banned):
+                found.append((translation, output))
+        return found[:n_best]
+
+    def _spelled(self, target: Phrase, others: Words, demands: Demands) -> str:
+        """Returns the text of words: with a capital letter, unless that would change what is demanded."""
+        words = self._written(target, others)
+        begun = words_of(demands.prefix)
+        if begun:
+            text, beginning = text_of([*begun, *words[len(begun) :]]), text_of(begun)
+            return demands.prefix.rstrip() + text[len(beginning) :] if text.startswith(beginning) else text
+        small, text = text_of(words), text_of(with_capital(words))
+        is_changed = any(_holds_any(small, each.texts) > _holds_any(text, each.texts) for each in demands.required)
+        return small if is_changed else text
 
     def read(self, text: str) -> list[str]:
         """Returns the words of a sentence as phrases are looked up by: compounds that are unknown in known parts."""
@@ -139,19 +177,34 @@ class PhraseModel:
     def _divided(self, words: Words) -> list[str]:
         return [part for word in usual_case(words, self.within[0]) for part in self._parts(word)]
 
-    def _outputs(self, words: Words, n_best: int, weights: Sequence[float]) -> list[tuple[Words, Output]]:
-        """Returns the best outputs for divided words, with the words of each."""
-        known = len(self.target.words)  # numbers from here on are places of words that are copied
-
-        def unknown(place: int) -> list[Option]:
-            return [Option((known + place,), COPIED), *self._similar(words[place])]
-
-        def written(number: int) -> str:
-            return self.target.words[number] if number < known else words[number - known]
-
+    def _options(self, words: Words) -> Options:
+        """Returns the translations of the phrases of divided words."""
         source = [self.source.find(word) for word in words]
-        outputs = decode(source, self.table, self.model, unknown, weights, n_best)
-        return [(with_capital(list(map(written, output.target))), output) for output in outputs]
+        options: dict[Span, Sequence[Option]] = {}
+        for begin in range(len(words)):
+            for end in range(begin + 1, min(len(words), begin + LONGEST) + 1):
+                if found := self.table.get(tuple(source[begin:end])):
+                    options[begin, end] = found
+                elif end == begin + 1:
+                    copied = Option((len(self.target.words) + begin,), COPIED)
+                    options[begin, end] = [copied, *self._similar(words[begin])]
+        return options
+
+    def _written(self, target: Phrase, others: Words) -> list[str]:
+        """Returns the words of numbers, of which those after the last target word are places among other words."""
+        known = len(self.target.words)
+        return [self.target.words[number] if number < known else others[number - known] for number in target]
+
+    def _numbers(self, words: Words, others: list[str]) -> Phrase:
+        """Returns the numbers of words, see `_written`; adds unknown ones to the others."""
+        found = []
+        for word in words:
+            number = self.target.find(word)
+            if number < 0:
+                number = len(self.target.words) + len(others)
+                others.append(word)
+            found.append(number)
+        return tuple(found)
 
     @cached_property
     def _translated(self) -> dict[str, int]:
@@ -232,6 +285,10 @@ class PhraseModel:
         vocabularies = Vocabulary(words.source), Vocabulary(words.target)
         within = Counter(words.within_source), Counter(words.within_target)
         return PhraseModel(*vocabularies, within, [row.tolist() for row in rows["texts"]], dict(table), words.weights)
+
+
+def _holds_any(text: str, phrases: Iterable[str]) -> bool:
+    return any(holds(text, phrase) for phrase in phrases)
 
 
 class _Words(msgspec.Struct):
