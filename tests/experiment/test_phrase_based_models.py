@@ -90,7 +90,6 @@ def test_what_only_neural_models_do_names_the_neural_model(
             ["merge", folder, "-o", "out"],
             ["shortlist", folder],
             ["score", folder, "--pairs", "few.tsv"],
-            ["align", folder, "--pairs", "few.tsv"],
             ["translate", folder, files[0], "--engine", "ctranslate2"],
             ["train", *files, f"training.start_from={folder}", "--out", "more"],
         ):

@@ -21,6 +21,10 @@ UNLIKE = -6.0  # score of a prefix's word that is written for a source word, or 
 TRIED = 20_000  # parts of outputs that are looked at for a list of the best
 
 
+Span = tuple[int, int]
+"""The places of a source phrase's words, the end exclusive."""
+
+
 @dataclass(frozen=True)
 class Output:
     """A translation, its score, and its features, whose weighted sum the score is."""
@@ -64,15 +68,11 @@ class _Way:
     """A hypothesis that was extended by a translation of a phrase."""
 
     before: _Hypothesis
-    span: tuple[int, int]
+    span: Span
     option: _Weighed
     gain: float
     model: float
     distance: int
-
-
-Span = tuple[int, int]
-"""The places of a source phrase's words, the end exclusive."""
 
 
 class _Stack:
@@ -111,6 +111,7 @@ def decode(
     weights: Sequence[float] = WEIGHTS,
     n_best: int = 1,
     prefix: Phrase = (),
+    is_whole: bool = False,
 ) -> list[Output]:
     """Returns the best outputs for a source sentence, best first; BudgetError if that is to end.
 
@@ -121,6 +122,7 @@ def decode(
         weights: weights of the features.
         n_best: the number of outputs.
         prefix: words that all outputs begin with, whether phrases have them or not.
+        is_whole: True if outputs hold nothing after the prefix, which has words.
     """
     weighed = {span: _weighed(each, model, weights) for span, each in options.items()}
     rest = _Rest(length, weighed)
@@ -153,16 +155,24 @@ def decode(
     for written, stack in enumerate(begun):
         check()
         wanted = prefix[written:]
-        agreeing = {
-            span: _weighed([each for each in found if _agrees(each.target, wanted)], model, weights)
-            for span, found in options.items()
-        }
         unlike = _Weighed(wanted[:1], UNLIKE, UNLIKE, (0.0,) * MODEL)
+        agreeing = {
+            span: fitting
+            for span, found in options.items()
+            if (fitting := [each for each in found if _agrees(each.target, wanted, is_whole)])
+        }
+        phrases = [(span, each) for span, found in agreeing.items() for each in _weighed(found, model, weights)]
         for hypothesis in stack.promising():
-            for span in _free(hypothesis.covered, length, furthest=length):
-                for option in [*agreeing.get(span, ()), *([unlike] if span[1] - span[0] == 1 else [])]:
-                    extend(hypothesis, span, option, written)
             extend(hypothesis, (hypothesis.end, hypothesis.end), unlike, written)
+            for begin, end in _free(hypothesis.covered, length):
+                if end == begin + 1:
+                    extend(hypothesis, (begin, end), unlike, written)
+            for (begin, end), option in phrases:
+                if not hypothesis.covered & ((1 << end) - (1 << begin)):
+                    extend(hypothesis, (begin, end), option, written)
+    if is_whole:
+        nothing = _Weighed((), UNLIKE, UNLIKE, (0.0,) * MODEL)
+        weighed = {(place, place + 1): [nothing] for place in range(length)}
     for count, stack in enumerate(stacks[:-1]):
         check()
         for hypothesis in stack.promising():
@@ -179,9 +189,12 @@ def decode(
     return [output for whole in stacks[length].known.values() for output in _best(whole, n_best)]
 
 
-def _agrees(target: Phrase, wanted: Phrase) -> bool:
-    """Returns True if a phrase has words, and the beginnings of both are the same as far as both go."""
-    return bool(target) and all(own == other for own, other in zip(target, wanted, strict=False))
+def _agrees(target: Phrase, wanted: Phrase, is_whole: bool) -> bool:
+    """Returns True if a phrase has words, and they are wanted as far as both go; if that is the whole, it has no
+    more."""
+    return 0 < len(target) <= (len(wanted) if is_whole else LONGEST) and all(
+        own == other for own, other in zip(target, wanted, strict=False)
+    )
 
 
 def _weighed(options: Sequence[Option], model: NGrams, weights: Sequence[float]) -> list[_Weighed]:
@@ -226,11 +239,11 @@ class _Rest:
         return self._known[covered]
 
 
-def _free(covered: int, length: int, furthest: int = FURTHEST) -> list[Span]:
+def _free(covered: int, length: int) -> list[Span]:
     """Returns the phrases that may be translated next: near the first word that is not translated yet."""
     first = (~covered & (covered + 1)).bit_length() - 1
     spans = []
-    for begin in range(first, min(length, first + furthest + 1)):
+    for begin in range(first, min(length, first + FURTHEST + 1)):
         for end in range(begin + 1, min(length, begin + LONGEST) + 1):
             if covered >> (end - 1) & 1:
                 break

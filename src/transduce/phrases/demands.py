@@ -30,6 +30,8 @@ class Demands:
     required: Sequence[Required] = ()
     banned: Sequence[str] = ()
     """Words or phrases that it must not hold."""
+    is_whole: bool = False
+    """True if nothing comes after the prefix, which has words: it is a given translation."""
 
 
 NO_DEMANDS: Final = Demands()

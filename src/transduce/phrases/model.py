@@ -1,12 +1,13 @@
 """A phrase-based translator: learned from sentence pairs, kept in a folder, and used on sentences."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,7 +15,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from transduce.errors import CheckpointError, DataError
+from transduce.errors import CheckpointError, DataError, InputError
 from transduce.orthography.words import holds
 from transduce.phrases.alignment import align
 from transduce.phrases.decoder import WEIGHTS, Output, Span, decode
@@ -40,6 +41,7 @@ GUESSED: Final = -0.5
 TUNED_SHARE, LEAST_TUNED, MOST_TUNED = 0.1, 50, 200  # of the pairs, held out while weights are tuned
 WORDS_FILE, TENSORS_FILE = "words.json", "phrases.safetensors"
 MOST_BYTES = 1 << 28
+ALTERNATIVES = 5  # translations of a phrase that are shown beside the one that was used
 MORE_WITH_BANS = 50  # outputs among which some without banned phrases are sought
 
 Pair = tuple[str, str]
@@ -67,6 +69,45 @@ class Vocabulary:
     def find(self, word: str) -> int:
         """Returns a word's number, -1 for an unknown word."""
         return self._numbers.get(word, -1)
+
+
+class Translated(NamedTuple):
+    """A translation of a sentence."""
+
+    text: str
+    output: Output
+    words: Words
+    """Its words, as phrases have them."""
+
+
+@dataclass(frozen=True)
+class Used:
+    """A phrase of a translation."""
+
+    span: Span
+    """The places of its source words; of a word that is written for none, empty."""
+    source: str
+    target: str
+    probability: float | None
+    """The probability of the target, given the source; None where no phrase was learned: a word is copied, given, or in
+    a glossary."""
+    alternatives: list[tuple[str, float]]
+    """The likeliest other translations of the source, and their probabilities."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A translation, and the phrases that it is made of."""
+
+    text: str
+    source: Words
+    """The words of the sentence, as phrases have them."""
+    target: Words
+    phrases: list[Used]
+    """The phrases in the order of the translation."""
+    output: Output
+    weights: Sequence[float]
+    """The weights of the output's features."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +160,7 @@ class PhraseModel:
 
     def _tuned(self, pairs: Sequence[tuple[Words, Words]]) -> list[float]:
         """Returns weights under which these pairs, which were not learned from, are translated best."""
-        sources = [self._divided(source) for source, _ in pairs]
+        sources = [[part for parts in self.divided(source) for part in parts] for source, _ in pairs]
 
         def translated(number: int, weights: Sequence[float], n_best: int) -> list[tuple[Words, Output]]:
             outputs = decode(len(sources[number]), self._options(sources[number]), self.model, weights, n_best)
@@ -132,7 +173,7 @@ class PhraseModel:
         """The language model of the target."""
         return NGrams(self.texts)
 
-    def translate(self, text: str, n_best: int = 1, demands: Demands = NO_DEMANDS) -> list[tuple[str, Output]]:
+    def translate(self, text: str, n_best: int = 1, demands: Demands = NO_DEMANDS) -> list[Translated]:
         """Returns the best translations of a sentence that has words, best first, none if demands cannot be met;
         BudgetError if that is to end."""
         words = self.read(text)
@@ -153,29 +194,50 @@ class PhraseModel:
         prefix = self._numbers(usual_case(words_of(demands.prefix), self.within[1]), others)
         more = n_best if not banned else n_best + MORE_WITH_BANS
         found = []
-        for output in decode(length, options, self.model, self.weights, more, prefix):
-            translation = self._spelled(output.target, others, demands)
-            if not _holds_any(translation, banned):
-                found.append((translation, output))
+        for output in decode(length, options, self.model, self.weights, more, prefix, demands.is_whole):
+            written = self._written(output.target, others)
+            if not _holds_any(translation := self._spelled(written, demands), banned):
+                found.append(Translated(translation, output, written))
         return found[:n_best]
 
-    def _spelled(self, target: Phrase, others: Words, demands: Demands) -> str:
+    def _spelled(self, words: Words, demands: Demands) -> str:
         """Returns the text of words: with a capital letter, unless that would change what is demanded."""
-        words = self._written(target, others)
         begun = words_of(demands.prefix)
         if begun:
             text, beginning = text_of([*begun, *words[len(begun) :]]), text_of(begun)
-            return demands.prefix.rstrip() + text[len(beginning) :] if text.startswith(beginning) else text
+            return demands.prefix.strip() + text[len(beginning) :] if text.startswith(beginning) else text
         small, text = text_of(words), text_of(with_capital(words))
         is_changed = any(_holds_any(small, each.texts) > _holds_any(text, each.texts) for each in demands.required)
         return small if is_changed else text
 
+    def explain(self, text: str, target: str | None = None, demands: Demands = NO_DEMANDS) -> Explanation:
+        """Explains the best translation of a sentence, or a given one; InputError if demands cannot be met."""
+        words = self.read(text)
+        if target is not None:
+            demands = Demands(target, is_whole=True)
+        found = self.translate(text, 1, demands)
+        if not found:
+            raise InputError(f"{text[:60]!r}: no translation satisfies all constraints; drop some of them")
+        ((translation, output, written),) = found
+        options, phrases, at = self._options(words), [], 0
+        for begin, end, size in output.spans:
+            learned = [each for each in options.get((begin, end), ()) if each.features[-1] > COPIED[-1]]
+            ranked = sorted(learned, key=lambda each: -each.features[0])
+            known = [(text_of(self._written(each.target, words)), math.exp(each.features[0])) for each in ranked]
+            own = text_of(written[at : at + size])
+            probability = next((share for other, share in known if other == own), None)
+            others = [each for each in known if each[0] != own][:ALTERNATIVES]
+            phrases.append(Used((begin, end), text_of(words[begin:end]), own, probability, others))
+            at += size
+        return Explanation(translation, words, written, phrases, output, list(self.weights))
+
     def read(self, text: str) -> list[str]:
         """Returns the words of a sentence as phrases are looked up by: compounds that are unknown in known parts."""
-        return self._divided(words_of(text))
+        return [part for parts in self.divided(words_of(text)) for part in parts]
 
-    def _divided(self, words: Words) -> list[str]:
-        return [part for word in usual_case(words, self.within[0]) for part in self._parts(word)]
+    def divided(self, words: Words) -> list[list[str]]:
+        """Returns the parts of each word of a sentence, nearly always the word itself in its usual case."""
+        return [self._parts(word) for word in usual_case(words, self.within[0])]
 
     def _options(self, words: Words) -> Options:
         """Returns the translations of the phrases of divided words."""

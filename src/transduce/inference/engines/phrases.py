@@ -1,11 +1,15 @@
 """The engine of phrase-based models, which are learned from few pairs and need no PyTorch to translate."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from transduce.analysis.alignment import Links, pharaoh
+from transduce.analysis.look_at_phrases import SUMMED, PhraseLook
+from transduce.corpora.corpus import Pair, as_pair
 from transduce.errors import InputError
 from transduce.inference.requests import Constraints, Piece
 from transduce.phrases.demands import Demands, Required
+from transduce.phrases.linking import links_between
 from transduce.phrases.model import PhraseModel
 from transduce.phrases.words import words_of
 from transduce.search.beam import Beam
@@ -22,6 +26,7 @@ class PhraseEngine:
     source_limit: int | None = None
 
     def __init__(self, folder: Path, tokenizers: Tokenizers) -> None:
+        self.folder = folder
         self.tokenizers = tokenizers
         self.model = PhraseModel.load(folder)
 
@@ -48,15 +53,35 @@ class PhraseEngine:
         text = self.tokenizers.source.decode(piece.source)
         if not words_of(text):
             return [Hypothesis(self.tokenizers.target.encode(text), 0.0, 0.0, truncated=False)]
-        demands = Demands(
+        return [
+            Hypothesis(self.tokenizers.target.encode(translation), output.score, output.score, truncated=False)
+            for translation, output, _ in self.model.translate(text, n_best, self._demands(piece))
+        ]
+
+    def look(self, text: str, piece: Piece, target: str | None = None) -> PhraseLook:
+        """Looks at the translation of a text under a piece's constraints, or at a given one."""
+        if not words_of(text) or (target is not None and not words_of(target)):
+            raise InputError("there is no text to look at")
+        explained = self.model.explain(text, target, self._demands(piece))
+        output = explained.output
+        features = list(zip(SUMMED, output.features, explained.weights, strict=True))
+        folder = self.folder.parent if self.folder.name in ("model", "phrases") else self.folder
+        return PhraseLook(str(folder), text, explained.text, explained.phrases, output.score, features)
+
+    def align(self, pairs: Iterable[Pair]) -> list[Links]:
+        """Returns links of source and target words, counted from 0, of each pair of texts; none if a side is blank."""
+        return [links_between(self.model, pair.source, pair.target) for pair in map(as_pair, pairs)]
+
+    def stream(self, pairs: Iterable[Pair]) -> Iterator[str]:
+        """Yields a line of Pharaoh format for each pair."""
+        return (pharaoh(links) for pair in pairs for links in self.align([pair]))
+
+    def _demands(self, piece: Piece) -> Demands:
+        return Demands(
             self.tokenizers.target.decode(piece.prefix),
             [Required(phrase.sources, phrase.texts) for phrase in piece.required],
             [phrase.text for phrase in piece.banned],
         )
-        return [
-            Hypothesis(self.tokenizers.target.encode(translation), output.score, output.score, truncated=False)
-            for translation, output in self.model.translate(text, n_best, demands)
-        ]
 
 
 def _check(search: Search) -> None:
