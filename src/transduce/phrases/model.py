@@ -118,8 +118,10 @@ class PhraseModel:
     target: Vocabulary
     within: tuple[Counter[str], Counter[str]]
     """The number of times that each word of the source and of the target stands within sentences."""
+    sources: Sequence[Sequence[int]]
+    """The source sentences that it was learned from, as numbers of words."""
     texts: Sequence[Sequence[int]]
-    """The texts, as numbers of target words, that the language model is made of."""
+    """The texts, as numbers of target words, that the language model is made of: translations of the sources first."""
     table: Mapping[Phrase, Sequence[Option]]
     weights: Sequence[float] = WEIGHTS
 
@@ -129,8 +131,7 @@ class PhraseModel:
 
         Raises DataError if no pair can be learned from.
         """
-        words = [(words_of(source), words_of(target)) for source, target in pairs]
-        usable = [pair for pair in words if all(0 < len(side) <= MOST_WORDS for side in pair)]
+        usable = _usable(pairs)
         if not usable:
             raise DataError(
                 f"no sentence pair has 1 to {MOST_WORDS} words on each side; there is nothing to learn from"
@@ -156,7 +157,15 @@ class PhraseModel:
         )
         source, target = Vocabulary(), Vocabulary()
         read, written = [source.numbers(words) for words in sources], [target.numbers(words) for words in targets]
-        return PhraseModel(source, target, within, written, phrase_table(read, written, links))
+        return PhraseModel(source, target, within, read, written, phrase_table(read, written, links))
+
+    def with_pairs(self, pairs: Iterable[Pair]) -> "PhraseModel":
+        """Returns the model that learns from more pairs besides, with the same weights of features."""
+        known = [
+            ([self.source.words[word] for word in source], [self.target.words[word] for word in target])
+            for source, target in zip(self.sources, self.texts, strict=False)
+        ]
+        return replace(PhraseModel._learned([*known, *_usable(pairs)]), weights=self.weights)
 
     def _tuned(self, pairs: Sequence[tuple[Words, Words]]) -> list[float]:
         """Returns weights under which these pairs, which were not learned from, are translated best."""
@@ -321,6 +330,7 @@ class PhraseModel:
         for name, rows in (
             ("source", [source for source, _ in pairs]),
             ("target", [option.target for _, option in pairs]),
+            ("sources", self.sources),
             ("texts", self.texts),
         ):
             tensors[name] = torch.tensor([number for row in rows for number in row], dtype=torch.int32)
@@ -335,7 +345,7 @@ class PhraseModel:
             tensors = load_file(folder / TENSORS_FILE)
             rows = {
                 name: np.split(tensors[name].numpy(), np.cumsum(tensors[f"{name}_lengths"].numpy())[:-1])
-                for name in ("source", "target", "texts")
+                for name in ("source", "target", "sources", "texts")
             }
             table: dict[Phrase, list[Option]] = defaultdict(list)
             for source, target, features in zip(
@@ -346,7 +356,14 @@ class PhraseModel:
             raise CheckpointError(f"{folder / TENSORS_FILE} is damaged ({error}); {COPY_AGAIN}") from None
         vocabularies = Vocabulary(words.source), Vocabulary(words.target)
         within = Counter(words.within_source), Counter(words.within_target)
-        return PhraseModel(*vocabularies, within, [row.tolist() for row in rows["texts"]], dict(table), words.weights)
+        sources, texts = ([row.tolist() for row in rows[name]] for name in ("sources", "texts"))
+        return PhraseModel(*vocabularies, within, sources, texts, dict(table), words.weights)
+
+
+def _usable(pairs: Iterable[Pair]) -> list[tuple[Words, Words]]:
+    """Returns the words of the pairs that have some on both sides, and not too many."""
+    words = [(words_of(source), words_of(target)) for source, target in pairs]
+    return [pair for pair in words if all(0 < len(side) <= MOST_WORDS for side in pair)]
 
 
 def _holds_any(text: str, phrases: Iterable[str]) -> bool:
