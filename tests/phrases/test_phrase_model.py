@@ -112,6 +112,12 @@ def test_learning_twice_gives_the_same(model: PhraseModel) -> None:
     assert PhraseModel.learn(pairs()).weights == model.weights
 
 
+def test_text_of_the_target_language_decides_between_translations() -> None:
+    two = [("Der Hund bellt.", "The dog barks."), ("Die Katze bellt.", "The cat woofs.")] * 12
+    assert PhraseModel.learn(two, ["The ball woofs."] * 30).translate("Der Ball bellt.")[0].text.endswith("woofs.")
+    assert PhraseModel.learn(two, ["The Ball barks."] * 30).translate("Der Ball bellt.")[0].text.endswith("barks.")
+
+
 def test_words_that_are_copied_are_not_remembered(model: PhraseModel) -> None:
     before = len(model.target.words)
     outputs = model.translate("Der Wombat sieht den Wombat und die Quokkas.", 5)
