@@ -131,4 +131,4 @@ def test_an_exported_model_is_refused(transduce: Transduce, tiny_run: Path, shop
     assert (status, out) == (
         2,
         "",
-    ) and "a project teaches a neural model as it was trained; exported is an exported model" in err
+    ) and "a project teaches a model as it was trained; exported is an exported model" in err

@@ -1,5 +1,6 @@
 """Phrases in a run: learned alone or beside a neural model, and used by all that translates."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import transduce
 from small_corpus import small_corpus
 from transduce.cli.main import app, run
 from transduce.config import flatten
-from transduce.errors import ConfigError, InputError
+from transduce.errors import ConfigError, DataError, InputError
 from transduce.experiment import sweep
 from transduce.inference.engines.exported import ExportedModel
 from transduce.model_card import PARTS
+from transduce.phrases.model import PhraseModel
 
 TINY: dict[str, Any] = {
     "phrases": True,
@@ -42,11 +44,29 @@ def test_two_files_become_a_phrase_based_translator(files: list[str], capsys: py
     assert len(translator.translate("I need your newspaper.", transduce.Beam(n_best=3)).n_best) == 3
     for verb in (["info", "run"], ["evaluate", "run", "--source", *files[:1], "--reference", *files[1:]]):
         assert run(lambda verb=verb: app(verb)) == 0
-    for text, phrase in (("I need it.", "das"), ("What does Anna open?", "Anna")):  # also if it would be there anyway
-        with pytest.raises(InputError, match="without required phrases"):
-            translator.translate(transduce.Request(text, required=(phrase,)))
     with pytest.raises(InputError, match="use the original model"):
         translator.score(("a", "b"))
+
+
+def test_phrases_hold_what_is_asked_for_and_say_so(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    transduce.train(files, "run", overrides={"model.kind": "phrases"})
+    translator = transduce.load("run")
+    assert isinstance(translator, transduce.Translator)
+    Path("terms.tsv").write_text("newspaper\tGazette|Gazetten\n", encoding="utf-8")
+    Path("in.txt").write_text("I need your newspaper.\nWhat does Anna open?\n", encoding="utf-8")
+    assert run(lambda: app(["translate", "run", "in.txt", "--glossary", "terms.tsv"])) == 0
+    shown = capsys.readouterr()
+    assert "Gazette" in shown.out.splitlines()[0] and "lacks" not in shown.err
+    one, two = translator.translate(
+        [
+            transduce.Request("I need it.", required=("das",)),
+            transduce.Request("I need it.", prefix="Wir", banned=("es",)),
+        ]
+    )
+    assert (one.satisfied, one.unsatisfied) == (["das"], [])
+    assert two.text.startswith("Wir ") and not two.violated
+    with pytest.raises(InputError, match="without sampling or diverse beams"):
+        translator.translate("I need it.", transduce.Sampling())
 
 
 def test_the_better_model_is_kept(files: list[str]) -> None:
@@ -72,7 +92,6 @@ def test_what_only_neural_models_do_names_the_neural_model(
             ["merge", folder, "-o", "out"],
             ["shortlist", folder],
             ["score", folder, "--pairs", "few.tsv"],
-            ["align", folder, "--pairs", "few.tsv"],
             ["translate", folder, files[0], "--engine", "ctranslate2"],
             ["train", *files, f"training.start_from={folder}", "--out", "more"],
         ):
@@ -135,6 +154,42 @@ def test_settings_that_phrases_do_not_have_are_refused(
     )
     with pytest.raises(ConfigError, match=words):
         transduce.train("own.toml", "run", overrides=settings)
+
+
+def test_text_of_the_target_language_is_learned_from(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    for name, lines in (("more.ta", ["Anna öffnet das Zwamp."] * 3), ("other.txt", ["Zwamp zwamp zwampelt."])):
+        Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = ["train", *files, "model.kind=phrases", "--mono", "more.ta", "--mono", "other.txt", "--out", "run"]
+    assert run(lambda: app(command)) == 0
+    assert "translations and 4 lines of ta" in capsys.readouterr().err
+    model = PhraseModel.load(Path("run/model"))
+    assert len(model.texts) == len(model.sources) + 4
+    assert {"Zwamp", "zwampelt"} <= set(model.target.words)
+    again = model.with_pairs([("glorp", "zwamp")])
+    assert len(again.texts) == len(model.texts) + 1
+    recorded = [each["name"] for each in json.loads(Path("run/inputs.json").read_bytes())]
+    assert sum(name.endswith(("more.ta", "other.txt")) for name in recorded) == 2
+    recipe = Path("run/experiment.toml").read_text(encoding="utf-8")
+    assert "monolingual = [" in recipe and "more.ta" in recipe
+    transduce.train("run/experiment.toml", "again")  # its paths start from the run's folder
+    assert PhraseModel.load(Path("again/model")).texts == model.texts
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"data.monolingual": "more.so", "model.kind": "phrases"}, ConfigError, "more.so is in so by its name"),
+        ({"data.monolingual": "no.ta", "model.kind": "phrases"}, DataError, "no.ta: cannot be opened"),
+        ({"data.monolingual": "more.ta", "phrases": False}, ConfigError, "is for phrase-based models; leave it out"),
+    ],
+)
+def test_text_that_cannot_be_learned_from_is_one_line(
+    files: list[str], settings: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    for name in ("more.so", "more.ta"):
+        Path(name).write_text("zwamp\n", encoding="utf-8")
+    with pytest.raises(error, match=words):
+        transduce.train(files, "run", overrides=settings)
 
 
 def test_the_parts_of_a_test_are_apart_from_its_score(files: list[str]) -> None:

@@ -24,6 +24,11 @@ def random_table(chance: random.Random) -> dict[tuple[int, ...], list[Option]]:
     return table
 
 
+def options_of(source: list[int], table: dict[tuple[int, ...], list[Option]]) -> dict[tuple[int, int], list[Option]]:
+    spans = [(begin, end) for begin in range(len(source)) for end in range(begin + 1, len(source) + 1)]
+    return {span: found for span in spans if (found := table.get(tuple(source[slice(*span)])))}
+
+
 def all_outputs(
     source: list[int], table: dict[tuple[int, ...], list[Option]]
 ) -> Iterator[tuple[float, tuple[int, ...]]]:
@@ -67,10 +72,11 @@ def test_the_best_outputs_are_found(seed: int) -> None:
     for score, words in all_outputs(source, table):
         best[words] = max(score, best.get(words, -1e9))
     ranked = sorted(best.values(), reverse=True)[:10]
-    found = decode(source, table, MODEL_OF_TEXTS, lambda place: (), WEIGHTS, n_best=10)
+    options = options_of(source, table)
+    found = decode(len(source), options, MODEL_OF_TEXTS, WEIGHTS, n_best=10)
     assert [output.score for output in found] == pytest.approx(ranked)
     assert len({output.target for output in found}) == len(found)
-    (one,) = decode(source, table, MODEL_OF_TEXTS, lambda place: (), WEIGHTS)
+    (one,) = decode(len(source), options, MODEL_OF_TEXTS, WEIGHTS)
     assert one.score == pytest.approx(ranked[0])
 
 
@@ -78,7 +84,7 @@ def test_the_best_outputs_are_found(seed: int) -> None:
 def test_a_score_is_the_weighted_sum_of_features(seed: int) -> None:
     chance = random.Random(seed)
     source = [chance.randrange(3) for _ in range(7)]
-    for output in decode(source, random_table(chance), MODEL_OF_TEXTS, lambda place: (), WEIGHTS, n_best=20):
+    for output in decode(7, options_of(source, random_table(chance)), MODEL_OF_TEXTS, WEIGHTS, n_best=20):
         weighted = sum(weight * feature for weight, feature in zip(WEIGHTS, output.features, strict=True))
         assert output.score == pytest.approx(weighted)
         places = sorted(place for begin, end, _ in output.spans for place in range(begin, end))
@@ -86,6 +92,23 @@ def test_a_score_is_the_weighted_sum_of_features(seed: int) -> None:
         assert sum(length for *_, length in output.spans) == len(output.target)
 
 
-def test_unknown_words_have_the_translations_that_are_given() -> None:
-    (output,) = decode([8], {}, MODEL_OF_TEXTS, lambda place: [Option((3,), (0.0,) * 4 + (1.0, 1.0, -1.0))], WEIGHTS)
-    assert output.target == (3,)
+@pytest.mark.usefixtures("unpruned")
+@pytest.mark.parametrize("seed", range(6))
+def test_outputs_begin_with_a_prefix_as_the_best_of_all_that_do(seed: int) -> None:
+    chance = random.Random(seed)
+    table, source = random_table(chance), [chance.randrange(3) for _ in range(3)]
+    outputs = list(all_outputs(source, table))
+    begun = chance.choice(outputs)[1][:2]
+    best = max(score for score, words in outputs if words[: len(begun)] == begun)
+    found = decode(3, options_of(source, table), MODEL_OF_TEXTS, WEIGHTS, 5, begun)
+    assert all(output.target[: len(begun)] == begun for output in found)
+    assert found[0].score >= best - 1e-9  # a word of it that is written for another one may be better
+
+
+@pytest.mark.parametrize("prefix", [(9,), (9, 8, 7, 6, 5, 4), (3, 9)])
+def test_a_prefix_that_no_phrase_has_is_written(prefix: tuple[int, ...]) -> None:
+    source = [0, 1, 2, 1]
+    (output,) = decode(4, options_of(source, random_table(random.Random(1))), MODEL_OF_TEXTS, WEIGHTS, prefix=prefix)
+    assert output.target[: len(prefix)] == prefix
+    covered = sorted(place for begin, end, _ in output.spans for place in range(begin, end))
+    assert covered == [0, 1, 2, 3]

@@ -167,7 +167,7 @@ def test_what_is_taken_back_is_not_served_while_the_rest_is_learned(
     assert background.adapted(project, served) is served
     late = background._adapted[served.bundle.model]
     monkeypatch.undo()
-    background._adapt(served.bundle, project, Snapshot(1, "", "", "", 1.0, "", {}), taken_back=0)
+    background._adapt(served, project, Snapshot(1, "", "", "", 1.0, "", {}), taken_back=0)
     assert project not in late
 
 

@@ -17,6 +17,7 @@ from transduce.analysis.plots import (
 )
 from transduce.analysis.position_vectors import PositionVectors
 from transduce.analysis.training_log import Curves
+from transduce.phrases.model import Used
 
 PANELS = (
     ["loss", "validation loss"],
@@ -74,6 +75,32 @@ def draw_look(look: Findings) -> Figure:
         figure.colorbar(image, ax=drops, shrink=0.8)
     if look.search is not None:
         search_tree(figure.add_subplot(grid[len(heights) - 1, :]), look.search)
+    return figure
+
+
+@styled()
+def draw_phrases(phrases: Sequence[Used]) -> Figure:
+    """Draws the phrases of a source and of its translation, each in their order, with a line from each to its own."""
+    rows = [(used.source, used.target) for used in phrases]
+    order = sorted(range(len(rows)), key=lambda number: phrases[number].span)
+    places = [dict.fromkeys(range(len(rows)), 0.0) for _ in rows[:1] * 2]
+    for side, numbers in enumerate((order, range(len(rows)))):
+        at = 0.0
+        for number in numbers:
+            width = len(rows[number][side]) + 2
+            places[side][number] = at + width / 2
+            at += width
+    longest = max(sum(len(row[side]) + 2 for row in rows) for side in (0, 1))
+    figure = Figure(figsize=(max(PER_LETTER * 2 * longest, 3), 1.6), layout="constrained")
+    axes = figure.add_subplot()
+    axes.set(xlim=(0, longest), ylim=(-0.4, 1.4))
+    axes.axis("off")
+    for number, row in enumerate(rows):
+        ends = [places[side][number] for side in (0, 1)]
+        if row[0]:
+            axes.plot(ends, (0.85, 0.15), color=colours()["accent"])
+        for side, height in ((0, 1.0), (1, 0.0)):
+            axes.text(ends[side], height, readable(row[side]), ha="center", va="center", fontsize=8)
     return figure
 
 

@@ -37,13 +37,21 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Data(HeldOut):
-    """Files that are held out of training, and the columns of a table."""
+    """Files that are held out of training, the columns of a table, and files of one language."""
 
     source_column: str | None = None
     """The source's column in a .tsv or .csv file: its name in the first line, or its number from 1 (default: the one
     called by the source language, source or text)."""
     target_column: str | None = None
     """The target's column (default: the one called by the target language, target or translation)."""
+
+    mono: Annotated[list[str] | None, "FILE"] = None
+    """A file of sentences in the target language, one a line, that a phrase-based model learns from, too; may be
+    repeated."""
+
+    def held_out(self, context: typer.Context) -> Mapping[str, Sequence[str]]:
+        """Returns the files by the settings that they are for; UsageError for more than two that are held out."""
+        return {**super().held_out(context), **({"monolingual": self.mono} if self.mono else {})}
 
     def columns(self, context: typer.Context) -> list[str]:
         """Returns the columns of a table as a `key=value` change, if given; UsageError for only one of them."""

@@ -13,6 +13,7 @@ from transduce.ranges import PositiveInt
 
 if TYPE_CHECKING:
     from transduce.analysis.look import Look
+    from transduce.analysis.look_at_phrases import PhraseLook
     from transduce.analysis.pictures import Pictures
     from transduce.search.beam import Beam
 
@@ -46,6 +47,7 @@ def look(
         positions: Draw the position encodings of a model, or sinusoidal ones.
         max_tokens: With a language model: tokens to generate.
     """
+    from transduce.analysis.look_at_phrases import PhraseLook
     from transduce.analysis.pictures import training_pictures
     from transduce.analysis.training_log import read_runs
 
@@ -66,6 +68,8 @@ def look(
         model, text = arguments
         seen = _look_at(model, processor.device, text, second, target, search, max_tokens, languages)
         pictures = seen.pictures()
+        if output is None and isinstance(seen, PhraseLook):
+            print(seen)
     if output is not None:
         _write(pictures, output, quiet)
     else:
@@ -81,7 +85,7 @@ def _look_at(
     search: "Beam",
     max_tokens: int,
     languages: LanguageOptions,
-) -> "Look":
+) -> "Look | PhraseLook":
     from transduce.inference.answerer import Answerer
     from transduce.inference.classifier import Classifier
     from transduce.inference.encoder import Encoder

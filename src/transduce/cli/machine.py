@@ -97,9 +97,8 @@ class Machine(Processor):
         paths = (model, *others)
         models = [open_any(path, device_for(self.precision, self.device)) for path in paths]
         if knowledge is not None and knowledge.snapshot is not None:
-            assert isinstance(models[0], ModelBundle)
             models[0] = knowledge.taught(models[0])
-            engine = "pytorch" if engine == "auto" else engine
+            engine = "pytorch" if engine == "auto" and isinstance(models[0], ModelBundle) else engine
         models = [at_precision(loaded, self.precision) for loaded in models]
         chosen = find_shortlist(model, models[0].tokenizers, shortlist)
         return Translator(*models, shortlist=chosen, compile=compile, tokens_at_once=batch_tokens, engine=engine)

@@ -26,6 +26,11 @@ def languages_of(files: Sequence[str]) -> tuple[str, str]:
     )
 
 
+def language_of(file: str) -> str | None:
+    """Returns the language of a file of one language (more.en.gz), None if its name does not say."""
+    return next((part for part in reversed(_without_packing(file).split(".")[1:]) if is_language(part)), None)
+
+
 def name_of(files: Sequence[str]) -> str:
     """Returns the name of a run on these files: what their names have in common, without endings."""
     first, *others = [Path(file).name for file in files]

@@ -14,7 +14,7 @@ from transduce.corpora.directions import Direction, LanguageTokenPlace
 from transduce.corpora.formats import Columns, is_bilingual, is_file_of_pairs
 from transduce.corpora.generated.sequences import SequencesConfig
 from transduce.corpora.given import pairs_setting
-from transduce.corpora.languages import UNKNOWN, languages_of
+from transduce.corpora.languages import UNKNOWN, language_of, languages_of
 from transduce.corpora.noise import Noise
 from transduce.corpora.splitting import Side, Split, SplitKind
 from transduce.errors import ConfigError
@@ -94,6 +94,9 @@ class DataConfig(Settings, frozen=True):
     """Validation files of the text that a model to start from knows already, to measure what it forgets."""
     general_test: str | list[str] | None = None
     """Test files of that text, scored when training ends."""
+    monolingual: str | list[str] | None = None
+    """Files of sentences in the target language, one a line, for the language model of a phrase-based model; the first
+    100,000 lines count. A neural model learns from such text by `transduce backtranslate`."""
     directions: list[str] | None = None
     """Directions that one model learns, such as ["de-en", "en-de"]: each from all corpora of its two languages, in
     either order; in place of source and target."""
@@ -145,8 +148,19 @@ class DataConfig(Settings, frozen=True):
             raise ValueError("columns: expected two columns that differ, the source's and the target's")
         if self.sequences is not None and self.dataset not in SEQUENCES:
             raise ValueError("sequences: only for the data sets copy and reverse")
+        for file in self.monolingual_files:
+            if self.target != UNKNOWN[1] and language_of(file) not in (None, self.target):
+                raise ValueError(
+                    f"monolingual: {file} is in {language_of(file)} by its name; give text of the target language, "
+                    f"{self.target}"
+                )
         self.chosen_split  # noqa: B018 - raises where the shares do not fit
         self._check_directions()
+
+    @property
+    def monolingual_files(self) -> list[str]:
+        """The files of text in the target language."""
+        return [self.monolingual] if isinstance(self.monolingual, str) else list(self.monolingual or ())
 
     def _check_directions(self) -> None:
         named = [entry for entry in self._entries if isinstance(entry, FilesConfig)]

@@ -205,7 +205,7 @@ def measure(
     measured = []
     for size in sizes:
         model = PhraseModel.learn(pairs[:size], is_tuned=False)
-        outputs = [model.translate(source, stack=STACK)[0][0] for source in sources]
+        outputs = [model.translate(source, stack=STACK)[0].text for source in sources]
         chrf, bleu = score_chrf(outputs, references).score, score_bleu(outputs, references).score
         measured.append(Measured(size, chrf, bleu))
         tell(f"{size:,} pairs: {chrf:.1f} chrF, {bleu:.1f} BLEU")

@@ -7,6 +7,7 @@ from typing import cast, get_args
 
 from transduce.analysis.alignment import SAMPLE, AlignmentHead, Symmetrization, choose_head
 from transduce.bundle import ModelBundle, find_bundle
+from transduce.bundle_config import read_config
 from transduce.corpora.corpus import Pair, ParallelCorpus, as_pair
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits, open_splits
@@ -14,6 +15,9 @@ from transduce.devices import find_device
 from transduce.errors import InputError
 from transduce.experiment.recipe import recipe_of
 from transduce.inference.aligner import Aligner
+from transduce.inference.engines.exported import ExportedModel
+from transduce.inference.engines.phrases import PhraseEngine
+from transduce.models.phrases import PhrasesConfig
 from transduce.task_table import check_tool
 
 
@@ -26,7 +30,7 @@ def open_aligner(
     tell: Callable[[str], None],
     to: str | None = None,
     from_: str | None = None,
-) -> Aligner:
+) -> Aligner | PhraseEngine:
     """Returns an aligner from the folder of a model or run, and of one of the other direction.
 
     Languages are for models of several directions, and swapped for the other direction's model. A head that is not
@@ -34,6 +38,9 @@ def open_aligner(
     model without attention to a source, or two models that are not of opposite directions.
     """
     back = None
+    folder = find_bundle(Path(model))
+    if reverse is None and isinstance(read_config(folder).model, PhrasesConfig):
+        return PhraseEngine(folder, ExportedModel.load(folder).tokenizers)
     if reverse is not None:
         turned = ((pair.target, pair.source) for pair in map(as_pair, pairs))
         back = _aligner(reverse, turned, device, tell, from_, to)

@@ -21,6 +21,7 @@ PATH_KEYS = {
     "test",
     "general_validation",
     "general_test",
+    "monolingual",
     "files",
     "file",
     "start_from",

@@ -95,7 +95,8 @@ class Constraints:
         forms = [of_text for text in allowed if (of_text := self.wording.forms(text))]
         shortest = min((max(map(len, of_text)) for of_text in forms), default=None)
         texts = tuple(self.wording.normal(text) or text for text in allowed)
-        return Phrase(tuple(dict.fromkeys(chain(*forms))), texts, shortest)
+        sources = [term.written or term.source for term in request.terms if term.target == phrase]
+        return Phrase(tuple(dict.fromkeys(chain(*forms))), texts, shortest, tuple(filter(None, sources)))
 
     def met_by(self, request: Request, phrase: str, text: str) -> str | None:
         """Returns the phrase, or the form in its place, that is in an output; None if there is none."""

@@ -11,6 +11,7 @@ import msgspec
 
 from transduce.analysis.alignment import AlignmentHead
 from transduce.analysis.look import Look
+from transduce.analysis.look_at_phrases import PhraseLook
 from transduce.bundle import Marks, ModelBundle, bundle_facts
 from transduce.corpora.corpus import Pair, is_pair
 from transduce.corpora.directions import Direction
@@ -23,9 +24,10 @@ from transduce.inference.engines.engine import EngineChoice
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.exported import Model, ThroughThird
 from transduce.inference.engines.opening import open_any
+from transduce.inference.engines.phrases import PhraseEngine
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.execution.memory import keep_free_memory
-from transduce.inference.looking import check_length, look_at_translation
+from transduce.inference.looking import check_length, check_not_blank, look_at_translation
 from transduce.inference.outcomes import translation_of, why_unsatisfied
 from transduce.inference.requests import Constraints, Piece, Request, required_of_pieces
 from transduce.inference.scorer import PairScore, Scorer
@@ -208,13 +210,17 @@ class Translator:
             return scorer.score([cast(Pair, pairs)])[0]
         return scorer.score(cast(Iterable[Pair], pairs))
 
-    def look(self, text: str | Request, target: str | None = None, search: Beam | None = None) -> Look:
-        """Shows how the model translates one line: attention, search, confidence, and what the output depends on.
+    def look(self, text: str | Request, target: str | None = None, search: Beam | None = None) -> Look | PhraseLook:
+        """Shows how the model translates one line: attention, search, confidence, and what the output depends on; of a
+        phrase-based model, the phrases.
 
         A given target is shown instead of a translation. Raises InputError for an ensemble, an exported model, a line
         that is blank or too long to translate at once, or required phrases.
         """
-        bundle, request = self.single_model(), Request(text) if isinstance(text, str) else text
+        request = Request(text) if isinstance(text, str) else text
+        if isinstance(self.engine, PhraseEngine):
+            return self._look_at_phrases(self.engine, request, target)
+        bundle = self.single_model()
         marks = self.bundle.marks
         source = self.bundle.tokenizers.source.encode(request.text.strip())
         if not source:
@@ -224,6 +230,12 @@ class Translator:
             raise InputError("a search with required phrases cannot be looked at; leave them out")
         (piece,) = self._constraints.pieces(request, [[*marks.source, *source]], marks.begin)
         return look_at_translation(bundle, self._constraints, piece, target, search or Beam(), request.text.strip())
+
+    def _look_at_phrases(self, engine: PhraseEngine, request: Request, target: str | None) -> PhraseLook:
+        check_not_blank(request.text)
+        check_length(len(self.bundle.tokenizers.source.encode(request.text)), self.longest_source)
+        (piece,) = self._constraints.pieces(request, [[]])
+        return engine.look(request.text.strip(), piece, target)
 
     def complete(
         self,

@@ -10,6 +10,7 @@ Link = tuple[int, int]
 
 ITERATIONS = 6
 TENSION = 4.0  # how much less likely a link is per unit off the diagonal (Dyer et al. 2013, which learns it)
+SPARSITY = 0.01  # parameter of a Dirichlet prior: without one, a rare word is linked to all that others leave over
 NULL = 0.08  # prior of a target word without a source word, beside one for a word on the diagonal
 AROUND = [(a, b) for a in (-1, 0, 1) for b in (-1, 0, 1) if a or b]
 
@@ -42,15 +43,25 @@ def _posteriors(
         count += m
     prior, word = np.concatenate(priors), np.concatenate(words)
     found, entry = np.unique(np.concatenate(keys), return_inverse=True)  # the pairs of words that occur together
+    kinds = np.bincount(found // size)  # target words beside each source word
     probability = np.ones(len(found))
     for _ in range(ITERATIONS):
         weights = probability[entry] * prior
         weights /= np.bincount(word, weights, count)[word]  # expectation: which source word made each target word
         expected = np.bincount(entry, weights, len(found))
-        probability = expected / np.bincount(found // size, expected)[found // size]  # maximisation: p(target | source)
+        totals = np.bincount(found // size, expected, len(kinds)) + SPARSITY * kinds
+        # maximisation: p(target | source), by variational Bayes (Mermer and Saraclar 2011)
+        probability = np.exp(_digamma(expected + SPARSITY) - _digamma(np.maximum(totals, SPARSITY))[found // size])
     sizes = [(len(source) + 1) * len(target) for source, target in zip(sources, targets, strict=True)]
     parts = np.split(weights, np.cumsum(sizes)[:-1])
     return [part.reshape(len(target), -1) for part, target in zip(parts, targets, strict=True)]
+
+
+def _digamma(values: Float[np.ndarray, " values"]) -> Float[np.ndarray, " values"]:
+    """Returns the derivative of the logarithm of the gamma function: by its recurrence, and its series from 6 on."""
+    large = values + 6
+    less = sum(1 / (values + step) for step in range(6))
+    return np.log(large) - 1 / (2 * large) - 1 / (12 * large**2) + 1 / (120 * large**4) - less
 
 
 def _joined(

@@ -1,7 +1,7 @@
 """A stack decoder: the translation of a sentence by phrases that scores best (Koehn, Och and Marcu 2003)."""
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +18,12 @@ STACK: Final = 20
 """Hypotheses that are extended for each number of translated words."""
 WORSE = 7.0  # and only those that are at most this much worse than the best of them
 OPTIONS = 8  # translations of a phrase that are tried
+UNLIKE = -6.0  # score of a prefix's word that is written for a source word, or none, though no phrase translates it so
 TRIED = 20_000  # parts of outputs that are looked at for a list of the best
+
+
+Span = tuple[int, int]
+"""The places of a source phrase's words, the end exclusive."""
 
 
 @dataclass(frozen=True)
@@ -64,79 +69,135 @@ class _Way:
     """A hypothesis that was extended by a translation of a phrase."""
 
     before: _Hypothesis
-    span: tuple[int, int]
+    span: Span
     option: _Weighed
     gain: float
     model: float
     distance: int
 
 
-Translations = Callable[[int], Sequence[Option]]
-"""Returns translations of the source word at a place, where the table has none."""
+class _Stack:
+    """Hypotheses that compete: ways to translate as many words of a source, or to write as many words of a prefix."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[int, Gram, int], _Hypothesis] = {}
+        self.highest = -float("inf")
+        """The highest score with an estimate of the rest."""
+
+    def promising(self, most: int) -> Iterator[_Hypothesis]:
+        """Yields the hypotheses that are worth extending, best first."""
+        for hypothesis in heapq.nlargest(most, self.known.values(), key=lambda each: each.score + each.rest):
+            if hypothesis.score + hypothesis.rest < self.highest - WORSE:
+                break
+            yield hypothesis
+
+    def add(self, covered: int, context: Gram, end: int, rest: float, way: _Way, keeps_all: bool) -> None:
+        """Adds a way to a hypothesis, which may be new."""
+        score, key = way.before.score + way.gain, (covered, context, end)
+        known = self.known.get(key)
+        if known is None:
+            known = self.known[key] = _Hypothesis(covered, context, end, score, rest, [way])
+        elif keeps_all:
+            known.ways.append(way)
+        elif score > known.score:
+            known.ways[0] = way
+        known.score = max(known.score, score)
+        self.highest = max(self.highest, score + rest)
 
 
 def decode(
-    source: Sequence[int],
-    table: Mapping[Phrase, Sequence[Option]],
+    length: int,
+    options: Mapping[Span, Sequence[Option]],
     model: NGrams,
-    unknown: Translations,
     weights: Sequence[float] = WEIGHTS,
     n_best: int = 1,
-    stack: int = STACK,
+    prefix: Phrase = (),
+    is_whole: bool = False,
+    most: int = STACK,
 ) -> list[Output]:
-    """Returns the best outputs for a source sentence, which has words, best first; BudgetError if that is to end."""
-    length = len(source)
-    options = {
-        (begin, end): _weighed(found, model, weights)
-        for begin in range(length)
-        for end in range(begin + 1, min(length, begin + LONGEST) + 1)
-        if (found := table.get(tuple(source[begin:end])) or (unknown(begin) if end == begin + 1 else ()))
-    }
-    rest = _Rest(length, options)
+    """Returns the best outputs for a source sentence, best first; BudgetError if that is to end.
+
+    Args:
+        length: words of the source, one or more.
+        options: translations of its phrases; without one for a word there may be no output.
+        model: the language model.
+        weights: weights of the features.
+        n_best: the number of outputs.
+        prefix: words that all outputs begin with, whether phrases have them or not.
+        is_whole: True if outputs hold nothing after the prefix, which has words.
+        most: hypotheses that are extended for each number of translated words.
+    """
+    weighed = {span: _weighed(each, model, weights) for span, each in options.items()}
+    rest = _Rest(length, weighed)
     everything = (1 << length) - 1
-    stacks: list[dict[tuple[int, Gram, int], _Hypothesis]] = [{} for _ in range(length + 1)]
-    highest = [-float("inf")] * (length + 1)  # scores with estimates of the rest, by the number of translated words
-    stacks[0][0, (BEGIN,), 0] = _Hypothesis(0, (BEGIN,), 0, 0.0, rest.of(0), [])
-    for count in range(length):
+    stacks = [_Stack() for _ in range(length + 1)]
+    begun = [_Stack() for _ in prefix]  # by the number of the prefix's words that are written
+    first = _Hypothesis(0, (BEGIN,), 0, 0.0, rest.of(0), [])
+    (begun or stacks)[0].known[0, (BEGIN,), 0] = first
+
+    def extend(before: _Hypothesis, span: Span, option: _Weighed, written: int) -> None:
+        """Adds a hypothesis with a phrase translated, or a word of the prefix written for none."""
+        begin, end = span
+        covered = before.covered | ((1 << end) - (1 << begin))
+        distance = abs(begin - before.end)
+        context, added = before.context, 0.0
+        for word in option.target:
+            added += model.score(context, word)
+            context = model.after(context, word)
+        written += len(option.target)
+        is_whole = covered == everything and written >= len(prefix)
+        if is_whole:
+            added += model.score(context, END)
+            context, end = (), 0
+        gain = option.gain + weights[MODEL] * added + weights[DISTANCE] * distance
+        stack = begun[written] if written < len(prefix) else stacks[covered.bit_count()]
+        stack.add(
+            covered, context, end, rest.of(covered), _Way(before, span, option, gain, added, distance), n_best > 1
+        )
+
+    for written, stack in enumerate(begun):
         check()
-        promising = heapq.nlargest(stack, stacks[count].values(), key=lambda each: each.score + each.rest)
-        for hypothesis in promising:
-            if hypothesis.score + hypothesis.rest < highest[count] - WORSE:
-                break
+        wanted = prefix[written:]
+        unlike = _Weighed(wanted[:1], UNLIKE, UNLIKE, (0.0,) * MODEL)
+        agreeing = {
+            span: fitting
+            for span, found in options.items()
+            if (fitting := [each for each in found if _agrees(each.target, wanted, is_whole)])
+        }
+        phrases = [(span, each) for span, found in agreeing.items() for each in _weighed(found, model, weights)]
+        for hypothesis in stack.promising(most):
+            extend(hypothesis, (hypothesis.end, hypothesis.end), unlike, written)
             for begin, end in _free(hypothesis.covered, length):
-                if (begin, end) not in options:
+                if end == begin + 1:
+                    extend(hypothesis, (begin, end), unlike, written)
+            for (begin, end), option in phrases:
+                if not hypothesis.covered & ((1 << end) - (1 << begin)):
+                    extend(hypothesis, (begin, end), option, written)
+    if is_whole:
+        nothing = _Weighed((), UNLIKE, UNLIKE, (0.0,) * MODEL)
+        weighed = {(place, place + 1): [nothing] for place in range(length)}
+    for count, stack in enumerate(stacks[:-1]):
+        check()
+        for hypothesis in stack.promising(most):
+            for begin, end in _free(hypothesis.covered, length):
+                if (begin, end) not in weighed:
                     continue
-                covered = hypothesis.covered | ((1 << end) - (1 << begin))
-                left, distance = rest.of(covered), abs(begin - hypothesis.end)
-                reached, is_whole = count + end - begin, covered == everything
-                moved = hypothesis.score + weights[DISTANCE] * distance
-                for option in options[begin, end]:
-                    if moved + option.estimate + left < highest[reached] - WORSE:
+                left = rest.of(hypothesis.covered | ((1 << end) - (1 << begin)))
+                moved = hypothesis.score + weights[DISTANCE] * abs(begin - hypothesis.end)
+                reached = stacks[count + end - begin]
+                for option in weighed[begin, end]:
+                    if moved + option.estimate + left < reached.highest - WORSE:
                         break  # later options are worse
-                    context, added = hypothesis.context, 0.0
-                    for word in option.target:
-                        added += model.score(context, word)
-                        context = model.after(context, word)
-                    if is_whole:
-                        added += model.score(context, END)
-                        context = ()
-                    score = moved + option.gain + weights[MODEL] * added
-                    way = _Way(hypothesis, (begin, end), option, score - hypothesis.score, added, distance)
-                    key = (covered, context, 0 if is_whole else end)
-                    known = stacks[reached].get(key)
-                    if known is None:
-                        stacks[reached][key] = _Hypothesis(covered, context, end, score, left, [way])
-                        highest[reached] = max(highest[reached], score + left)
-                        continue
-                    if n_best > 1:
-                        known.ways.append(way)
-                    elif score > known.score:
-                        known.ways[0] = way
-                    if score > known.score:
-                        known.score = score
-                        highest[reached] = max(highest[reached], score + left)
-    (whole,) = stacks[length].values()
-    return _best(whole, n_best)
+                    extend(hypothesis, (begin, end), option, len(prefix))
+    return [output for whole in stacks[length].known.values() for output in _best(whole, n_best)]
+
+
+def _agrees(target: Phrase, wanted: Phrase, is_whole: bool) -> bool:
+    """Returns True if a phrase has words, and they are wanted as far as both go; if that is the whole, it has no
+    more."""
+    return 0 < len(target) <= (len(wanted) if is_whole else LONGEST) and all(
+        own == other for own, other in zip(target, wanted, strict=False)
+    )
 
 
 def _weighed(options: Sequence[Option], model: NGrams, weights: Sequence[float]) -> list[_Weighed]:
@@ -181,7 +242,7 @@ class _Rest:
         return self._known[covered]
 
 
-def _free(covered: int, length: int) -> list[tuple[int, int]]:
+def _free(covered: int, length: int) -> list[Span]:
     """Returns the phrases that may be translated next: near the first word that is not translated yet."""
     first = (~covered & (covered + 1)).bit_length() - 1
     spans = []

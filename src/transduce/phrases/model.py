@@ -1,12 +1,13 @@
 """A phrase-based translator: learned from sentence pairs, kept in a folder, and used on sentences."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
@@ -14,14 +15,17 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from transduce.errors import CheckpointError, DataError
+from transduce.errors import CheckpointError, DataError, InputError
+from transduce.orthography.words import holds
 from transduce.phrases.alignment import align
-from transduce.phrases.decoder import STACK, WEIGHTS, Output, decode
+from transduce.phrases.decoder import STACK, WEIGHTS, Output, Span, decode
+from transduce.phrases.demands import NO_DEMANDS, Demands, Options, places_of, requiring, without_banned
 from transduce.phrases.ngrams import NGrams
-from transduce.phrases.table import Option, Phrase, phrase_table
+from transduce.phrases.table import LONGEST, Option, Phrase, phrase_table
 from transduce.phrases.tuning import tuned
 from transduce.phrases.words import counted_within, text_of, usual_case, with_capital, words_of
 from transduce.tensor_files import save_tensors
+from transduce.text.glossary import comparable
 from transduce.verification import COPY_AGAIN, read_json
 
 BEGINNING: Final = 6
@@ -34,9 +38,12 @@ COPIED: Final = (0.0, 0.0, 0.0, 0.0, 1.0, 1.0, -1.0)
 """Features of an unknown word that is written as it stands; see FEATURES."""
 GUESSED: Final = -0.5
 """The last feature of an unknown word that is translated as a similar one."""
-TUNED_SHARE, LEAST_TUNED, MOST_TUNED = 0.1, 50, 200  # of the pairs, held out while weights are tuned
+FOLDS = 3  # held out in turn; the mean of their weights is better, and less by chance, than those of one
+TUNED_SHARE, LEAST_TUNED, MOST_TUNED = 0.1, 50, 200  # of the pairs are in a fold
 WORDS_FILE, TENSORS_FILE = "words.json", "phrases.safetensors"
 MOST_BYTES = 1 << 28
+ALTERNATIVES = 5  # translations of a phrase that are shown beside the one that was used
+MORE_WITH_BANS = 50  # outputs among which some without banned phrases are sought
 
 Pair = tuple[str, str]
 Words = Sequence[str]
@@ -65,6 +72,45 @@ class Vocabulary:
         return self._numbers.get(word, -1)
 
 
+class Translated(NamedTuple):
+    """A translation of a sentence."""
+
+    text: str
+    output: Output
+    words: Words
+    """Its words, as phrases have them."""
+
+
+@dataclass(frozen=True)
+class Used:
+    """A phrase of a translation."""
+
+    span: Span
+    """The places of its source words; of a word that is written for none, empty."""
+    source: str
+    target: str
+    probability: float | None
+    """The probability of the target, given the source; None where no phrase was learned: a word is copied, given, or in
+    a glossary."""
+    alternatives: list[tuple[str, float]]
+    """The likeliest other translations of the source, and their probabilities."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A translation, and the phrases that it is made of."""
+
+    text: str
+    source: Words
+    """The words of the sentence, as phrases have them."""
+    target: Words
+    phrases: list[Used]
+    """The phrases in the order of the translation."""
+    output: Output
+    weights: Sequence[float]
+    """The weights of the output's features."""
+
+
 @dataclass(frozen=True)
 class PhraseModel:
     """All that a phrase-based translator knows."""
@@ -73,35 +119,48 @@ class PhraseModel:
     target: Vocabulary
     within: tuple[Counter[str], Counter[str]]
     """The number of times that each word of the source and of the target stands within sentences."""
+    sources: Sequence[Sequence[int]]
+    """The source sentences that it was learned from, as numbers of words."""
     texts: Sequence[Sequence[int]]
-    """The texts, as numbers of target words, that the language model is made of."""
+    """The texts, as numbers of target words, that the language model is made of: translations of the sources first."""
     table: Mapping[Phrase, Sequence[Option]]
     weights: Sequence[float] = WEIGHTS
 
     @staticmethod
-    def learn(pairs: Iterable[Pair], is_tuned: bool = True) -> "PhraseModel":
-        """Learns from sentence pairs; if tuned, the weights too, on pairs that are held out meanwhile.
+    def learn(pairs: Iterable[Pair], texts: Iterable[str] = (), is_tuned: bool = True) -> "PhraseModel":
+        """Learns from sentence pairs; the weights are tuned on parts that are held out in turn, or left as usual.
+
+        Args:
+            pairs: sources and targets.
+            texts: sentences of the target language, of which the language model is made, too.
+            is_tuned: False saves the time of tuning, most of all.
 
         Raises DataError if no pair can be learned from.
         """
-        words = [(words_of(source), words_of(target)) for source, target in pairs]
-        usable = [pair for pair in words if all(0 < len(side) <= MOST_WORDS for side in pair)]
+        usable = _usable(pairs)
         if not usable:
             raise DataError(
                 f"no sentence pair has 1 to {MOST_WORDS} words on each side; there is nothing to learn from"
             )
-        model = PhraseModel._learned(usable)
+        targets = {tuple(target) for _, target in usable}
+        more = [words for words in map(words_of, texts) if words and tuple(words) not in targets]
+        model = PhraseModel._learned(usable, more)
         every = max(round(len(usable) / min(max(TUNED_SHARE * len(usable), LEAST_TUNED), MOST_TUNED)), 2)
-        held_out = usable[::every]
-        if not is_tuned or len(held_out) < LEAST_TUNED // 2:
+        if not is_tuned or len(usable[::every]) < LEAST_TUNED // 2:
             return model
-        others = PhraseModel._learned([pair for number, pair in enumerate(usable) if number % every])
-        return replace(model, weights=others._tuned(held_out))
+        weights = []
+        for fold in range(min(FOLDS, every)):
+            others = PhraseModel._learned([pair for n, pair in enumerate(usable) if n % every != fold], more)
+            weights.append(others._tuned(usable[fold::every]))
+        return replace(model, weights=np.mean(weights, 0).tolist())
 
     @staticmethod
-    def _learned(pairs: Sequence[tuple[Words, Words]]) -> "PhraseModel":
-        """Learns from the words of sentence pairs."""
-        within = counted_within(source for source, _ in pairs), counted_within(target for _, target in pairs)
+    def _learned(pairs: Sequence[tuple[Words, Words]], texts: Sequence[Words]) -> "PhraseModel":
+        """Learns from the words of sentence pairs, and of texts of the target language."""
+        within = (
+            counted_within(source for source, _ in pairs),
+            counted_within(chain((target for _, target in pairs), texts)),
+        )
         sources = [usual_case(source, within[0]) for source, _ in pairs]
         targets = [usual_case(target, within[1]) for _, target in pairs]
         stems = Vocabulary(), Vocabulary()
@@ -111,14 +170,26 @@ class PhraseModel:
         )
         source, target = Vocabulary(), Vocabulary()
         read, written = [source.numbers(words) for words in sources], [target.numbers(words) for words in targets]
-        return PhraseModel(source, target, within, written, phrase_table(read, written, links))
+        table = phrase_table(read, written, links)
+        written += [target.numbers(usual_case(words, within[1])) for words in texts]
+        return PhraseModel(source, target, within, read, written, table)
+
+    def with_pairs(self, pairs: Iterable[Pair]) -> "PhraseModel":
+        """Returns the model that learns from more pairs besides, with the same weights of features."""
+        known = [
+            ([self.source.words[word] for word in source], [self.target.words[word] for word in target])
+            for source, target in zip(self.sources, self.texts, strict=False)
+        ]
+        texts = [[self.target.words[word] for word in text] for text in self.texts[len(self.sources) :]]
+        return replace(PhraseModel._learned([*known, *_usable(pairs)], texts), weights=self.weights)
 
     def _tuned(self, pairs: Sequence[tuple[Words, Words]]) -> list[float]:
         """Returns weights under which these pairs, which were not learned from, are translated best."""
-        sources = [self._divided(source) for source, _ in pairs]
+        sources = [[part for parts in self.divided(source) for part in parts] for source, _ in pairs]
 
         def translated(number: int, weights: Sequence[float], n_best: int) -> list[tuple[Words, Output]]:
-            return self._outputs(sources[number], n_best, weights)
+            outputs = decode(len(sources[number]), self._options(sources[number]), self.model, weights, n_best)
+            return [(with_capital(self._written(output.target, sources[number])), output) for output in outputs]
 
         return tuned(translated, [target for _, target in pairs])
 
@@ -127,36 +198,102 @@ class PhraseModel:
         """The language model of the target."""
         return NGrams(self.texts)
 
-    def translate(self, text: str, n_best: int = 1, stack: int = STACK) -> list[tuple[str, Output]]:
-        """Returns the best translations of a sentence that has words, best first; BudgetError if that is to end.
+    def translate(
+        self, text: str, n_best: int = 1, demands: Demands = NO_DEMANDS, stack: int = STACK
+    ) -> list[Translated]:
+        """Returns the best translations of a sentence that has words, best first, none if demands cannot be met;
+        BudgetError if that is to end. A smaller stack is faster, and finds somewhat worse ones."""
+        words = self.read(text)
+        options, others = self._options(words), list(words)
+        length, banned = len(words), demands.banned
 
-        A smaller stack is faster and finds somewhat worse ones.
-        """
-        outputs = self._outputs(self.read(text), n_best, self.weights, stack)
-        return [(text_of(words), output) for words, output in outputs]
+        if demands.required:
+            compared = list(map(comparable, words))
+            required = []
+            for each in demands.required:
+                terms = (list(map(comparable, self.read(term))) for term in each.sources)
+                places = [place for term in terms for place in places_of(compared, term)]
+                required.append((places, [self._numbers(words_of(phrase), others) for phrase in each.texts]))
+            options = requiring(options, length, required)
+            length = max(end for _, end in options)
+        if banned:
+            options = without_banned(options, lambda target: _holds_any(text_of(self._written(target, others)), banned))
+        prefix = self._numbers(usual_case(words_of(demands.prefix), self.within[1]), others)
+        more = n_best if not banned else n_best + MORE_WITH_BANS
+        found = []
+        for output in decode(length, options, self.model, self.weights, more, prefix, demands.is_whole, stack):
+            written = self._written(output.target, others)
+            if not _holds_any(translation := self._spelled(written, demands), banned):
+                found.append(Translated(translation, output, written))
+        return found[:n_best]
+
+    def _spelled(self, words: Words, demands: Demands) -> str:
+        """Returns the text of words: with a capital letter, unless that would change what is demanded."""
+        begun = words_of(demands.prefix)
+        if begun:
+            text, beginning = text_of([*begun, *words[len(begun) :]]), text_of(begun)
+            return demands.prefix.strip() + text[len(beginning) :] if text.startswith(beginning) else text
+        small, text = text_of(words), text_of(with_capital(words))
+        is_changed = any(_holds_any(small, each.texts) > _holds_any(text, each.texts) for each in demands.required)
+        return small if is_changed else text
+
+    def explain(self, text: str, target: str | None = None, demands: Demands = NO_DEMANDS) -> Explanation:
+        """Explains the best translation of a sentence, or a given one; InputError if demands cannot be met."""
+        words = self.read(text)
+        if target is not None:
+            demands = Demands(target, is_whole=True)
+        found = self.translate(text, 1, demands)
+        if not found:
+            raise InputError(f"{text[:60]!r}: no translation satisfies all constraints; drop some of them")
+        ((translation, output, written),) = found
+        options, phrases, at = self._options(words), [], 0
+        for begin, end, size in output.spans:
+            learned = [each for each in options.get((begin, end), ()) if each.features[-1] > COPIED[-1]]
+            ranked = sorted(learned, key=lambda each: -each.features[0])
+            known = [(text_of(self._written(each.target, words)), math.exp(each.features[0])) for each in ranked]
+            own = text_of(written[at : at + size])
+            probability = next((share for other, share in known if other == own), None)
+            others = [each for each in known if each[0] != own][:ALTERNATIVES]
+            phrases.append(Used((begin, end), text_of(words[begin:end]), own, probability, others))
+            at += size
+        return Explanation(translation, words, written, phrases, output, list(self.weights))
 
     def read(self, text: str) -> list[str]:
         """Returns the words of a sentence as phrases are looked up by: compounds that are unknown in known parts."""
-        return self._divided(words_of(text))
+        return [part for parts in self.divided(words_of(text)) for part in parts]
 
-    def _divided(self, words: Words) -> list[str]:
-        return [part for word in usual_case(words, self.within[0]) for part in self._parts(word)]
+    def divided(self, words: Words) -> list[list[str]]:
+        """Returns the parts of each word of a sentence, nearly always the word itself in its usual case."""
+        return [self._parts(word) for word in usual_case(words, self.within[0])]
 
-    def _outputs(
-        self, words: Words, n_best: int, weights: Sequence[float], stack: int = STACK
-    ) -> list[tuple[Words, Output]]:
-        """Returns the best outputs for divided words, with the words of each."""
-        known = len(self.target.words)  # numbers from here on are places of words that are copied
-
-        def unknown(place: int) -> list[Option]:
-            return [Option((known + place,), COPIED), *self._similar(words[place])]
-
-        def written(number: int) -> str:
-            return self.target.words[number] if number < known else words[number - known]
-
+    def _options(self, words: Words) -> Options:
+        """Returns the translations of the phrases of divided words."""
         source = [self.source.find(word) for word in words]
-        outputs = decode(source, self.table, self.model, unknown, weights, n_best, stack)
-        return [(with_capital(list(map(written, output.target))), output) for output in outputs]
+        options: dict[Span, Sequence[Option]] = {}
+        for begin in range(len(words)):
+            for end in range(begin + 1, min(len(words), begin + LONGEST) + 1):
+                if found := self.table.get(tuple(source[begin:end])):
+                    options[begin, end] = found
+                elif end == begin + 1:
+                    copied = Option((len(self.target.words) + begin,), COPIED)
+                    options[begin, end] = [copied, *self._similar(words[begin])]
+        return options
+
+    def _written(self, target: Phrase, others: Words) -> list[str]:
+        """Returns the words of numbers, of which those after the last target word are places among other words."""
+        known = len(self.target.words)
+        return [self.target.words[number] if number < known else others[number - known] for number in target]
+
+    def _numbers(self, words: Words, others: list[str]) -> Phrase:
+        """Returns the numbers of words, see `_written`; adds unknown ones to the others."""
+        found = []
+        for word in words:
+            number = self.target.find(word)
+            if number < 0:
+                number = len(self.target.words) + len(others)
+                others.append(word)
+            found.append(number)
+        return tuple(found)
 
     @cached_property
     def _translated(self) -> dict[str, int]:
@@ -211,6 +348,7 @@ class PhraseModel:
         for name, rows in (
             ("source", [source for source, _ in pairs]),
             ("target", [option.target for _, option in pairs]),
+            ("sources", self.sources),
             ("texts", self.texts),
         ):
             tensors[name] = torch.tensor([number for row in rows for number in row], dtype=torch.int32)
@@ -225,7 +363,7 @@ class PhraseModel:
             tensors = load_file(folder / TENSORS_FILE)
             rows = {
                 name: np.split(tensors[name].numpy(), np.cumsum(tensors[f"{name}_lengths"].numpy())[:-1])
-                for name in ("source", "target", "texts")
+                for name in ("source", "target", "sources", "texts")
             }
             table: dict[Phrase, list[Option]] = defaultdict(list)
             for source, target, features in zip(
@@ -236,7 +374,18 @@ class PhraseModel:
             raise CheckpointError(f"{folder / TENSORS_FILE} is damaged ({error}); {COPY_AGAIN}") from None
         vocabularies = Vocabulary(words.source), Vocabulary(words.target)
         within = Counter(words.within_source), Counter(words.within_target)
-        return PhraseModel(*vocabularies, within, [row.tolist() for row in rows["texts"]], dict(table), words.weights)
+        sources, texts = ([row.tolist() for row in rows[name]] for name in ("sources", "texts"))
+        return PhraseModel(*vocabularies, within, sources, texts, dict(table), words.weights)
+
+
+def _usable(pairs: Iterable[Pair]) -> list[tuple[Words, Words]]:
+    """Returns the words of the pairs that have some on both sides, and not too many."""
+    words = [(words_of(source), words_of(target)) for source, target in pairs]
+    return [pair for pair in words if all(0 < len(side) <= MOST_WORDS for side in pair)]
+
+
+def _holds_any(text: str, phrases: Iterable[str]) -> bool:
+    return any(holds(text, phrase) for phrase in phrases)
 
 
 class _Words(msgspec.Struct):

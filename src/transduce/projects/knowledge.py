@@ -14,7 +14,9 @@ from transduce.corpora.directions import Direction
 from transduce.documents.memory import Memory
 from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
+from transduce.inference.engines.exported import ExportedModel, Model
 from transduce.projects.adapted import with_adapter
+from transduce.projects.phrases import PhraseSnapshot, current_phrases, is_phrase_based
 from transduce.projects.project import ADAPTERS, Project
 from transduce.projects.snapshots import Snapshot, current_snapshot
 from transduce.projects.terms import with_forms
@@ -31,7 +33,7 @@ class Knowledge:
     """Sources and translations that people confirmed or gave."""
     entries: list[Entry]
     """Entries of the glossary, with the forms that the pairs have."""
-    snapshot: Snapshot | None
+    snapshot: Snapshot | PhraseSnapshot | None
     """The newest state of what the model has learned; None if that is nothing."""
 
     @staticmethod
@@ -49,10 +51,15 @@ class Knowledge:
             direction = Direction(project.source, project.target)
             settings, segments = project.settings.learning, project.store.segments()
         bundle = find_bundle(Path(model))
-        if (bundle / EXPORT).exists():
-            raise InputError(f"a project teaches a neural model as it was trained; {why_not_trainable(bundle)}")
+        is_of_phrases, adapters = is_phrase_based(bundle), Path(folder) / ADAPTERS
+        if (bundle / EXPORT).exists() and not is_of_phrases:
+            raise InputError(f"a project teaches a model as it was trained; {why_not_trainable(bundle)}")
         _check_direction(Path(folder), direction, read_config(bundle))
-        snapshot = current_snapshot(Path(folder) / ADAPTERS, identity(bundle), settings, segments)
+        snapshot = (
+            current_phrases(adapters, bundle, settings, segments)
+            if is_of_phrases
+            else current_snapshot(adapters, identity(bundle), settings, segments)
+        )
         return Knowledge(Path(folder), direction, pairs, with_forms(entries, pairs), snapshot)
 
     @cached_property
@@ -73,13 +80,18 @@ class Knowledge:
         )
         return f"{self.folder}: {len(self.pairs):,} translations, {len(self.entries):,} terms; the model {learned}"
 
-    def taught(self, bundle: ModelBundle) -> ModelBundle:
+    def taught(self, model: Model) -> Model:
         """Returns the model with what the project has taught it; the model itself if that is nothing.
 
         Args:
-            bundle: the model as it was loaded, before it was made ready for a precision.
+            model: the model as it was loaded, before it was made ready for a precision.
         """
-        return bundle if self.snapshot is None else with_adapter(bundle, self.snapshot.adapter, self.snapshot.scale)
+        if isinstance(self.snapshot, PhraseSnapshot):
+            return ExportedModel.load(self.snapshot.folder)
+        if self.snapshot is None:
+            return model
+        assert isinstance(model, ModelBundle)
+        return with_adapter(model, self.snapshot.adapter, self.snapshot.scale)
 
 
 def _check_direction(folder: Path, direction: Direction, config: BundleConfig) -> None:

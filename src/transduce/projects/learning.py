@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,12 +19,15 @@ from torch import nn
 
 from transduce.bundle import ModelBundle, identity
 from transduce.corpora.directions import Direction
+from transduce.inference.engines.exported import ExportedModel
+from transduce.inference.engines.phrases import PhraseEngine
 from transduce.inference.engines.precision import at_precision
 from transduce.inference.translator import Translator
 from transduce.projects.adapted import with_adapter
 from transduce.projects.edits import ReliabilityBin
 from transduce.projects.lessons import Progress
 from transduce.projects.parts import Learning
+from transduce.projects.phrases import PhraseSnapshot, current_phrases
 from transduce.projects.project import Project
 from transduce.projects.report import Course, render_report
 from transduce.projects.snapshots import Snapshot, current_snapshot
@@ -39,6 +43,8 @@ PAUSE = 1.0
 END_SECONDS = 2.0
 log = logging.getLogger("transduce.projects")
 
+Served = nn.Module | PhraseEngine
+"""What is served, by which adapted models are known."""
 FindTranslator = Callable[[str, str], Translator | None]
 """Returns the served translator from a language to another; None without one."""
 
@@ -66,7 +72,7 @@ class BackgroundLearning(Learning):
         self._failures: WeakKeyDictionary[Project, int] = WeakKeyDictionary()
         self._taken_back: WeakKeyDictionary[Project, int] = WeakKeyDictionary()
         self._reports: WeakKeyDictionary[Project, Report] = WeakKeyDictionary()
-        self._adapted: WeakKeyDictionary[nn.Module, OrderedDict[Project, _Adapted]] = WeakKeyDictionary()
+        self._adapted: WeakKeyDictionary[Served, OrderedDict[Project, _Adapted]] = WeakKeyDictionary()
         """Adapted models by the served one, and go with it, as do the next."""
         self._bases: WeakKeyDictionary[nn.Module, ModelBundle] = WeakKeyDictionary()
         """Each served model as it was before it was made ready for a precision."""
@@ -92,8 +98,8 @@ class BackgroundLearning(Learning):
     def adapted(self, project: Project, translator: Translator) -> Translator:
         """See Learning."""
         with self._changed:
-            served, report = translator.bundle, self._reports.get(project)
-            of_model = self._adapted.get(served.model) if isinstance(served, ModelBundle) else None
+            served, report = _served(translator), self._reports.get(project)
+            of_model = None if served is None else self._adapted.get(served)
             if of_model and project in of_model:
                 of_model.move_to_end(project)
                 return of_model[project].translator
@@ -115,8 +121,8 @@ class BackgroundLearning(Learning):
     def report(self, project: Project, reliability: Sequence[ReliabilityBin] = ()) -> str:
         """See Learning."""
         translator, segments = self._find(project.source, project.target), project.store.segments()
-        snapshot = None if translator is None else _snapshot(translator.bundle, project, segments)
-        progress = Progress() if snapshot is None else msgspec.json.decode(snapshot.facts, type=Progress)
+        snapshot = None if translator is None else _snapshot(translator, project, segments)
+        progress = Progress() if snapshot is None else snapshot.progress()
         lessons = progress.lessons
         return render_report(project.name, Course(segments[: len(lessons)], lessons, progress.checks, reliability))
 
@@ -153,19 +159,18 @@ class BackgroundLearning(Learning):
 
     def _learn(self, project: Project) -> None:
         translator = self._find(project.source, project.target)
-        bundle = None if translator is None else translator.bundle
-        if not isinstance(bundle, ModelBundle) or bundle.folder is None:
-            kind = "no model of its languages" if bundle is None else "an exported or phrase-based model"
-            self._tell_refused(project, f"{kind} is served; serve a neural one as it was trained, to learn")
+        if translator is None or _served(translator) is None:
+            kind = "no model of its languages" if translator is None else "an exported model"
+            self._tell_refused(project, f"{kind} is served; serve one as it was trained, to learn")
             return
-        report = self._ask(Order(str(bundle.folder), str(project.folder.absolute()), project.settings))
+        report = self._ask(Order(str(_folder(translator)), str(project.folder.absolute()), project.settings))
         if report.refused:
             self._tell_refused(project, report.refused)
             return
         taken_back = project.store.taken_back()
-        snapshot = _snapshot(bundle, project, project.store.segments())
+        snapshot = _snapshot(translator, project, project.store.segments())
         if snapshot is not None:
-            self._adapt(bundle, project, snapshot, taken_back)
+            self._adapt(translator, project, snapshot, taken_back)
         with self._changed:
             self._reports[project] = report
             self._failures.pop(project, None)
@@ -186,15 +191,23 @@ class BackgroundLearning(Learning):
             self._reports[project] = Report(refused=reason)
             self._forget(project)
 
-    def _adapt(self, served: ModelBundle, project: Project, snapshot: Snapshot, taken_back: int) -> None:
+    def _adapt(
+        self, translator: Translator, project: Project, snapshot: Snapshot | PhraseSnapshot, taken_back: int
+    ) -> None:
         """Makes the adapted model, and then serves it."""
+        served = _served(translator)
+        assert served is not None
         with self._changed:
-            of_model = self._adapted.setdefault(served.model, OrderedDict())
+            of_model = self._adapted.setdefault(served, OrderedDict())
             known = of_model.get(project)
         if known is not None and known.key == snapshot.key:
             return
-        bundle = with_adapter(self._base(served, project), snapshot.adapter, snapshot.scale)
-        adapted = _Adapted(snapshot.key, Translator(at_precision(bundle, "float32")))
+        if isinstance(snapshot, PhraseSnapshot):
+            adapted = _Adapted(snapshot.key, Translator(ExportedModel.load(snapshot.folder)))
+        else:
+            assert isinstance(translator.bundle, ModelBundle)
+            bundle = with_adapter(self._base(translator.bundle, project), snapshot.adapter, snapshot.scale)
+            adapted = _Adapted(snapshot.key, Translator(at_precision(bundle, "float32")))
         with self._changed:
             if taken_back < self._taken_back.get(project, 0):  # `changed` knows of a later one
                 return
@@ -233,8 +246,28 @@ class BackgroundLearning(Learning):
                 connection.close()
 
 
-def _snapshot(bundle: Any, project: Project, segments: Sequence[Segment]) -> Snapshot | None:
+def _served(translator: Translator) -> Served | None:
+    """Returns the part of a served translator that is taught; None of an exported model, which cannot be."""
+    if isinstance(translator.engine, PhraseEngine):
+        return translator.engine
+    bundle = translator.bundle
+    return bundle.model if isinstance(bundle, ModelBundle) and bundle.folder is not None else None
+
+
+def _snapshot(
+    translator: Translator, project: Project, segments: Sequence[Segment]
+) -> Snapshot | PhraseSnapshot | None:
     """Returns what a served model has learned from a project's segments, see `current_snapshot`."""
-    if not isinstance(bundle, ModelBundle) or bundle.folder is None:
+    settings = project.settings.learning
+    if isinstance(translator.engine, PhraseEngine):
+        return current_phrases(project.adapters, translator.engine.folder, settings, segments)
+    if _served(translator) is None:
         return None
-    return current_snapshot(project.adapters, identity(bundle.folder), project.settings.learning, segments)
+    return current_snapshot(project.adapters, identity(_folder(translator)), settings, segments)
+
+
+def _folder(translator: Translator) -> Path:
+    """Returns the folder of a model that is taught."""
+    bundle = translator.bundle
+    assert isinstance(bundle, ModelBundle | ExportedModel) and bundle.folder is not None
+    return bundle.folder

@@ -14,6 +14,7 @@ from transduce.corpora.corpus import SentencePair
 from transduce.files import new_file
 from transduce.nn.low_rank import DOWN, UP
 from transduce.projects.learning_settings import LearningSettings
+from transduce.projects.lessons import Progress
 from transduce.projects.store import Segment
 from transduce.tensor_files import save_tensors
 
@@ -43,6 +44,10 @@ class Snapshot:
     facts: str
     """JSON of what is no tensor."""
     tensors: dict[str, Tensor]
+
+    def progress(self) -> Progress:
+        """Returns the record of what was learned."""
+        return msgspec.json.decode(self.facts, type=Progress)
 
     @property
     def adapter(self) -> dict[str, Tensor]:

@@ -23,6 +23,7 @@ from transduce.evaluation.translations import count_chrf
 from transduce.projects.general import General
 from transduce.projects.learner import Learner
 from transduce.projects.lessons import Learned, Lesson
+from transduce.projects.phrases import is_phrase_based, learn_phrases
 from transduce.projects.project import ADAPTERS, STORE
 from transduce.projects.settings import ProjectSettings
 from transduce.projects.store import Segment, Store
@@ -96,9 +97,11 @@ class Learners:
         folder = Path(order.project)
         try:
             with closing(Store(folder / STORE)) as store:
-                learner = self._learner(order)
                 segments = store.segments()
-                learned = learner.learn(segments, MOST_AT_ONCE)
+                if is_phrase_based(model := Path(order.model)):
+                    learned = learn_phrases(folder / ADAPTERS, model, order.settings.learning, segments)
+                else:
+                    learned = self._learner(order).learn(segments, MOST_AT_ONCE)
                 _log(store, learned, segments)
                 return _report(learned, segments)
         except (TransduceError, OSError) as error:

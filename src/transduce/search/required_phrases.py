@@ -38,6 +38,8 @@ class Phrase:
     """The words, and others in their place, in outputs' spelling."""
     shortest: int | None = None
     """The number of tokens of the words that have the fewest, in their longest form; None for the longest of all."""
+    sources: tuple[str, ...] = ()
+    """The terms of the source line that the words translate, as it writes them."""
 
     @property
     def length(self) -> int:

@@ -18,6 +18,7 @@ from transduce.inference.documents.sentence_translator import (
     confidence,
 )
 from transduce.inference.engines.choice import pytorch_of
+from transduce.inference.engines.phrases import PhraseEngine
 from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.search.beam import Beam
@@ -30,6 +31,8 @@ PAIRS_AT_ONCE = 100
 MOST_ALIGNED = 512**2
 """Largest product of the tokens of a source and of its translation that are aligned: a matrix of attention has as many
 numbers for each head and layer."""
+MOST_LETTERS = 1000**2
+"""Largest product of the letters of both that phrases align."""
 
 
 class SentenceModel:
@@ -42,7 +45,7 @@ class SentenceModel:
         self.languages = Languages(
             "" if config.source == UNKNOWN[0] else config.source, "" if config.target == UNKNOWN[1] else config.target
         )
-        self.can_align = isinstance(translator.bundle, ModelBundle)
+        self.can_align = isinstance(translator.bundle, ModelBundle) or isinstance(translator.engine, PhraseEngine)
         self.can_require = self.can_align and can_require(self.search)
         self._source, self._target = tokenizers.source, tokenizers.target
         self._aligner: Aligner | None = None
@@ -74,8 +77,11 @@ class SentenceModel:
                 links[number] = of_pair
         return links
 
-    def find_aligner(self, pairs: Sequence[tuple[str, str]]) -> Aligner | None:
-        """Returns what aligns pairs, chosen by the first of some pairs if there is none yet; None without attention."""
+    def find_aligner(self, pairs: Sequence[tuple[str, str]]) -> Aligner | PhraseEngine | None:
+        """Returns what aligns pairs, chosen by the first of some pairs if there is none yet; None without attention or
+        phrases."""
+        if isinstance(self.translator.engine, PhraseEngine):
+            return self.translator.engine
         bundle, pairs = self.translator.bundle, pairs[:SAMPLE]
         if self._aligner is None and isinstance(bundle, ModelBundle) and pairs:
             sources = bundle.read([source for source, _ in pairs])
@@ -87,7 +93,8 @@ class SentenceModel:
     def _fits(self, source: str, target: str) -> bool:
         """Returns True if the model can read both texts at once, and its attention fits into memory."""
         engine = pytorch_of(self.translator.engine)
-        assert engine is not None, "it has an aligner"
+        if engine is None:  # phrases
+            return len(source) * len(target) <= MOST_LETTERS
         tokenizers, model = engine.bundle.tokenizers, engine.model
         sides = (
             (tokenizers.source, source, model.source_limit, len(self.translator.bundle.marks.source)),

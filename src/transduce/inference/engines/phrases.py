@@ -1,10 +1,15 @@
 """The engine of phrase-based models, which are learned from few pairs and need no PyTorch to translate."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from transduce.analysis.alignment import Links, pharaoh
+from transduce.analysis.look_at_phrases import SUMMED, PhraseLook
+from transduce.corpora.corpus import Pair, as_pair
 from transduce.errors import InputError
 from transduce.inference.requests import Constraints, Piece
+from transduce.phrases.demands import Demands, Required
+from transduce.phrases.linking import links_between
 from transduce.phrases.model import PhraseModel
 from transduce.phrases.words import words_of
 from transduce.search.beam import Beam
@@ -21,13 +26,14 @@ class PhraseEngine:
     source_limit: int | None = None
 
     def __init__(self, folder: Path, tokenizers: Tokenizers) -> None:
+        self.folder = folder
         self.tokenizers = tokenizers
         self.model = PhraseModel.load(folder)
 
     def of(self, piece: Piece, search: Search) -> "PhraseEngine":
         """See EngineChoice."""
         if piece.required:
-            _check([piece], search)
+            _check(search)
         return self
 
     def describe(self, search: Search) -> str:
@@ -40,7 +46,7 @@ class PhraseEngine:
 
     def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
         """See Engine; scores are weighted sums of features, which are no log-probabilities but rank outputs as such."""
-        _check(pieces, search)
+        _check(search)
         return [self._translate(piece, search.n_best) for piece in pieces]
 
     def _translate(self, piece: Piece, n_best: int) -> list[Hypothesis]:
@@ -49,18 +55,40 @@ class PhraseEngine:
             return [Hypothesis(self.tokenizers.target.encode(text), 0.0, 0.0, truncated=False)]
         return [
             Hypothesis(self.tokenizers.target.encode(translation), output.score, output.score, truncated=False)
-            for translation, output in self.model.translate(text, n_best)
+            for translation, output, _ in self.model.translate(text, n_best, self._demands(piece))
         ]
 
+    def look(self, text: str, piece: Piece, target: str | None = None) -> PhraseLook:
+        """Looks at the translation of a text under a piece's constraints, or at a given one."""
+        if not words_of(text) or (target is not None and not words_of(target)):
+            raise InputError("there is no text to look at")
+        explained = self.model.explain(text, target, self._demands(piece))
+        output = explained.output
+        features = list(zip(SUMMED, output.features, explained.weights, strict=True))
+        folder = self.folder.parent if self.folder.name in ("model", "phrases") else self.folder
+        return PhraseLook(str(folder), text, explained.text, explained.phrases, output.score, features)
 
-def _check(pieces: Sequence[Piece], search: Search) -> None:
+    def align(self, pairs: Iterable[Pair]) -> list[Links]:
+        """Returns links of source and target words, counted from 0, of each pair of texts; none if a side is blank."""
+        return [links_between(self.model, pair.source, pair.target) for pair in map(as_pair, pairs)]
+
+    def stream(self, pairs: Iterable[Pair]) -> Iterator[str]:
+        """Yields a line of Pharaoh format for each pair."""
+        return (pharaoh(links) for pair in pairs for links in self.align([pair]))
+
+    def _demands(self, piece: Piece) -> Demands:
+        return Demands(
+            self.tokenizers.target.decode(piece.prefix),
+            [Required(phrase.sources, phrase.texts) for phrase in piece.required],
+            [phrase.text for phrase in piece.banned],
+        )
+
+
+def _check(search: Search) -> None:
     """Raises InputError for what a phrase-based translator cannot do."""
     asked = {
         "sampling or diverse beams": type(search) is not Beam,
         "a rule on repeated words": search.no_repeat_ngram > 0 or search.repetition_penalty > 1,
-        "prefixes": any(piece.prefix for piece in pieces),
-        "required phrases": any(piece.required for piece in pieces),
-        "banned phrases": any(piece.banned for piece in pieces),
     }
     if unable := [name for name, is_asked in asked.items() if is_asked]:
         raise InputError(f"a phrase-based model translates without {' and '.join(unable)}; leave that out")

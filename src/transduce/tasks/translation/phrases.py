@@ -1,5 +1,6 @@
 """Learning a phrase-based model of a run's pairs, which takes seconds and no updates; see transduce/phrases."""
 
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,10 @@ LONGEST_SOURCE = 200
 """Tokens of a sentence that is translated at once; the time to translate one grows with the square of its length."""
 
 
+MOST_TEXTS = 100_000
+"""Lines of text of the target language that are learned from; each is read again whenever the model is opened."""
+
+
 Scores = dict[str, float]
 Test = dict[str, Any] | None
 
@@ -53,7 +58,10 @@ def learn_phrases(
         before = len(pairs)
         pairs += [(pair.source, pair.target) for pair in entry.corpus]
         tell(f"training data: {len(pairs) - before:,} pairs from {entry.corpus.name}")
-    model = PhraseModel.learn(pairs)
+    texts = list(islice(chain.from_iterable(experiment.monolingual), MOST_TEXTS))
+    if texts:
+        tell(f"language model: of the translations and {len(texts):,} lines of {config.data.target}")
+    model = PhraseModel.learn(pairs, texts)
     count = sum(map(len, model.table.values()))
     tokenizers = train_tokenizers(config.tokenizer, *sample_of(splits, config.tokenizer, tell), experiment.folder)
     history = facts | {"trained_on": f"{len(pairs):,} sentence pairs"}

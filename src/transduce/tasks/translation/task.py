@@ -14,8 +14,9 @@ from transduce.bundle import ModelBundle
 from transduce.config import to_tree
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import cache_folder
-from transduce.corpora.corpus import ParallelCorpus, SentencePair
+from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
 from transduce.corpora.directions import Direction
+from transduce.corpora.formats import text_file
 from transduce.corpora.splits import Splits, open_splits
 from transduce.data.store import TokenStore, open_store
 from transduce.errors import ConfigError, InputError
@@ -109,8 +110,14 @@ class TranslationExperiment:
         held_out += [("data.general_validation", splits.general_validation), ("data.general_test", splits.general_test)]
         training = [(f"data.train {number}", entry.corpus) for number, entry in enumerate(self.splits.train, 1)]
         named = [(setting, corpus) for setting, corpus in held_out + training if corpus is not None]
-        files = tokenizer_inputs(self.config.tokenizer, self.folder)
+        files = list(tokenizer_inputs(self.config.tokenizer, self.folder))
+        files += [corpus_input(f"data.monolingual {n}", text) for n, text in enumerate(self.monolingual, 1)]
         return [*files, *(corpus_input(setting, corpus) for setting, corpus in named)]
+
+    @cached_property
+    def monolingual(self) -> list[TextCorpus]:
+        """The text of the target language; DataError for a file that cannot be opened."""
+        return [text_file(self.folder / file) for file in self.config.data.monolingual_files]
 
     @cached_property
     def examples(self) -> list[tuple[str, str]]:
@@ -249,6 +256,11 @@ class TranslationTask:
         check_weight(config.validation, config.data.general_validation is not None)
         if config.data.directions and (config.phrases or isinstance(config.model, PhrasesConfig)):
             raise ConfigError("phrases are learned for one direction; leave out data.directions, or learn no phrases")
+        if config.data.monolingual and not (config.phrases or isinstance(config.model, PhrasesConfig)):
+            raise ConfigError(
+                "data.monolingual is for phrase-based models; leave it out, or set phrases = true to learn one besides "
+                "(a neural model learns from such text by `transduce backtranslate`)"
+            )
         if config.training.start_from and isinstance(config.model, PhrasesConfig):
             raise ConfigError('model.kind = "phrases" starts from no other model; leave out training.start_from')
 
