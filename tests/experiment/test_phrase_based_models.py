@@ -76,7 +76,9 @@ def test_the_better_model_is_kept(files: list[str]) -> None:
     assert isinstance(ExportedModel.load(result.model), ExportedModel)
     assert result.validation["chrf"] > 20
     assert transduce.load("run/neural").translate("What does Anna open?").text != "Was öffnet Anna?"
+    learned = len([line for line in lines if line.startswith("phrases:")])
     more = transduce.train(files, "run", resume=True, overrides=TINY | {"training.updates": 3}, tell=lines.append)
+    assert len([line for line in lines if line.startswith("phrases:")]) == learned, "they are not learned again"
     assert (more.updates, Path("run/model/phrases.safetensors").exists()) == (3, True)
 
 

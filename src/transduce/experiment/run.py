@@ -45,7 +45,7 @@ from transduce.reprs import in_notebook, shown_by
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Input, Prepared, Task
-from transduce.tasks.translation.phrases import keep_better, learn_phrases
+from transduce.tasks.translation.phrases import keep_better, kept_phrases, learn_phrases
 from transduce.tasks.translation.task import TranslationExperiment
 from transduce.training.checkpoint import Checkpoints, before_decay, forget_decay, newest_checkpoint, read_progress
 from transduce.training.display import console_observer
@@ -253,7 +253,7 @@ def _train(
         named = [OBSERVERS.find(observer)(watched) for observer in (*config.training.observers, *observers)]
         trainer.observers = [JsonLog(run / "log.jsonl"), board, StartLines(tell), *([bar] if bar else []), *named]
     with_phrases = experiment if isinstance(experiment, TranslationExperiment) and experiment.config.phrases else None
-    if with_phrases is not None and processes.is_first and not (run / "phrases").exists():
+    if with_phrases is not None and processes.is_first and not kept_phrases(run):
         learn_phrases(with_phrases, run / "phrases", _facts(with_phrases), tell)
     try:
         trainer.run()

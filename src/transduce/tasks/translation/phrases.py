@@ -2,6 +2,7 @@
 
 from itertools import chain, islice
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import msgspec
@@ -77,6 +78,16 @@ def learn_phrases(
         f"{validation['bleu']:.1f} BLEU"
     )
     return validation, test
+
+
+def kept_phrases(run: Path) -> bool:
+    """Returns True if a run that goes on has a phrase-based model in `phrases`, where one that became its model is
+    copied to."""
+    phrases = run / "phrases"
+    if not phrases.exists() and (run / "neural").exists() and (run / "model").exists():
+        with new_folder(phrases) as new:
+            copytree(run / "model", new, dirs_exist_ok=True)
+    return phrases.exists()
 
 
 def keep_better(experiment: TranslationExperiment, run: Path, tell: Tell) -> tuple[Scores, Test] | None:
