@@ -27,7 +27,7 @@ WIDTHS, WIDTHS_ON_GPU = range(64, 513, 8), range(96, 513, 16)
 TOKENS_OF_A_WEIGHT = 5.0  # that a model should see
 WIDE = 300.0  # the width that the known set fills
 MORE_PASSES = 3.0  # of those that are enough, before a wider model is taken
-DROPOUT, PASSES_OF_DROPOUT = 0.2, 12.0  # of the known set; with fewer passes, in proportion
+DROPOUT, PASSES_OF_DROPOUT = 0.2, 20.0  # of the known set; less with fewer passes
 UPDATES = 2_500  # of batches of the usual sizes
 MIN_PASSES = 3  # fewer leave a model unfinished, so that training may take longer than it should for them
 FEW_PASSES = 6  # in which a language model memorises little, so that dropout costs more than it saves
@@ -239,7 +239,7 @@ def _choose_model(
     dim = _choose_dim(widths, kept, passes, lambda dim: weights_of(_measured(sized(dim))), minutes)
     sizes = {**sized(dim), "tie": "all" if is_shared else "target"}
     made = min(passes(dim), _enough_passes(_tokens(kept)))
-    share = min(made / PASSES_OF_DROPOUT, 1.0)
+    share = min(made / PASSES_OF_DROPOUT, 1.0) ** 1.5
     most = (DROPOUT if machine.kind == "cpu" else 2 * DROPOUT) * (dim / 256 * KNOWN_PAIRS / kept.pairs) ** 0.25
     rates = {"dropout": _rounded(max(share * min(most, 0.4), 0.01))}
     rates |= dict.fromkeys(("attention_dropout", "activation_dropout"), _rounded(max(0.1 * share, 0.01)))

@@ -38,7 +38,7 @@ COPIED: Final = (0.0, 0.0, 0.0, 0.0, 1.0, 1.0, -1.0)
 """Features of an unknown word that is written as it stands; see FEATURES."""
 GUESSED: Final = -0.5
 """The last feature of an unknown word that is translated as a similar one."""
-FOLDS = 3  # held out in turn; the mean of their weights is better, and less by chance, than those of one
+FOLDS, FOLDED = 3, 3_000  # held out in turn, of so many pairs together; a mean of weights depends less on chance
 TUNED_SHARE, LEAST_TUNED, MOST_TUNED = 0.1, 50, 200  # of the pairs are in a fold
 WORDS_FILE, TENSORS_FILE = "words.json", "phrases.safetensors"
 MOST_BYTES = 1 << 28
@@ -149,7 +149,7 @@ class PhraseModel:
         if not is_tuned or len(usable[::every]) < LEAST_TUNED // 2:
             return model
         weights = []
-        for fold in range(min(FOLDS, every)):
+        for fold in range(min(FOLDS, every, max(FOLDED // len(usable), 1))):
             others = PhraseModel._learned([pair for n, pair in enumerate(usable) if n % every != fold], more)
             weights.append(others._tuned(usable[fold::every]))
         return replace(model, weights=np.mean(weights, 0).tolist())

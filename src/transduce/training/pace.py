@@ -3,7 +3,7 @@
 import time
 
 SMOOTH = 50  # updates over which their time is averaged
-RESERVE, VALIDATIONS = 0.03, 4.0  # kept for the final test: this share of the time, or so many validations
+RESERVE, VALIDATIONS = 0.06, 5.0  # kept for the final test: this share of the time, or so many validations
 
 
 class Pace:
