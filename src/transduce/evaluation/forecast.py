@@ -121,6 +121,8 @@ class Forecast:
         width = len(f"{rows[-1][0]:,}")
         lines = [f"{pairs:>{width},} pairs  {chrf:<19}  {bleu}" for pairs, chrf, bleu in rows]
         what = f"80 % intervals; phrase-based models, measured on {self.held_out:,} held-out pairs of the same kind"
+        if self.chrf[-1].pairs < max(TIMES) * self.pairs:
+            what += f"; {max(TIMES)} times as many are too far from {self.measured[-1].pairs:,} to foresee"
         return "\n".join([f"{'':>{width}}        {'chrF':<19}  BLEU", *lines, what])
 
     def draw(self, path: Path) -> None:
