@@ -34,7 +34,8 @@ FEW_PASSES = 6  # in which a language model memorises little, so that dropout co
 SUBWORDS_OF_A_CHARACTER = 2  # of a little text without spaces: half of them or fewer are single characters
 ADAPTING_PASSES, ADAPTING_RATE = 10, 0.1  # more of either, and a model forgets more than it learns
 
-PHRASES_BELOW = 10_000  # pairs, from which on neural models were better in all trials
+PHRASES_BELOW = 30_000  # pairs, from which on neural models were better in all trials
+SECONDS_OF_A_WORD, SHARE_OF_PHRASES = 2e-4, 0.3  # to learn phrases, of all words; the most of the time for it
 
 Tables = dict[str, Any]
 
@@ -91,7 +92,9 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
     model = _choose_model(kept, machine, vocabulary, is_shared, wanted.get("model", {}), minutes)
     schedule = _choose_schedule(kept, machine, _measured(model.tables["model"]), vocabulary, wanted)
     choices = [parts, tokenizer, model]
-    if kept.pairs < PHRASES_BELOW and not wanted.get("model") and wanted.get("phrases", True):  # no model is asked for
+    share = SECONDS_OF_A_WORD * kept.words / 60 / (minutes or MINUTES)  # of the time, to learn phrases
+    is_quick = kept.pairs < PHRASES_BELOW and share < SHARE_OF_PHRASES
+    if is_quick and not wanted.get("model") and wanted.get("phrases", True):  # no model is asked for
         choices.append(Choice({"phrases": True}, ["phrases: learned first, and kept if they are better"]))
     choices.append(schedule)
     return Choice(
