@@ -32,23 +32,27 @@ class Machine:
     kind: str
     """The kind of device, as torch names it: cpu, cuda ..."""
     operations: float
-    """Operations of forward and backward passes per second without other work, as `operations_of_a_token` counts
-    them."""
+    """Operations of forward and backward passes per second without other work, as `cost_of_a_token` counts them."""
     busy: float = 1.0
     """Seconds by the clock for each that the processor worked for this program: above 1 if it has other work."""
 
     def seconds(self, model: TransformerConfig, vocabulary: int, tokens: float, source_tokens: float = 1.0) -> float:
         """Returns the seconds that some target tokens take."""
-        return tokens * operations_of_a_token(model, vocabulary, source_tokens) / self.operations
+        return tokens * cost_of_a_token(model, vocabulary, source_tokens) / self.operations
 
 
 def operations_of_a_token(model: TransformerConfig, vocabulary: int, source_tokens: float = 1.0) -> float:
     """Returns the operations of a forward and backward pass for one target token and `source_tokens`: six for each
-    weight that is multiplied, and `OF_A_LAYER` for all else that a layer does with a token, such as attention's own
-    products and dropout, which takes about the same time for all usual widths."""
+    weight that is multiplied, without attention's own products."""
     encoder, decoder, memory = _weights(model)
-    others = OF_A_LAYER * (source_tokens * model.encoder_layers + model.decoder_layers)
-    return 6 * (source_tokens * (encoder + memory) + decoder + model.dim * vocabulary) + others
+    return 6 * (source_tokens * (encoder + memory) + decoder + model.dim * vocabulary)
+
+
+def cost_of_a_token(model: TransformerConfig, vocabulary: int, source_tokens: float = 1.0) -> float:
+    """Returns the operations that take as long as a target token and `source_tokens` do: those that multiply weights,
+    and `OF_A_LAYER` for all else that a layer does with a token, which takes about as long for all usual widths."""
+    layers = source_tokens * model.encoder_layers + model.decoder_layers
+    return operations_of_a_token(model, vocabulary, source_tokens) + OF_A_LAYER * layers
 
 
 def weights_of(model: TransformerConfig) -> float:
@@ -101,7 +105,7 @@ def measure_machine(device: torch.device, processes: int = 1) -> Machine:
                     times.append(step())
         finally:
             torch.set_num_threads(threads)
-    operations = processes * sentences * (LENGTH + 1) * operations_of_a_token(MODEL, VOCABULARY)
+    operations = processes * sentences * (LENGTH + 1) * cost_of_a_token(MODEL, VOCABULARY)
     clock, worked = zip(*times, strict=True)
     if device.type != "cpu":
         return Machine(device.type, operations / min(clock))
