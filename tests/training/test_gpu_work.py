@@ -13,6 +13,7 @@ from fake_cuda import Work, fake_cuda
 from transduce.nn import losses
 from transduce.tasks.translation.validation import TranslationValidator
 from transduce.training.distributed import Processes
+from transduce.training.estimate import Estimate
 from transduce.training.trainer import Trainer
 from transduce.training.validation import Validation
 
@@ -63,7 +64,7 @@ def files(tmp_path: Path) -> Path:
 def counted(recipe: str, folder: Path, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Counting:
     """Trains for a few updates; the checks before the first are made by tests of their own."""
     monkeypatch.setattr(Trainer, "_check_memory", lambda self: None)
-    monkeypatch.setattr(Trainer, "_tell_length", lambda self: None)
+    monkeypatch.setattr(Trainer, "estimate", lambda self: Estimate(0, 100, 1.0))
     often = {f"{name}.every_updates": 100 for name in ("validation", "checkpoint")}
     settings = {"training.report_every": 100, "training.updates": 100, **often, **changes}
     with fake_cuda() as work:
