@@ -53,26 +53,27 @@ def pairs(corpus: Path) -> tuple[str, str]:
     return str(corpus / "train.en"), str(corpus / "train.de")
 
 
-def trained(pairs: tuple[str, str], out: Path, minutes: float, **options: bool) -> RunResult:
-    return train(pairs, out, overrides=["phrases=false", *QUICK], minutes=minutes, **options)
-
-
 def rates(run: Path) -> list[float]:
     lines = [json.loads(line) for line in (run / "log.jsonl").read_text().splitlines()]
     return [line["learning_rate"] for line in lines if "learning_rate" in line]
 
 
-@pytest.mark.slow
-def test_a_run_is_prolonged_from_before_its_decay(pairs: tuple[str, str], tmp_path: Path) -> None:
-    first = trained(pairs, tmp_path / "run", 0.3)
-    assert rates(tmp_path / "run")[-1] < 0.1 * max(rates(tmp_path / "run"))
-    before = before_decay(tmp_path / "run")
-    assert 0 < before.update < first.updates
-    second = trained(pairs, tmp_path / "run", 0.3, resume=True)
-    assert second.updates > first.updates
-    steady = [rate for rate in rates(tmp_path / "run") if rate == max(rates(tmp_path / "run"))]
-    assert len(steady) * 50 > before.update, "the rate stays where it was until the new decay"
-    assert all(path.name <= f"{second.updates:06d}" for path in complete_checkpoints(tmp_path / "run"))
+def test_a_run_is_prolonged_from_before_its_decay(
+    pairs: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, overrides = tmp_path / "run", ["phrases=false", "training.report_every=1", *QUICK]
+
+    def trained(updates: int, **options: bool) -> RunResult:
+        monkeypatch.setattr(Pace, "updates", lambda self, made: updates)
+        return train(pairs, run, overrides=overrides, minutes=1, **options)
+
+    first, highest = trained(20), max(rates(run))
+    assert (first.updates, before_decay(run).update) == (20, 14)
+    assert rates(run)[13] == highest > rates(run)[14] and rates(run)[-1] < 0.2 * highest
+    second = trained(40, resume=True)
+    assert (second.updates, before_decay(run).update) == (40, 28)
+    assert [rate == highest for rate in rates(run)] == [2 <= update <= 28 for update in range(1, 41)]
+    assert [path.name for path in complete_checkpoints(run)][-1] == "000040"
 
 
 def test_a_preview_trains_nothing_and_says_how_long_it_would_take(pairs: tuple[str, str], tmp_path: Path) -> None:

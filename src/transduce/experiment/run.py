@@ -155,6 +155,8 @@ def train(
     ):
         tell = tell if processes.is_first else _say_nothing
         if minutes is not None:
+            if resume and processes.is_first:
+                forget_decay(run)
             spent = before_decay(run).seconds if resume else 0.0
             meant = with_changes(meant, {"training.minutes": minutes + round(spent / 60, 2)})
         if isinstance(meant, Files):

@@ -232,7 +232,8 @@ class Trainer:
                 self._advance(time.monotonic() - began)
                 if self.pace is not None:
                     self.pace.made(time.monotonic() - updating_at)
-                    self._plan(self.pace)
+                    if self.position.update % PLANNED_EVERY == 0 or self.position.update + 1 >= self.updates:
+                        self._plan(self.pace)
                 for observer in watching:
                     observer.updated(self.position.update)
                 is_last = self.stop_reason is not None
@@ -268,8 +269,6 @@ class Trainer:
 
     def _plan(self, pace: Pace) -> None:
         """Plans the number of updates anew; a rate that falls does not rise again."""
-        if self.position.update % PLANNED_EVERY and self.position.update + 1 < self.updates:
-            return
         updates = self.processes.broadcast(lambda: pace.updates(self.position.update))
         if self._is_falling(updates) or not self.position.is_falling:
             self.updates = updates
