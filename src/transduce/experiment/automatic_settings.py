@@ -341,7 +341,7 @@ def _choose_schedule(
         updates = round(updates, -1)
     is_steady = (given is not None or not is_adapted) and "updates" not in asked_schedule  # which the decay ends
     validation = _choose_validation(updates, wanted.get("validation", {}), is_steady)
-    rate = 3e-3 * (256 / max(model.dim, WIDTHS[0])) ** (1 if model.dim < 256 else 1.5) * min(batch / 4096, 1.0) ** 0.5
+    rate = 3e-3 * (256 / max(model.dim, WIDTHS[0])) ** (1 if model.dim < 256 else 1.5) * min(batch / 4096, 1.0) ** 0.25
     if is_adapted and not _trains_adapters(wanted):
         rate *= ADAPTING_RATE
     span = min(asked_schedule.get("updates", updates), updates)
