@@ -36,7 +36,7 @@ Pairs = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Bench:
-    """What all trials share."""
+    """The data and the sizes of the trials."""
 
     data: Path
     kept: Path

@@ -51,7 +51,7 @@ class Trial:
     """Scores at sizes in a row, and a later one to be forecast."""
 
     group: str
-    """What is left out together."""
+    """The corpus of the trial; the law that is tried on it is fitted on other corpora."""
     known: Curve
     size: int
     score: float
@@ -62,7 +62,7 @@ class Trial:
         return round(math.log2(self.size / self.known[-1][0]))
 
     def estimate(self, law: Law) -> Estimate:
-        """What a law says of the later size."""
+        """Returns the score that a law forecasts for the later size."""
         return law.estimate([size for size, _ in self.known], [score for _, score in self.known], self.size)
 
     def error(self, law: Law) -> float:

@@ -35,7 +35,7 @@ FIXED = {
     **{"model.decoder_layers": 4, "model.dropout": 0.1, "model.attention_dropout": 0.0},
     **{"model.activation_dropout": 0.0, "batching.target_tokens": 1024, "optimizer.learning_rate": 1.5e-3},
 }
-"""What was chosen for 10,000 pairs and more, whatever the time, until November 2026."""
+"""The automatic choice for 10,000 pairs and more until November 2026, for any time of training."""
 SEARCHED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "half as wide": lambda chosen: width(chosen, 0.5),
     "0.7 as wide": lambda chosen: width(chosen, 0.71),

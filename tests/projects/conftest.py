@@ -1,10 +1,14 @@
 """Fixtures of the tests of projects and learning."""
 
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
 
 import transduce.projects.learner
+from transduce.inference.translator import Translator
+from transduce.projects.learning import BackgroundLearning
+from transduce.projects.teaching import Learners, Order, Report
 from transduce.search.beam import Beam
 
 
@@ -13,3 +17,17 @@ def short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each lesson translates; the tiny model does not know where a sentence ends, and sixty tokens would take longer
     than the updates."""
     monkeypatch.setattr(transduce.projects.learner, "Beam", partial(Beam, max_ratio=1.0, max_extra=9))
+
+
+@pytest.fixture
+def background(served: Translator, monkeypatch: pytest.MonkeyPatch) -> Iterator[BackgroundLearning]:
+    """Learning that needs no process of its own, as starting one takes seconds."""
+    learners = Learners()
+
+    def ask(_: BackgroundLearning, order: Order) -> Report:
+        return learners.learn(order)
+
+    monkeypatch.setattr(BackgroundLearning, "_ask", ask)
+    background = BackgroundLearning(lambda source, target: served)
+    yield background
+    background.close()

@@ -29,7 +29,6 @@ from transduce.projects.project import SETTINGS as SETTINGS_FILE
 from transduce.projects.project import Project
 from transduce.projects.settings import ProjectSettings
 from transduce.projects.snapshots import Snapshot, read_snapshot, segment_keys
-from transduce.projects.teaching import Learners, Order, Report
 from transduce.search.beam import Beam
 from transduce.serving.batching import Batcher
 
@@ -49,20 +48,6 @@ def project(tmp_path: Path) -> Iterator[Project]:
 def served(tiny_run: Path) -> Translator:
     """The model that is served."""
     return Translator(ModelBundle.load(tiny_run))
-
-
-@pytest.fixture
-def background(served: Translator, monkeypatch: pytest.MonkeyPatch) -> Iterator[BackgroundLearning]:
-    """Learning that needs no process of its own, as starting one takes seconds."""
-    learners = Learners()
-
-    def ask(_: BackgroundLearning, order: Order) -> Report:
-        return learners.learn(order)
-
-    monkeypatch.setattr(BackgroundLearning, "_ask", ask)
-    background = BackgroundLearning(lambda source, target: served)
-    yield background
-    background.close()
 
 
 def confirm(project: Project, count: int, first: int = 0) -> None:

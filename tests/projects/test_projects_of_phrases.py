@@ -17,7 +17,6 @@ from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.phrases import ENDING, KEPT
 from transduce.projects.project import Project
 from transduce.projects.settings import ProjectSettings
-from transduce.projects.teaching import Learners, Order, Report
 
 SECONDS = 60.0
 
@@ -42,19 +41,6 @@ def project(tmp_path: Path) -> Iterator[Project]:
 @pytest.fixture
 def served(model: Path) -> Translator:
     return Translator.load(model)
-
-
-@pytest.fixture
-def background(served: Translator, monkeypatch: pytest.MonkeyPatch) -> Iterator[BackgroundLearning]:
-    learners = Learners()
-
-    def ask(_: BackgroundLearning, order: Order) -> Report:
-        return learners.learn(order)
-
-    monkeypatch.setattr(BackgroundLearning, "_ask", ask)
-    background = BackgroundLearning(lambda source, target: served)
-    yield background
-    background.close()
 
 
 def until_learned(background: BackgroundLearning, project: Project) -> None:

@@ -54,9 +54,9 @@ class NextSentences:
     """The number of different sentences of the pool that are not known yet."""
     before: Known
     after: Known
-    """What is known when these sentences are."""
+    """The shares of the pool that are known once the chosen sentences are translated."""
     at_random: Known
-    """What would be known after as many words of sentences chosen at random."""
+    """The shares that as many words of randomly chosen sentences would make known."""
 
     def describe(self) -> str:
         """Returns one line for people."""

@@ -104,7 +104,7 @@ LAWS: Final[Mapping[str, Law]] = {
 
 @dataclass(frozen=True)
 class Forecast:
-    """What more pairs would bring, by models that are learned from parts of those there are."""
+    """Scores of phrase-based models that were learned from parts of a corpus, and estimates for larger corpora."""
 
     pairs: int
     """The number of different pairs that there are."""

@@ -11,9 +11,9 @@ from transduce.config import Changes
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.corpus import Pair
 from transduce.experiment.automatic import Files, files_of, recipe_for, with_changes
+from transduce.experiment.building import build_trainer, describe_model
 from transduce.experiment.machine import measure_machine
 from transduce.experiment.recipe import Recipe, find_recipe
-from transduce.experiment.run import build_trainer, describe_model
 from transduce.models.phrases import PhrasesConfig
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig

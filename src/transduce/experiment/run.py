@@ -11,9 +11,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
 import torch
-from torch import nn
 
 from transduce.bundle import ModelBundle, best_bundle
 from transduce.config import Changes, differences, flatten, to_toml, to_tree
@@ -22,8 +20,9 @@ from transduce.corpora.corpus import Pair
 from transduce.errors import CheckpointError, ConfigError
 from transduce.experiment.adapting import Apart, with_adapters
 from transduce.experiment.automatic import Files, files_of, recipe_for, with_changes
+from transduce.experiment.building import build_trainer, describe_model
 from transduce.experiment.code import FILE as CODE_FILE
-from transduce.experiment.code import NamedCode, find_code, record_code, tell_of_other_code
+from transduce.experiment.code import find_code, record_code, tell_of_other_code
 from transduce.experiment.inputs import FILE as INPUTS_FILE
 from transduce.experiment.inputs import check_inputs, find_inputs, record_inputs
 from transduce.experiment.machine import describe_machine, measure_machine
@@ -44,14 +43,14 @@ from transduce.objectives.objective import OBJECTIVES
 from transduce.reprs import in_notebook, shown_by
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
-from transduce.tasks.task import Experiment, Input, Prepared, Task
+from transduce.tasks.task import Experiment, Input, Task
 from transduce.tasks.translation.phrases import keep_better, kept_phrases, learn_phrases
 from transduce.tasks.translation.task import TranslationExperiment
-from transduce.training.checkpoint import Checkpoints, before_decay, forget_decay, newest_checkpoint, read_progress
+from transduce.training.checkpoint import before_decay, forget_decay, newest_checkpoint, read_progress
 from transduce.training.display import console_observer
 from transduce.training.distributed import Processes, join_processes, local_device
 from transduce.training.observers import FINAL_TEST, JsonLog, Observer, StartLines, announce_phase, last_samples
-from transduce.training.optimizer import check_parts, learned_parameters
+from transduce.training.optimizer import check_parts
 from transduce.training.schedules import why_never_high
 from transduce.training.trackers import OBSERVERS, ObserverFactory, WatchedRun, tensorboard
 from transduce.training.trainer import Trainer
@@ -296,68 +295,6 @@ def _or_phrases(result: RunResult, experiment: TranslationExperiment, tell: Call
 
 def _facts(experiment: Experiment) -> dict[str, Any]:
     return {"data": experiment.name, "finished": date.today().isoformat()}
-
-
-def describe_model(trainer: Trainer, prepared: Prepared) -> str:
-    """Describes what is trained, in which precision and where, on one line."""
-    parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
-    fixed = sum(
-        rows * trainer.model.get_parameter(name).shape[1:].numel() for name, rows in prepared.fixed_rows.items()
-    )
-    learned = sum(parameter.numel() for parameter in learned_parameters(trainer.model)) - fixed
-    learning = f", of which {learned:,} learn" if learned < parameters else ""
-    shared = f", {trainer.processes.count} processes" if trainer.processes.count > 1 else ""
-    return f"model: {parameters:,} parameters{learning}, {trainer.precision}, on {trainer.device}{shared}"
-
-
-def build_trainer(
-    run: Path,
-    config: ExperimentConfig,
-    experiment: Experiment,
-    prepared: Prepared,
-    processes: Processes,
-    device: torch.device,
-    code: Sequence[NamedCode] = (),
-    ends: float | None = None,
-) -> Trainer:
-    """Builds what trains a prepared model in a run's folder; `ends`: by `time.monotonic`, if it has minutes."""
-    bundle = prepared.bundle
-    model = bundle.model.to(device)
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    facts: dict[str, Any] = {
-        "data": experiment.name,
-        "trained_on": prepared.size,
-        "parameters": parameters,
-        "seed": config.seed,
-    }
-    if code:
-        facts["code"] = msgspec.to_builtins(code)
-
-    def write_bundle(folder: Path, model: nn.Module) -> None:
-        position = trainer.position
-        history = {"updates": position.update, "epochs": position.epoch, "seconds": round(position.seconds, 1)}
-        scores = {"validation": position.scores} | ({"before": position.start} if position.start else {})
-        kept = replace(bundle, model=model)
-        kept.with_history(**facts, **history, **scores).save(folder, experiment.examples)
-
-    trainer = Trainer(
-        model,
-        prepared.objective,
-        prepared.data,
-        prepared.validator,
-        Checkpoints(run, config.checkpoint, write_bundle),
-        [],
-        config.training,
-        config.optimizer,
-        config.validation,
-        processes,
-        prepared.validator.trials,
-        prepared.unit,
-        prepared.is_adapted,
-        prepared.fixed_rows,
-        ends,
-    )
-    return trainer
 
 
 def _finish(run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | None) -> RunResult:
