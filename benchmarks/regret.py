@@ -1,6 +1,6 @@
 """How much the automatic choice of settings loses against a search around it, at equal time, for several languages.
 
-    TRANSDUCE_DATA=data python benchmarks/regret.py --minutes 2 --sets captions-10000 sami-10000 --out runs/bench/regret
+    TRANSDUCE_DATA=data python benchmarks/regret.py --minutes 2 --sets captions-10000 --out runs/bench/regret
 
 For each set the settings are those that `transduce train A B --minutes N` would choose for one thread of an idle
 machine. Beside it twelve others are trained, each with one choice changed (width, layers, batch, rate, dropout), and
@@ -11,10 +11,8 @@ data: the regret is the chrF that is lost; below 0, the search found nothing. Wh
 """
 
 import argparse
-import gzip
 import json
 import os
-import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,14 +20,14 @@ from typing import Any
 import torch
 
 import transduce
+from peers.corpora import write_set
 from peers.report import describe_machine, table
 from transduce.evaluation.translations import score_chrf
 from transduce.experiment.automatic import Files, recipe_for
 from transduce.experiment.machine import Machine, measure_machine
 from transduce.models.transformer import TransformerConfig
 
-Pairs = list[tuple[str, str]]
-TESTED = 500
+TESTED = 300
 FIXED = {
     **{"model.dim": 256, "model.heads": 8, "model.feed_forward_dim": 512, "model.encoder_layers": 4},
     **{"model.decoder_layers": 4, "model.dropout": 0.1, "model.attention_dropout": 0.0},
@@ -79,7 +77,7 @@ def batch(chosen: Mapping[str, Any], factor: float) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path("runs/bench/regret"))
-    parser.add_argument("--sets", nargs="+", default=["captions-10000", "sami-10000"], help="NAME-PAIRS")
+    parser.add_argument("--sets", nargs="+", default=["captions-10000", "north-sami-10000"], help="NAME-PAIRS")
     parser.add_argument("--minutes", type=float, default=2.0, help="of one thread, for each training")
     parser.add_argument("--search", type=int, default=len(SEARCHED), help="configurations beside the automatic one")
     options = parser.parse_args()
@@ -93,8 +91,9 @@ def main() -> None:
 
 def measure(name: str, out: Path, minutes: float, count: int, machine: Machine) -> list[str]:
     """Trains the automatic choice for a set, and others; returns the set's row."""
-    files, test = write_set(name, out)
-    overrides = {"data.test": test, "phrases": False, "training.minutes": minutes}
+    corpus, _, pairs = name.rpartition("-")
+    files, test = write_set(corpus, int(pairs), TESTED, Path(os.environ["TRANSDUCE_DATA"]), out)
+    overrides = {"data.test_share": 0.0, "phrases": False, "training.minutes": minutes}
     recipe = recipe_for(Files(tuple(files), overrides), machine=lambda: machine)
     model, config = recipe.config.model, recipe.config
     chosen = {f"model.{part}": getattr(model, part) for part in ("dim", "encoder_layers", "dropout")}
@@ -107,9 +106,8 @@ def measure(name: str, out: Path, minutes: float, count: int, machine: Machine) 
             settings = overrides | changes | {"training.minutes": None}
             sized = recipe_for(Files(tuple(files), overrides | changes), machine=lambda: machine).config
             updates = max(round(60 * minutes / seconds_of(sized, machine)), 20)
-            settings |= {"training.updates": updates, "validation.every_updates": max(updates // 5, 10)}
+            settings |= {"training.updates": updates, "validation.every_updates": max(updates // 3, 10)}
             run = transduce.train(recipe, result.with_suffix(""), overwrite=True, overrides=settings)
-            assert run.test is not None
             result.write_text(json.dumps({"validation": run.validation["chrf"], "test": test_chrf(run.model, test)}))
         scores = json.loads(result.read_text())
         print(name, tried, scores, flush=True)
@@ -135,67 +133,6 @@ def test_chrf(model: Path, files: list[str]) -> float:
     outputs = [each.text for each in transduce.Translator.load(model).translate(sources)]
     return score_chrf(outputs, references).score
 
-
-def write_set(name: str, out: Path) -> tuple[list[str], list[str]]:
-    """Writes the training and the test files of a set."""
-    kind, _, count = name.partition("-")
-    (source, target), train, test = SETS[kind](Path(os.environ["TRANSDUCE_DATA"]))
-    random.Random(1).shuffle(train)
-    out.mkdir(parents=True, exist_ok=True)
-    written = []
-    for part, pairs in (("train", train[: int(count)]), ("test", test[:TESTED])):
-        for side, language in enumerate((source, target)):
-            path = out / f"{name}.{part}.{language}"
-            path.write_text("".join(f"{pair[side]}\n" for pair in pairs if all(pair)), encoding="utf-8")
-            written.append(str(path))
-    return written[:2], written[2:]
-
-
-def lines(path: Path) -> list[str]:
-    """Reads the lines of a compressed file."""
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        return [line.rstrip("\n").strip() for line in file]
-
-
-def two(folder: Path, pattern: str, source: str, target: str) -> Pairs:
-    """Reads two aligned files."""
-    return list(zip(*(lines(folder / pattern.format(language)) for language in (source, target)), strict=True))
-
-
-def captions(data: Path) -> tuple[tuple[str, str], Pairs, Pairs]:
-    folder = data / "multi30k"
-    return ("de", "en"), two(folder, "train.{}.gz", "de", "en"), two(folder, "test_2016_flickr.{}.gz", "de", "en")
-
-
-def swahili(data: Path) -> tuple[tuple[str, str], Pairs, Pairs]:
-    folder = data / "mafand" / "en-swa"
-    return ("sw", "en"), two(folder, "train.{}.gz", "swa", "en"), two(folder, "dev.{}.gz", "swa", "en")
-
-
-def guarani(data: Path) -> tuple[tuple[str, str], Pairs, Pairs]:
-    folder = data / "americasnlp2023" / "guarani-spanish"
-    return ("es", "gn"), two(folder, "train.{}.gz", "es", "gn"), two(folder, "dev.{}.gz", "es", "gn")
-
-
-def sami(data: Path) -> tuple[tuple[str, str], Pairs, Pairs]:
-    """Whole documents are held out."""
-    rows = [line.split("\t") for line in lines(data / "sami" / "nob-sme.tsv.gz")]
-    documents = sorted({row[1] for row in rows})
-    random.Random(3).shuffle(documents)
-    held = set(documents[: len(documents) // 10])
-    pairs: dict[bool, Pairs] = {False: [], True: []}
-    for row in rows:
-        pairs[row[1] in held].append((row[2], row[3]))
-    random.Random(1).shuffle(pairs[True])
-    return ("nb", "se"), pairs[False], pairs[True]
-
-
-def vietnamese(data: Path) -> tuple[tuple[str, str], Pairs, Pairs]:
-    folder = data / "iwslt15-en-vi"
-    return ("en", "vi"), two(folder, "train-30k.{}.gz", "en", "vi"), two(folder, "tst2012.{}.gz", "en", "vi")
-
-
-SETS = {"captions": captions, "swahili": swahili, "guarani": guarani, "sami": sami, "vietnamese": vietnamese}
 
 if __name__ == "__main__":
     main()

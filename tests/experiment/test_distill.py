@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 import tomli_w
+from msgspec import Meta
 
 import transduce
 from toy_languages import WORDS, settings, spell
+from transduce import ranges
 from transduce.corpora.cleaning import Duplicates, Identical, Length, Ratio, Repetition, Script
 from transduce.corpora.directions import Direction
 from transduce.corpora.formats import parallel_files
@@ -187,6 +189,26 @@ def test_a_distillation_that_is_stopped_goes_on_to_the_same_student(
     assert result.pairs == uninterrupted[1].pairs
     assert result.comparison is not None
     assert result.comparison.student == uninterrupted[1].comparison.student  # type: ignore[union-attr]
+
+
+def test_the_student_learns_in_the_minutes_that_translating_leaves(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[float] = []
+
+    def stopped(*_: Any, minutes: float, **others: Any) -> None:
+        left.append(minutes)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(synthetic_stages, "train", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        distilled(world, tmp_path / "student", minutes=30.0)
+    assert 25 < left.pop() < 30
+    monkeypatch.setattr(synthetic_stages, "MINUTES", ranges.Number(float, Meta(ge=1000)))
+    with pytest.raises(InputError, match="translating took all of the minutes; repeat it with more"):
+        distilled(world, tmp_path / "student", minutes=30.0)
+    assert not left
+    assert shards(tmp_path / "student", "pairs")
 
 
 @pytest.fixture

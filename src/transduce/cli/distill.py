@@ -48,6 +48,7 @@ def distill(
     search: WideSearch,
     languages: LanguageOptions,
     machine: Machine,
+    minutes: ranges.Minutes | None = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -70,12 +71,13 @@ def distill(
         step: Leave out by this step of data.cleaning, such as 'ratio most=3', in place of the steps chosen
             automatically; repeatable.
         pairs_weight: Times per epoch that the student sees each true pair, too.
+        minutes: Minutes that translating and training may take together, instead of the recipe's updates.
     """
     from transduce.experiment import distill as run
 
     texts, changes = _divided(sources or ())
     options = _common(
-        context, recipe, changes, search, _selection(selection, step), held_out, languages, machine, quiet
+        context, recipe, changes, search, _selection(selection, step), held_out, languages, machine, minutes, quiet
     )
     _print(json, lambda: run([teacher, *(with_ or ())], texts, out, pairs_weight=pairs_weight, **options))
 
@@ -97,6 +99,7 @@ def backtranslate(
     search: Search,
     languages: LanguageOptions,
     machine: Machine,
+    minutes: ranges.Minutes | None = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -122,12 +125,13 @@ def backtranslate(
             automatically; repeatable.
         pairs_weight: Times per epoch that each true pair is seen; one that is made is seen once.
         tag: The word before each source that is made; '' for none.
+        minutes: Minutes that translating and training may take together, instead of the recipe's updates.
     """
     from transduce.experiment import backtranslate as run
 
     texts, changes = _divided(text)
     options = _common(
-        context, recipe, changes, search, _selection(selection, step), held_out, languages, machine, quiet
+        context, recipe, changes, search, _selection(selection, step), held_out, languages, machine, minutes, quiet
     )
     models = [model, *(with_ or ())]
     _print(json, lambda: run(models, texts, out, pairs=pairs or (), pairs_weight=pairs_weight, tag=tag, **options))
@@ -157,6 +161,7 @@ def _common(
     held_out: HeldOut,
     languages: LanguageOptions,
     machine: Machine,
+    minutes: float | None,
     quiet: bool,
 ) -> dict[str, Any]:
     """Returns the arguments that both functions share."""
@@ -175,6 +180,7 @@ def _common(
         "tell": teller(quiet, prefix=""),
         "device": machine.device,
         "precision": machine.precision,
+        "minutes": minutes,
     }
 
 

@@ -52,6 +52,7 @@ def distill(
     tell: Tell = lambda line: None,
     device: str = "auto",
     precision: InferencePrecision = "float32",
+    minutes: float | None = None,
 ) -> SyntheticRun:
     """Trains a student on translations by a teacher (sequence-level distillation; Kim and Rush 2016).
 
@@ -76,6 +77,7 @@ def distill(
         tell: receives lines on the progress.
         device: the device of both models.
         precision: the teacher's.
+        minutes: the time that translating and training may take together, in place of the recipe's number of updates.
 
     Raises InputError, ConfigError, DataError or CheckpointError for invalid input, or texts, models or settings other
     than those that `out` was made from; Interrupted after Ctrl-C or SIGTERM, with everything saved.
@@ -113,6 +115,7 @@ def distill(
         name="student",
         device=device,
         precision=precision,
+        minutes=minutes,
     )
     return stages.run(observers, tell)
 
@@ -136,6 +139,7 @@ def backtranslate(
     tell: Tell = lambda line: None,
     device: str = "auto",
     precision: InferencePrecision = "float32",
+    minutes: float | None = None,
 ) -> SyntheticRun:
     """Trains a model on true pairs and on text of its target language with sources that a reverse model translates.
 
@@ -161,6 +165,7 @@ def backtranslate(
         tell: receives lines on the progress.
         device: the device of both models.
         precision: the reverse model's.
+        minutes: the time for all, as for `distill`.
 
     Raises what `distill` raises, and InputError for text that is none, a tag of several words, or no recipe.
     """
@@ -198,6 +203,7 @@ def backtranslate(
         name="model",
         device=device,
         precision=precision,
+        minutes=minutes,
     )
     return stages.run(observers, tell)
 

@@ -4,6 +4,7 @@ Each is a folder. What is finished stays, and is refused if it was made from oth
 """
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -42,7 +43,7 @@ from transduce.files import check_absent, locked, made_parents, new_folder, writ
 from transduce.inference.engines.choice import EngineName
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator
-from transduce.ranges import CorpusWeight, Number
+from transduce.ranges import CorpusWeight, Minutes, Number
 from transduce.reprs import shown_by
 from transduce.task_table import find_task
 from transduce.tasks.translation.settings import TranslationConfig
@@ -57,7 +58,7 @@ REPORT = "report.json"
 ENDING = ".jsonl.zst"
 MOST_BYTES = 1 << 28  # of what a folder was made from: a hash for each of its texts
 
-WEIGHT = Number(*get_args(CorpusWeight))
+WEIGHT, MINUTES = Number(*get_args(CorpusWeight)), Number(*get_args(Minutes))
 
 Tell = Callable[[str], None]
 
@@ -135,9 +136,12 @@ class Stages:
     device: str
     precision: InferencePrecision
     """The precision of the models that translate."""
+    minutes: float | None
+    """The time that all stages may take, in place of the recipe's number of updates."""
 
     def run(self, observers: Sequence[Observer], tell: Tell) -> SyntheticRun:
         """Runs the stages that are not finished; see `distill`."""
+        began = time.monotonic()
         check_installed("train", *TRAINING)  # before hours of translating
         if not sum(part.sentences for part in self._learned_parts):
             raise DataError("there is nothing to translate: the texts have no sentences")
@@ -157,8 +161,19 @@ class Stages:
                     translate_part(part, self.translations, translator, self.selection.metric, tell)
             del translator
             pairs = self._make_data(made_from, tell)
+            left = None if self.minutes is None else self.minutes - (time.monotonic() - began) / 60
+            if left is not None and MINUTES.problem(left):
+                raise InputError("translating took all of the minutes; repeat it with more: what is translated stays")
             tell(f"training the {self.name} in {self.run_folder}")
-            trained = train(recipe, self.run_folder, resume=True, observers=observers, tell=tell, device=self.device)
+            trained = train(
+                recipe,
+                self.run_folder,
+                resume=True,
+                observers=observers,
+                tell=tell,
+                device=self.device,
+                minutes=left,
+            )
             comparison = None if self.orientation.is_back_translation else self._compare(trained.model)
             result = SyntheticRun(trained, pairs, comparison)
             write_text(self.folder / REPORT, msgspec.json.format(msgspec.json.encode(result.to_dict())).decode())

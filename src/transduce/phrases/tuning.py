@@ -1,4 +1,8 @@
-"""Weights of a decoder's features under which its outputs are most like references (Och 2003)."""
+"""Weights of a decoder's features under which its outputs are most like references (Och 2003).
+
+Likeness is the geometric mean of BLEU and an F-score of characters, as in chrF: where pairs are few, or words have many
+forms, hardly any four words are right, so that BLEU alone says little.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,7 +15,8 @@ from transduce.phrases.decoder import MODEL, WEIGHTS, Output
 ROUNDS = 4  # of translating, each with the weights of the one before
 N_BEST = 50
 STARTS, STEPS = 4, 150  # of the search for weights, by chance
-ORDER = 4  # of BLEU
+ORDER = 4  # of n-grams: words, and characters
+RECALL = 4  # weight of recall beside precision, of characters: beta 2 squared
 
 Counts = Int[np.ndarray, "*outputs counts"]
 
@@ -40,7 +45,7 @@ def tuned(
                 if output.target not in known:
                     known[output.target] = output.features, _counts(words, reference)
             first.append(known[outputs[0][1].target][1])
-        if (reached := float(_bleu(np.sum(first, 0)))) > best[1]:
+        if (reached := float(_likeness(np.sum(first, 0)))) > best[1]:
             best = weights, reached
         features = [np.array([each for each, _ in known.values()]) for known in seen]  # [outputs, features] each
         counts = [np.array([each for _, each in known.values()]) for known in seen]
@@ -58,7 +63,7 @@ def _search(
 
     def value(tried: Float[np.ndarray, " features"]) -> float:
         chosen = [each[(rows @ tried).argmax()] for rows, each in zip(features, counts, strict=True)]
-        return float(_bleu(np.sum(chosen, 0)))
+        return float(_likeness(np.sum(chosen, 0)))
 
     found = []
     for start in range(STARTS):
@@ -76,20 +81,26 @@ def _search(
 
 
 def _counts(output: Sequence[str], reference: Sequence[str]) -> list[int]:
-    """Returns the lengths of an output and its reference, then for each order its matching n-grams and all of them."""
+    """Returns the lengths of an output and its reference in words, then how many n-grams match, and how many both have:
+    of words for each order, and last of characters."""
     counts = [len(output), len(reference)]
-    for order in range(1, ORDER + 1):
-        own, other = (
-            Counter(tuple(words[start : start + order]) for start in range(len(words) - order + 1))
-            for words in (output, reference)
+    texts = [(order, output, reference) for order in range(1, ORDER + 1)]
+    for order, own, other in [*texts, (ORDER, "".join(output), "".join(reference))]:
+        first, second = (
+            Counter(tuple(each[at : at + order]) for at in range(len(each) - order + 1)) for each in (own, other)
         )
-        counts += [sum((own & other).values()), max(len(output) - order + 1, 0)]
+        counts += [(first & second).total(), first.total(), second.total()]
     return counts
 
 
-def _bleu(counts: Counts) -> Float[np.ndarray, "*outputs"]:
-    """Returns BLEU (Papineni et al. 2002) of summed counts, with one more match of each order above the first."""
+def _likeness(counts: Counts) -> Float[np.ndarray, "*outputs"]:
+    """Returns, for summed counts, the geometric mean of BLEU (Papineni et al. 2002), with one more match of each order
+    above the first, and of F2 of characters (Popović 2015)."""
+    matches, of_output, of_reference = (counts[..., 2 + kind :: 3] for kind in range(3))
     more = np.array([0, 1, 1, 1])
-    precisions = (counts[..., 2::2] + more) / np.maximum(counts[..., 3::2] + more, 1)
+    precisions = (matches[..., :ORDER] + more) / np.maximum(of_output[..., :ORDER] + more, 1)
     brevity = np.minimum(0.0, 1 - counts[..., 1] / np.maximum(counts[..., 0], 1))
-    return np.exp(np.log(np.maximum(precisions, 1e-9)).mean(-1) + brevity)
+    bleu = np.exp(np.log(np.maximum(precisions, 1e-9)).mean(-1) + brevity)
+    found = np.maximum(matches[..., ORDER], 1e-9)
+    characters = (1 + RECALL) * found / np.maximum(of_output[..., ORDER] + RECALL * of_reference[..., ORDER], 1)
+    return np.sqrt(bleu * characters)
