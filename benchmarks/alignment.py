@@ -2,7 +2,7 @@
 
 On the run's test pairs, by every head of cross-attention, by the one that `transduce align` chooses on validation data,
 by hiding source tokens (occlusion), and by IBM Model 1 learned from the run's training data. The truth is what the
-grammar's lexicon tells: see corpora/generated/links.py.
+grammar's lexicon tells: see peers/gold_links.py.
 """
 
 import argparse
@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from peers.gold_links import word_links
 from transduce.analysis.alignment import (
     SAMPLE,
     AlignmentHead,
@@ -27,7 +28,6 @@ from transduce.analysis.attribution import occlusion
 from transduce.bundle import ModelBundle
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import SentencePair
-from transduce.corpora.generated.links import word_links
 from transduce.corpora.splits import open_splits
 from transduce.data.batch import make_batch
 from transduce.data.store import open_store

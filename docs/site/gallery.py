@@ -20,14 +20,14 @@ import tomli_w
 import transduce
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.generated.grammar import derive_pairs
-from transduce.corpora.generated.lexicon import NAMES, PLACES, TIMES
+from transduce.corpora.generated.lexicon import NAMES, PAST_TIMES, PLACES, PRESENT_TIMES, VERBS
 
 if TYPE_CHECKING:  # the pages need no PyTorch
     from transduce.analysis.look import Look
 
-NEGATIONS = {"not", "cannot", "no"}
-PLACE = re.compile(rf"(?:in|at|to) the (?:{'|'.join(place.noun.english for place in PLACES)})\b")
-TIME = re.compile("|".join(sorted(TIMES, key=len, reverse=True)), re.IGNORECASE)
+PAST = {"was", "were", "did", *(verb.past.split()[0] for verb in VERBS)}
+PLACE = re.compile(rf"(?:{'|'.join(english for english, _ in PLACES)})\b")
+TIME = re.compile("|".join(sorted({**dict(PRESENT_TIMES), **dict(PAST_TIMES)}, key=len, reverse=True)), re.IGNORECASE)
 
 SMALL = {
     "tokenizer": {"kind": "words", "min_frequency": 1},
@@ -82,7 +82,7 @@ EXHIBITS = [
             TRANSLATION,
             {"model": {"kind": "transformer", **WRITER, "positions": "rotary"}, "training": {"updates": 250}},
         ),
-        lambda model: model.look("Why did the small dogs wait for the doctor?"),
+        lambda model: model.look("Did the small dogs follow the doctor?"),
     ),
     Exhibit(
         "bahdanau",
@@ -103,7 +103,7 @@ EXHIBITS = [
                 "training": {"updates": 250},
             },
         ),
-        lambda model: model.look("Why did the small dogs wait for the doctor?"),
+        lambda model: model.look("Did the small dogs follow the doctor?"),
     ),
     Exhibit(
         "luong",
@@ -122,7 +122,7 @@ EXHIBITS = [
                 "training": {"updates": 250},
             },
         ),
-        lambda model: model.look("Why did the small dogs wait for the doctor?"),
+        lambda model: model.look("Did the small dogs follow the doctor?"),
     ),
     Exhibit(
         "causal",
@@ -130,7 +130,7 @@ EXHIBITS = [
         "A Transformer that continues a text, token by token. Each token attends to those before it: the "
         "maps are triangles.",
         (LANGUAGE, STREAM, {"model": {"kind": "causal-transformer", **SIZE}, "training": {"updates": 250}}),
-        lambda model: model.look("The small dogs did not"),
+        lambda model: model.look("The small dogs followed"),
     ),
     Exhibit(
         "transformer-xl",
@@ -138,7 +138,7 @@ EXHIBITS = [
         "Attention by distance, with a memory of earlier segments. In the first layer, look for heads that "
         "prefer one distance.",
         (LANGUAGE, STREAM, {"model": {"kind": "transformer-xl", **SIZE, "memory": 32}, "training": {"updates": 250}}),
-        lambda model: model.look("The small dogs did not"),
+        lambda model: model.look("The small dogs followed"),
     ),
     Exhibit(
         "xlnet",
@@ -147,7 +147,7 @@ EXHIBITS = [
         "which predicts it "
         "and must not. The continuation is given: a model of all orders, trained for seconds, writes a poor one.",
         (LANGUAGE, STREAM, {"model": {"kind": "xlnet", **SIZE, "memory": 32}, "training": {"updates": 300}}),
-        lambda model: model.look("The small dogs did not", " wait for the doctor."),
+        lambda model: model.look("The small dogs followed", " the doctor."),
     ),
     Exhibit(
         "bert",
@@ -167,25 +167,25 @@ EXHIBITS = [
                 "training": {"updates": 600},
             },
         ),
-        lambda model: model.look("The small [MASK] did not wait [MASK] the doctor."),
+        lambda model: model.look("The small [MASK] followed the [MASK] today."),
     ),
     Exhibit(
         "classes",
         "BERT: classes",
-        "It tells whether a sentence denies something. *Leaving tokens out* shows what that rests on.",
+        "It tells whether a sentence is about the past. *Leaving tokens out* shows what that rests on.",
         (
             READING,
             ENCODER,
-            {"task": "classification", "data": {"train": "denied.tsv"}, "training": {"updates": 150}},
+            {"task": "classification", "data": {"train": "tense.tsv"}, "training": {"updates": 150}},
         ),
-        lambda model: model.look("Why could we not sleep at the school in the evening?"),
+        lambda model: model.look("Did we sleep at the school in the morning?"),
     ),
     Exhibit(
         "tags",
         "BERT: tags",
         "Names and places are tagged, word by word.",
         (READING, ENCODER, {"task": "tagging", "data": {"train": "tagged.conll"}, "training": {"updates": 150}}),
-        lambda model: model.look("Did Martin go to the station with Anna?"),
+        lambda model: model.look("Did Martin sleep at the station?"),
     ),
     Exhibit(
         "answers",
@@ -194,7 +194,7 @@ EXHIBITS = [
         "Ask *When?* and the "
         "same model points elsewhere.",
         (READING, ENCODER, {"task": "answering", "data": {"train": "asked.json"}, "training": {"updates": 400}}),
-        lambda model: model.look("Where?", "Did the small colleague cook my apple at the school in the morning?"),
+        lambda model: model.look("Where?", "The small colleague cooked my apple at the school in the morning."),
     ),
     Exhibit(
         "encoder",
@@ -213,7 +213,7 @@ EXHIBITS = [
                 "training": {"updates": 200},
             },
         ),
-        lambda model: model.look("The bird plays with two small mothers at the lake."),
+        lambda model: model.look("The bird follows two small mothers at the lake."),
     ),
 ]
 
@@ -259,15 +259,13 @@ def write_texts(folder: Path) -> None:
 
     write("sentences.txt", sentences)
     write("apart.txt", (f"{text}\n" for text in sentences))  # each a document of its own
-    write(
-        "denied.tsv", (f"{text}\t{'denies' if NEGATIONS & set(text.lower().split()) else 'says'}" for text in sentences)
-    )
+    write("tense.tsv", (f"{text}\t{'past' if PAST & set(text.lower().split()) else 'present'}" for text in sentences))
     write("words.tsv", (f"{text}\t{len(text.split())}" for text in sentences))
-    places = {place.noun.english for place in PLACES}
+    names, places = {name.english for name in NAMES}, {english.split()[-1] for english, _ in PLACES}
     write(
         "tagged.conll",
         (
-            "".join(f"{word} {'B-name' if word in NAMES else 'B-place' if word in places else 'O'}\n" for word in words)
+            "".join(f"{word} {'B-name' if word in names else 'B-place' if word in places else 'O'}\n" for word in words)
             for words in (re.findall(r"\w+|[^\w\s]", text) for text in sentences)
         ),
     )

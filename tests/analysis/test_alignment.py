@@ -12,9 +12,6 @@ from transduce.analysis.alignment import (
     symmetrize,
     without_punctuation,
 )
-from transduce.corpora.corpus import SentencePair
-from transduce.corpora.generated.grammar import derive_pairs
-from transduce.corpora.generated.links import word_links
 from transduce.text.tokenizer import SideConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizer
 
@@ -56,18 +53,6 @@ def test_error_rate_is_that_of_och_and_ney() -> None:
     assert alignment_error_rate([possible], [sure], [possible]) == 0
     found = {(0, 0), (1, 2)}  # one sure link of two, and one that is wrong
     assert alignment_error_rate([found], [sure], [possible]) == pytest.approx(1 - (1 + 1) / (2 + 2))
-
-
-def test_the_grammar_knows_which_words_translate_which() -> None:
-    pair = SentencePair("The poor doctors saw Peter today.", "Die armen Ärzte haben Peter heute gesehen.")
-    sure, possible = word_links(pair)
-    assert sure == {(1, 1), (2, 2), (3, 6), (4, 4), (5, 5)}
-    assert (0, 0) in possible
-    assert (1, 2) not in possible
-    for derived in derive_pairs(200, seed=2):
-        sure, possible = word_links(derived)
-        assert sure <= possible
-        assert len({i for i, _ in sure}) == len({j for _, j in sure}) == len(sure)
 
 
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece", "unigram", "words", "characters", "bytes"])

@@ -24,7 +24,7 @@ from transduce.corpora.shards import open_corpus
 from transduce.corpora.splitting import HELD_OUT, Part, Side, Split, SplitRule
 from transduce.errors import ConfigError
 
-GRAMMAR_SIZES = {"train": 96_000, "validation": 500, "test": 1_000}
+GRAMMAR_SIZES = {"train": 60_000, "validation": 500, "test": 1_000}
 BOTH: frozenset[Side] = frozenset({"source", "target"})
 TEXTS = [name for name, dataset in DATASETS.items() if dataset.kind == "text"]
 

@@ -8,10 +8,10 @@ from transduce.corpora.generated.lexicon import (
     DETERMINERS,
     NAMES,
     NOUNS,
+    PAST_TIMES,
     PLACES,
-    TIMES,
+    PRESENT_TIMES,
     VERBS,
-    third_person,
 )
 
 Links = set[tuple[int, int]]
@@ -49,21 +49,19 @@ def _entries() -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
     """Returns, for each English and each German form, the entries of the lexicon that it may belong to."""
     english: dict[str, set[str]] = {}
     german: dict[str, set[str]] = {}
-    entries = [(name, [name], [name]) for name in NAMES]
+    entries = [(name.english, [name.english], [name.english]) for name in NAMES]
     entries += [(word.plural, [word.plural], [word.german]) for word in DETERMINERS if word.pattern == "none"]
-    entries += [(adverb, [adverb], [german]) for adverb, (german, _) in TIMES.items() if " " not in adverb + german]
-    entries += [(place.noun.english, [place.noun.english], [place.noun.german]) for place in PLACES]
+    entries += [(time, [time], [german]) for time, german in {*PRESENT_TIMES, *PAST_TIMES} if " " not in time + german]
+    entries += [(place, [place.split()[-1]], [german.split()[-1]]) for place, german in PLACES]
     for noun in NOUNS:
         forms = [noun.german_form(case, plural) for case in range(3) for plural in (False, True)]
-        entries.append((noun.english, [noun.english, noun.english_plural], forms))
+        entries.append((noun.english, [noun.english, noun.plural], forms))
     for word in ADJECTIVES:
         entries.append((word.english, [word.english], [word.german, *(word.stem + end for end in ADJECTIVE_ENDINGS)]))
     for verb in VERBS:
-        infinitives = [verb.infinitive, verb.prefix + verb.infinitive, f"{verb.prefix}zu{verb.infinitive}"]
-        finite = [*verb.present, *(verb.prefix + form for form in verb.present)]
+        forms = [*verb.present, *(verb.prefix + form for form in verb.present), verb.participle]
         if " " not in verb.english:
-            english_forms = [verb.english, verb.english_past, third_person(verb.english)]
-            entries.append((verb.english, english_forms, [*infinitives, *finite, verb.participle]))
+            entries.append((verb.english, [verb.english, verb.past, verb.third], forms))
     for name, forms, other_forms in entries:
         for table, group in ((english, forms), (german, other_forms)):
             for form in filter(None, group):
