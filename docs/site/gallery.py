@@ -76,8 +76,8 @@ EXHIBITS = [
     Exhibit(
         "transformer",
         "Transformer",
-        "Encoder and decoder of two layers. Choose *Cross* and point at *gewartet*: German puts the verb at the end, "
-        "and the decoder looks back at *wait*. Under *Search* the beam is drawn as a tree.",
+        "Encoder and decoder of two layers. Choose *Cross* and point at *gefolgt*: German puts the verb at the end, "
+        "and the decoder looks back at *follow*. Under *Search* the beam is drawn as a tree.",
         (
             TRANSLATION,
             {"model": {"kind": "transformer", **WRITER, "positions": "rotary"}, "training": {"updates": 250}},

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from transduce import ranges
 from transduce.cli.listing import print_facts
-from transduce.cli.messages import print_json
-from transduce.cli.options import Json
+from transduce.cli.messages import print_json, teller
+from transduce.cli.options import Json, Quiet
 from transduce.errors import InputError
 from transduce.training.hardware import GpuName
 
@@ -16,12 +16,12 @@ def plan(
     gpus: ranges.Processes = 1,
     gpu: GpuName = "h100",
     memory: ranges.MemoryInGiB | None = None,
-    length: ranges.SentenceLength = 32,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Count what a recipe will need of GPUs, before anything is trained: parameters, memory, launches, time.
+    """Count what a recipe will need of GPUs, before anything is trained: parameters, memory, operations, time.
 
-    Needs no GPU and reads no data: what it assumes in their place is printed too.
+    Needs no GPU, but the data: the largest batch is worked through on tensors that have shapes and no numbers.
 
     Example: `transduce plan multi30k --gpu l4`
 
@@ -30,7 +30,6 @@ def plan(
         gpus: Processes that share each batch, each with a GPU.
         gpu: The GPU whose published figures give the time.
         memory: Memory of a GPU, in GiB (default: that of the GPU).
-        length: Tokens of a sentence, for translation models.
     """
     from transduce import experiment
 
@@ -40,5 +39,5 @@ def plan(
             f"{known.paths[0]}: plan takes a recipe, not files; `transduce train` chooses settings for files, "
             "and writes them to a run's folder, which plan takes"
         )
-    result = experiment.plan(known, gpus=gpus, gpu=gpu, memory=memory, length=length)
+    result = experiment.plan(known, gpus=gpus, gpu=gpu, memory=memory, tell=teller(quiet, prefix=""))
     print_json(result.to_dict()) if json else print_facts(result.describe())

@@ -1,4 +1,4 @@
-"""Builds what trains a prepared model, and describes it."""
+"""Prepares a run's model and data, builds what trains them, and describes it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,13 +9,36 @@ import msgspec
 import torch
 from torch import nn
 
+from transduce.experiment.adapting import with_adapters
 from transduce.experiment.code import NamedCode
+from transduce.objectives.objective import OBJECTIVES
 from transduce.tasks.settings import ExperimentConfig
-from transduce.tasks.task import Experiment, Prepared
+from transduce.tasks.task import Experiment, Prepared, Rate, Tell
 from transduce.training.checkpoint import Checkpoints
-from transduce.training.distributed import Processes
-from transduce.training.optimizer import learned_parameters
+from transduce.training.distributed import ALONE, Processes
+from transduce.training.optimizer import check_parts, learned_parameters
 from transduce.training.trainer import Trainer
+
+
+def prepare(
+    config: ExperimentConfig,
+    experiment: Experiment,
+    tell: Tell,
+    checkpoint: Path | None = None,
+    processes: Processes = ALONE,
+    teacher_forcing: Rate = lambda: 1.0,
+) -> Prepared:
+    """Returns an experiment's model before its first update, or from a checkpoint, with data, objective and adapters.
+
+    Raises ConfigError or DataError for what does not fit together.
+    """
+    prepared = experiment.prepare(checkpoint, processes, teacher_forcing, tell)
+    if config.training.objective is not None:
+        prepared = replace(prepared, objective=OBJECTIVES.find(config.training.objective))
+    if config.training.adapters is not None:
+        prepared = with_adapters(prepared, config.training.adapters)
+    check_parts(config.optimizer, prepared.bundle.model)
+    return prepared
 
 
 def describe_model(trainer: Trainer, prepared: Prepared) -> str:

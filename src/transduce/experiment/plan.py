@@ -1,7 +1,9 @@
-"""Plans a run on GPUs: counts parameters, memory, launches and time before anything is trained."""
+"""Plans a run on GPUs: counts parameters, memory and operations of its own update, before anything is trained."""
 
+import copy
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,19 +14,23 @@ import torch
 from torch import Tensor, nn
 
 from transduce.config import Changes
+from transduce.corpora.catalogue.download import announce
+from transduce.data.planned import Epoch, PlannedData, Rows, split_evenly
 from transduce.errors import ConfigError
-from transduce.experiment.assumed_run import AssumedRun, assume_run
+from transduce.experiment.building import build_trainer, prepare
 from transduce.experiment.recipe import Recipe, find_recipe
 from transduce.models.heads import EncoderModel
 from transduce.models.interface import Decoder
 from transduce.models.named_parts import EMBEDDINGS, parameters_of
-from transduce.ranges import MemoryInGiB, Processes, SentenceLength, number_of
+from transduce.models.phrases import PhrasesConfig
+from transduce.ranges import MemoryInGiB, number_of
+from transduce.ranges import Processes as ProcessCount
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
-from transduce.training.checkpoint import Checkpoints
-from transduce.training.distributed import Processes as OneProcess
+from transduce.tasks.task import Experiment, Prepared, Tell
+from transduce.training.distributed import ALONE
 from transduce.training.estimate import describe_duration
-from transduce.training.gpu_work import CountedGpu, Counts
+from transduce.training.gpu_work import GPU, CountedGpu, Counts
 from transduce.training.hardware import (
     CUDA_GIB,
     GPUS,
@@ -38,7 +44,7 @@ from transduce.training.hardware import (
     seconds_of,
     usable,
 )
-from transduce.training.optimizer import check_parts, learned_parameters
+from transduce.training.optimizer import learned_parameters
 from transduce.training.trainer import Trainer
 
 MIB = 2**20
@@ -77,7 +83,7 @@ class Fit:
     gib: float
     """Memory of the GPU."""
     tokens: int
-    """Tokens of the largest part that fits, of sentence pairs those of the target; 0 if none does."""
+    """Tokens of the largest part that fits, of both sides of sentence pairs; 0 if none does."""
     accumulate: int | None
     """The least `training.accumulate` with which the recipe's batch fits; None if no part does."""
 
@@ -93,24 +99,21 @@ class TrainingPlan:
     parts: int
     """Parts of a batch that a process works through one after another."""
     tokens: int
-    """Tokens of an update of all processes, of sentence pairs those of the target."""
+    """Tokens of the largest batch of an epoch, of both sides of sentence pairs, padding included where it is
+    computed."""
     operations: int
     """Multiplications and additions of an update's matrix products and attention on a GPU, forward and backward."""
     launches: int
     """Kernels that the host starts in an update."""
-    waits: dict[str, int]
-    """Times that the host waits for the GPU in an update, by operator and line."""
-    attention: dict[str, int]
-    """Calls of fused attention by operator."""
     memory: Memory
     fit: Fit
     gpu: str
     """The GPU whose figures give the time."""
     seconds: Seconds
     """Seconds of an update."""
-    updates_of_an_epoch: int | None
-    updates: int | None
-    """Updates of the run; None if it is measured in epochs of data of unknown size."""
+    updates_of_an_epoch: int
+    updates: int
+    """Updates of the run."""
     assumed: list[str]
     """The assumptions behind the figures, in sentences."""
 
@@ -122,14 +125,12 @@ class TrainingPlan:
         of_memory = {"weights": memory.weights, "working copy": memory.working_copy, **optimizer}
         of_memory |= {"gradients": memory.gradients, "logits": memory.logits, "activations": memory.activations}
         each = ", ".join(f"{name} {size / MIB:,.0f}" for name, size in of_memory.items() if size >= MIB / 2)
-        waits = ", ".join(f"{count} x {name}" for name, count in self.waits.items())
         several, parts = "s" * (self.gpus > 1), "s" * (self.parts > 1)
         facts = {
             "parameters": f"{sum(self.parameters.values()):,}: {of_model}",
-            "update": f"{self.tokens:,} tokens on {self.gpus} GPU{several}, in {self.parts} part{parts} on each",
+            "update": f"{self.tokens:,} tokens at most, on {self.gpus} GPU{several} in {self.parts} part{parts} each",
             "operations": f"{self.operations / 1e12:,.2f} x 10^12 on each GPU, forward and backward",
             "launches": f"{self.launches:,}",
-            "waits": f"{sum(self.waits.values())}{waits and f': {waits}'}",
             "memory": f"{memory.total / MIB:,.0f} MiB on each GPU at the peak: {each}",
             "largest part": f"{fit.tokens:,} tokens in {fit.gib:g} GiB; training.accumulate = {fit.accumulate} fits",
             "seconds": (
@@ -151,6 +152,52 @@ class TrainingPlan:
         return asdict(self) | {"seconds": time, "memory": asdict(self.memory) | {"total": self.memory.total}}
 
 
+@dataclass(frozen=True)
+class _Run:
+    """A run whose model has shapes and no numbers, and batches of its data."""
+
+    config: ExperimentConfig
+    experiment: Experiment
+    prepared: Prepared
+    epoch: Epoch[Any]
+    rows: Rows
+    """The rows of an epoch, those of its largest batch first."""
+    largest: int
+    """The number of rows of that batch."""
+
+    def tokens_of(self, rows: Rows, parts: int) -> int:
+        """Returns the tokens of some rows in so many parts, with the padding that is computed."""
+        return sum(map(self.epoch.tokens, self.epoch.split(rows, parts)))
+
+    def peak_of_part(self, rows: int) -> int:
+        """Returns the most bytes that an update of so many rows needs as one part, whatever its budget."""
+        epoch = replace(self.epoch, split=split_evenly)
+        return (
+            replace(self, prepared=replace(self.prepared, data=PlannedData(lambda _: epoch)))
+            .count_update(rows, 1)[1]
+            .peak
+        )
+
+    def count_update(self, rows: int, parts: int) -> tuple[Trainer, Counts]:
+        """Counts the second update of a GPU that is none, with this many rows in so many parts; the first update also
+        makes what later ones find."""
+        settings: dict[str, Any] = {"accumulate": parts, "compile": False, "activation_checkpointing": False}
+        if self.config.training.precision == "auto":
+            settings["precision"] = "bfloat16"
+        training = msgspec.structs.replace(self.config.training, minutes=None, **settings)
+        config = msgspec.structs.replace(self.config, training=training)
+        bundle = replace(self.prepared.bundle, model=_shapes_of(self.prepared.bundle.model))
+        gpu = CountedGpu(len(bundle.tokenizers.target))
+        with gpu.entered() as counts:
+            for tensor in chain(bundle.model.parameters(), bundle.model.buffers()):
+                gpu.hold(tensor, counts)
+            trainer = build_trainer(Path(), config, self.experiment, replace(self.prepared, bundle=bundle), ALONE, GPU)
+            trainer.update(self.rows[:rows])
+        with gpu.entered() as counts:
+            trainer.update(self.rows[:rows])
+        return trainer, counts
+
+
 def plan(
     recipe: Recipe[Any] | ExperimentConfig | str | Path,
     *,
@@ -158,9 +205,10 @@ def plan(
     gpus: int = 1,
     gpu: GpuName = "h100",
     memory: float | None = None,
-    length: int = 32,
+    tell: Tell = lambda line: None,
 ) -> TrainingPlan:
-    """Counts what a recipe's training needs of GPUs, without one, and without its data.
+    """Counts what a recipe's training needs of GPUs, without one: an update of the largest batch of its data is made on
+    tensors that have shapes and no numbers.
 
     Args:
         recipe: a recipe, its name, its file, a run's folder, or settings.
@@ -168,57 +216,69 @@ def plan(
         gpus: processes that share each batch, with a GPU each.
         gpu: the GPU whose published figures give the time.
         memory: GiB of a GPU, if they are not those of `gpu`.
-        length: tokens of each sentence of a sentence pair.
+        tell: receives lines on the progress of reading the data, as `train` does.
 
-    Raises ConfigError for settings that do not fit, and for models whose work only their data determine.
+    Raises ConfigError or DataError for settings and data that do not fit, and ConfigError for models whose work depends
+    on numbers.
     """
     if gpu not in GPUS:
         raise ConfigError(f"gpu: no figures of '{gpu}'; there are those of {', '.join(GPUS)}")
     device = GPUS[gpu]
     gib = device.memory if memory is None else memory
-    _check("gpus", gpus, Processes)
+    _check("gpus", gpus, ProcessCount)
     _check("memory", gib, MemoryInGiB)
-    _check("length", length, SentenceLength)
     known = find_recipe(recipe, overrides)
     config = known.config
-    find_task(config.task).check(config)
+    task = find_task(config.task)
+    task.check(config)
+    if isinstance(getattr(config, "model", None), PhrasesConfig):
+        raise ConfigError(f"{known.name}: phrases are learned without a GPU; there is nothing to plan")
     with torch.random.fork_rng([]):
-        run = assume_run(config, known.folder, length)
-        check_parts(config.optimizer, run.model)
-        own = replace(run, rows=-(-run.rows // gpus))
+        run = _open(config, task.open(config, known.folder, announce(tell)), tell)
         try:
-            trainer, update = count_update(config, own)
-            gradients = _bytes(learned_parameters(own.model))
-            peaks = {own.rows: update.peak} if config.training.accumulate in (1, "auto") else {}
-            fit = _fit(config, own, gib, gradients, peaks)
-            parts = _parts(config, fit)
-            if config.training.accumulate == "auto" and parts > 1:
-                trainer, update = count_update(_with_parts(config, parts), own)
+            return _plan(known.name, run, gpus, device, gib)
         except (NotImplementedError, RuntimeError) as error:
             line = next(iter(str(error).splitlines()), type(error).__name__)
             raise ConfigError(
-                f"{known.name}: the work of this model cannot be counted before its data are known ({line}); plan is "
-                "for Transformers without an adaptive softmax"
+                f"{known.name}: the work of this model depends on numbers, so shapes do not tell it ({line}); plan "
+                "is for Transformers without an adaptive softmax"
             ) from error
-    parts = min(parts, own.rows)
-    launches = update.work.launches.total()
+
+
+def _open(config: ExperimentConfig, experiment: Experiment, tell: Tell) -> _Run:
+    prepared = prepare(config, experiment, tell)
+    epoch = prepared.data.epoch(0)
+    batches = sorted(epoch.batches, key=epoch.tokens, reverse=True)
+    return _Run(config, experiment, prepared, epoch, np.concatenate(batches), len(batches[0]))
+
+
+def _plan(name: str, run: _Run, gpus: int, device: Gpu, gib: float) -> TrainingPlan:
+    config, rows = run.config, -(-run.largest // gpus)
+    accumulate = config.training.accumulate
+    parts = 1 if accumulate == "auto" else accumulate
+    trainer, update = run.count_update(rows, parts)
+    gradients = _bytes(learned_parameters(trainer.model))
+    fit = _fit(run, rows, gib, gradients)
+    if accumulate == "auto" and (fit.accumulate or 1) > 1:
+        parts = int(2 ** ((fit.accumulate or 1) - 1).bit_length())  # as a run's memory check would choose
+        trainer, update = run.count_update(rows, parts)
+    parts = min(parts, rows)
+    epoch = len(run.epoch.batches)
     return TrainingPlan(
-        recipe=known.name,
+        recipe=name,
         gpus=gpus,
-        parameters=_parameters(own.model),
+        parameters=_parameters(trainer.model),
         parts=parts,
-        tokens=run.rows * run.tokens,
+        tokens=run.tokens_of(run.rows[: run.largest], parts * gpus),
         operations=update.operations,
-        launches=launches,
-        waits=dict(update.work.waits),
-        attention={name: count for name, count in update.work.launches.items() if _attends(name)},
+        launches=update.work.launches.total(),
         memory=_memory(trainer, update, gradients if parts > 1 else 0),
         fit=fit,
         gpu=device.title,
-        seconds=seconds_of(device, update.operations, update.traffic, launches, gradients, gpus),
-        updates_of_an_epoch=run.updates_of_an_epoch,
-        updates=config.training.updates or _in_epochs(config.training.epochs, run.updates_of_an_epoch),
-        assumed=_assumptions(config, run, device),
+        seconds=seconds_of(device, update.operations, update.traffic, update.work.launches.total(), gradients, gpus),
+        updates_of_an_epoch=epoch,
+        updates=trainer.updates,
+        assumed=_assumptions(config, device),
     )
 
 
@@ -227,37 +287,6 @@ def _check(name: str, value: float, range_: Any) -> None:
     number = number_of(range_)
     if number is not None and (problem := number.problem(value)):
         raise ConfigError(f"{name} {problem}, but is {value}")
-
-
-def count_update(config: ExperimentConfig, run: AssumedRun) -> tuple[Trainer, Counts]:
-    """Counts the second update on a GPU that is none; the first also makes what later ones find."""
-    training = msgspec.structs.replace(config.training, compile=False, activation_checkpointing=False)
-    if training.precision == "auto":
-        training = msgspec.structs.replace(training, precision="bfloat16")
-    gpu, rows = CountedGpu(run.vocabulary), np.arange(run.rows)
-    with gpu.entered() as counts:
-        for tensor in chain(run.model.parameters(), run.model.buffers()):
-            gpu.hold(tensor, counts)
-        trainer = Trainer(
-            run.model,
-            run.objective,
-            run.data(),
-            _never,
-            Checkpoints(Path(), config.checkpoint, _never),
-            [],
-            training,
-            config.optimizer,
-            config.validation,
-            OneProcess(),
-        )
-        trainer.update(rows)
-    with gpu.entered() as counts:
-        trainer.update(rows)
-    return trainer, counts
-
-
-def _never(*_: object) -> Any:
-    raise AssertionError("nothing is validated or saved")
 
 
 def _memory(trainer: Trainer, update: Counts, gradients: int) -> Memory:
@@ -274,55 +303,40 @@ def _memory(trainer: Trainer, update: Counts, gradients: int) -> Memory:
     return Memory(weights, copied, optimizer, gradients, update.logits, rest)
 
 
-def _attends(operator: str) -> bool:
-    """Returns True for fused attention, forward."""
-    return ("attention" in operator or "attn" in operator) and not operator.endswith("_backward")
-
-
 def _bytes(tensors: Iterable[Tensor]) -> int:
     return sum(tensor.nbytes for tensor in tensors)
 
 
-def _fit(config: ExperimentConfig, run: AssumedRun, gib: float, gradients: int, peaks: dict[int, int]) -> Fit:
-    """Returns the largest part that fits, alone if all rows of a process do, else beside gradients of other parts.
-
-    Peaks of memory by the number of rows are those already counted; it adds others.
-    """
-    alone = _with_parts(config, 1)
-
-    def peak(rows: int) -> int:
-        if rows not in peaks:
-            peaks[rows] = count_update(alone, replace(run, rows=rows))[1].peak
-        return peaks[rows]
-
-    rows = _most_rows(peak, usable(gib), run.rows)
-    if rows >= run.rows:
-        return Fit(gib, rows * run.tokens, 1)
-    rows = _most_rows(peak, usable(gib) - gradients, run.rows)
-    return Fit(gib, rows * run.tokens, -(-run.rows // rows) if rows else None)
+def _fit(run: _Run, rows: int, gib: float, gradients: int) -> Fit:
+    """Returns the largest part that fits, alone if all rows of a process do, else beside gradients of other parts."""
+    peak, most = cache(run.peak_of_part), len(run.rows)
+    fitting = min(_most_rows(peak, usable(gib), rows, most), most)
+    if fitting < rows:
+        fitting = _most_rows(peak, usable(gib) - gradients, rows, most)
+    tokens = run.epoch.tokens(run.rows[:fitting]) if fitting else 0
+    return Fit(gib, tokens, -(-rows // fitting) if fitting else None)
 
 
-def _parts(config: ExperimentConfig, fit: Fit) -> int:
-    """Returns the number of parts of a batch: as set, or as a run's memory check would choose it."""
-    if config.training.accumulate != "auto":
-        return config.training.accumulate
-    return int(2 ** ((fit.accumulate or 1) - 1).bit_length())
-
-
-def _with_parts(config: ExperimentConfig, parts: int) -> ExperimentConfig:
-    return msgspec.structs.replace(config, training=msgspec.structs.replace(config.training, accumulate=parts))
-
-
-def _most_rows(peak: Callable[[int], int], limit: float, first: int) -> int:
+def _most_rows(peak: Callable[[int], int], limit: float, first: int, most: int) -> int:
     """Returns nearly the most rows with a peak within a limit, by lines through the two nearest peaks; 0 if none is."""
-    known = [(peak(rows), rows) for rows in (first, LARGE * first)]
-    for _ in range(ATTEMPTS):
+    largest = min(LARGE * first, most)
+    known = [(peak(rows), rows) for rows in {first, largest if largest > first else max(first // 2, 1)}]
+    for _ in range(ATTEMPTS if len(known) > 1 else 0):
         (low, fewer), (high, more) = sorted(sorted(known, key=lambda point: abs(point[0] - limit))[:2])
         rows = max(int(fewer + (limit - low) * (more - fewer) / max(high - low, 1)), 1)
-        if rows > LARGE * first:  # beyond these, memory grows along this line
+        if rows > largest:  # beyond these, memory grows along this line
             return rows
         known.append((peak(rows), rows))
     return max((rows for size, rows in known if size <= limit), default=0)
+
+
+def _shapes_of(model: nn.Module) -> nn.Module:
+    """Returns a model of the same shapes without numbers; what parts share stays shared."""
+    with torch.no_grad():
+        made: dict[int, Any] = {id(tensor): tensor.to("meta") for tensor in model.buffers()}
+        for parameter in model.parameters():
+            made[id(parameter)] = nn.Parameter(parameter.to("meta"), parameter.requires_grad)
+    return copy.deepcopy(model, made)
 
 
 def _parameters(model: nn.Module) -> dict[str, int]:
@@ -342,15 +356,13 @@ def _parameters(model: nn.Module) -> dict[str, int]:
     return counts | {"output": output}
 
 
-def _duration(seconds: float, updates: int | None) -> str:
-    if updates is None:
-        return "unknown before the data are read"
+def _duration(seconds: float, updates: int) -> str:
     return f"{updates:,} updates, {describe_duration(seconds * updates)}, without validation"
 
 
-def _assumptions(config: ExperimentConfig, run: AssumedRun, gpu: Gpu) -> list[str]:
+def _assumptions(config: ExperimentConfig, gpu: Gpu) -> list[str]:
     """Returns what is neither counted nor set."""
-    lines = [f"{run.rows:,} {run.row} in a batch", f"{run.vocabulary:,} tokens in the vocabulary"]
+    lines = ["all batches as large as the largest"]
     if config.training.precision == "auto":
         lines.append("bfloat16")
     if config.training.compile:
@@ -365,7 +377,3 @@ def _assumptions(config: ExperimentConfig, run: AssumedRun, gpu: Gpu) -> list[st
         f"{gpu.bandwidth / 1e9:,.0f} GB/s, {LAUNCH * 1e6:g} microseconds a launch",
         f"{CUDA_GIB} GiB for CUDA, and {LOST:.0%} of the rest lost to fragmentation",
     ]
-
-
-def _in_epochs(epochs: int | None, updates: int | None) -> int | None:
-    return None if epochs is None or updates is None else epochs * updates

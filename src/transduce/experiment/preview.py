@@ -11,7 +11,7 @@ from transduce.config import Changes
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.corpus import Pair
 from transduce.experiment.automatic import Files, files_of, recipe_for, with_changes
-from transduce.experiment.building import build_trainer, describe_model
+from transduce.experiment.building import build_trainer, describe_model, prepare
 from transduce.experiment.machine import measure_machine
 from transduce.experiment.recipe import Recipe, find_recipe
 from transduce.models.phrases import PhrasesConfig
@@ -54,7 +54,7 @@ def preview(
     experiment = task.open(config, meant.folder, announce(tell))
     if isinstance(getattr(config, "model", None), PhrasesConfig):
         return meant
-    prepared = experiment.prepare(None, Processes(), lambda: 1.0, tell)
+    prepared = prepare(config, experiment, tell)
     ends = None if config.training.minutes is None else began + 60 * config.training.minutes
     trainer = build_trainer(Path(), config, experiment, prepared, Processes(), where, ends=ends)
     try:

@@ -18,9 +18,9 @@ from transduce.config import Changes, differences, flatten, to_toml, to_tree
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.corpus import Pair
 from transduce.errors import CheckpointError, ConfigError
-from transduce.experiment.adapting import Apart, with_adapters
+from transduce.experiment.adapting import Apart
 from transduce.experiment.automatic import Files, files_of, recipe_for, with_changes
-from transduce.experiment.building import build_trainer, describe_model
+from transduce.experiment.building import build_trainer, describe_model, prepare
 from transduce.experiment.code import FILE as CODE_FILE
 from transduce.experiment.code import find_code, record_code, tell_of_other_code
 from transduce.experiment.inputs import FILE as INPUTS_FILE
@@ -39,7 +39,6 @@ from transduce.extras import TRAINING, check_installed
 from transduce.files import check_absent, locked, write_text
 from transduce.model_card import LICENSE, PARTS
 from transduce.models.phrases import PhrasesConfig
-from transduce.objectives.objective import OBJECTIVES
 from transduce.reprs import in_notebook, shown_by
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
@@ -50,7 +49,6 @@ from transduce.training.checkpoint import before_decay, forget_decay, newest_che
 from transduce.training.display import console_observer
 from transduce.training.distributed import Processes, join_processes, local_device
 from transduce.training.observers import FINAL_TEST, JsonLog, Observer, StartLines, announce_phase, last_samples
-from transduce.training.optimizer import check_parts
 from transduce.training.schedules import why_never_high
 from transduce.training.trackers import OBSERVERS, ObserverFactory, WatchedRun, tensorboard
 from transduce.training.trainer import Trainer
@@ -212,15 +210,10 @@ def _train(
     def teacher_forcing() -> float:
         return config.training.teacher_forcing.rate(trainer.position.update + 1, trainer.updates)
 
-    prepared = experiment.prepare(checkpoint, processes, teacher_forcing, tell)
-    if config.training.objective is not None:
-        prepared = replace(prepared, objective=OBJECTIVES.find(config.training.objective))
+    prepared = prepare(config, experiment, tell, checkpoint, processes, teacher_forcing)
     apart = None
-    if (adapters := config.training.adapters) is not None:
-        prepared = with_adapters(prepared, adapters)
-        if adapters.save == "apart":
-            apart = Apart.of(adapters, recipe.folder / str(config.training.start_from), prepared.bundle.model)
-    check_parts(config.optimizer, prepared.bundle.model)
+    if (adapters := config.training.adapters) is not None and adapters.save == "apart":
+        apart = Apart.of(adapters, recipe.folder / str(config.training.start_from), prepared.bundle.model)
     if processes.is_first:
         if start == "overwrite":
             _remove(run)
