@@ -18,7 +18,8 @@ DEEPEST = 80
 """Levels of the parser: a quotation is one, a list and its items are two."""
 
 _AFTER_BRACKETS = re.compile(
-    rf"\[(?:\w++(?:[._/#:-]\w++)++)?\] | {HIDDEN}++ | (?P<address>\([^()]*+(?:\([^()]*+\)[^()]*+)*+\))", re.VERBOSE
+    rf"\[\w++(?:[._/#:-]\w++)++\] | (?<=`\])\[\] | {HIDDEN}++ | (?P<address>\([^()]*+(?:\([^()]*+\)[^()]*+)*+\))",
+    re.VERBOSE,
 )
 _ADDRESS = re.compile(r"[./#]\w")
 _DEFINITION = re.compile(
@@ -158,7 +159,7 @@ def _parser(is_mdx: bool) -> Any:
         .disable("text_join")
     )
     block, inline = parser.block.ruler, parser.inline.ruler
-    for name in ("held_line", "titled_line", "box", "formula", "markdown_in_html"):
+    for name in ("held_line", "box", "formula"):
         block.before("fence", name, getattr(markdown_blocks, name), INTERRUPTING)
     block.before("list", "script", markdown_blocks.script)
     block.after("html_block", "row", markdown_blocks.row, {"alt": ["paragraph", "reference"]})
@@ -265,7 +266,7 @@ def _bracketed(state: Any, silent: bool) -> bool:
     if end < 0:
         return False
     after = _AFTER_BRACKETS.match(state.src, end + 1, state.posMax)
-    if not is_note and not _is_of_dialect(after, state.src[end - 1]):
+    if not is_note and (after is None or (after["address"] and not _ADDRESS.search(after["address"]))):
         return False
     last, state.pos, state.posMax = state.posMax, start + 1, end
     state.push("bracketed_open", "span", 1).markup = "^[" if is_note else "["
@@ -273,12 +274,3 @@ def _bracketed(state: Any, silent: bool) -> bool:
     state.push("bracketed_close", "span", -1)
     state.pos, state.posMax = end + 1 if is_note or after is None else after.end(), last
     return True
-
-
-def _is_of_dialect(after: re.Match[str] | None, last: str) -> bool:
-    """Returns True if the text after brackets, whose last character is given, belongs to them."""
-    if after is None:
-        return False
-    if after["address"] is not None:
-        return _ADDRESS.search(after[0]) is not None
-    return after[0] != "[]" or last == "`"
