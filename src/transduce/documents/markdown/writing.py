@@ -20,7 +20,7 @@ _USUAL_IN_MDX = re.compile(rf"{_USUAL.pattern}|[{{}}]")
 _ALL = re.compile(r"[!-/:-@\[-`{-~]")
 _BACKSLASHED = frozenset("\\`*_[]()#+-.!>{}")
 """Signs that every dialect lets a backslash escape; others are written as character references."""
-_BLANK = "&#32;"  # keeps a mark at the beginning of a line from beginning a block
+_BLANK = Mark("&#32;", pair=SOFT)  # keeps a mark at the beginning of a line from beginning a block
 _PLAIN = re.compile(r"""[^\W_](?:[^\W_]|[ .,;?'"()/%-])*+""")
 _MARKUP_AFTER = re.compile(r"<(?=[A-Za-z/!?])")
 _BLOCK = re.compile(
@@ -90,10 +90,9 @@ class MarkdownWriter:
         """Returns the edit that puts a translation into the file."""
         parts = _tidied(segment.parts)
         tried: list[tuple[Care, list[Part]]] = [("as the source", parts), ("usual", parts), ("all", parts)]
-        if any(isinstance(part, Mark) and part.kind != "alone" and part.raw in _EMPHASIS for part in parts):
-            tried += [("usual", list(_with_stars(parts))), ("usual", list(_with_tags(parts)))]
+        tried += [("usual", other) for other in (_respelt(parts, _stars), _respelt(parts, _tag)) if other != parts]
         if self._run.kind in LINED:
-            tried.append(("usual", ["\0", *parts]))
+            tried.append(("usual", [_BLANK, *parts]))
         for care, candidate in tried:
             pieces, view = self._written(candidate, care)
             if self._is_right(candidate, view):
@@ -108,10 +107,7 @@ class MarkdownWriter:
         view: list[str] = []
         is_begin = self._run.kind in LINED
         for number, (part, known) in enumerate(self._with_known(parts)):
-            if part == "\0":
-                pieces.append(_BLANK)
-                view.append(_BLANK)
-            elif isinstance(part, str):
+            if isinstance(part, str):
                 text = part.lstrip() if not view or view[-1].endswith("\n") else part
                 text = text.rstrip() if number == len(parts) - 1 else text
                 written = self._escape(text, care)
@@ -188,8 +184,6 @@ class MarkdownWriter:
     def _flat(self, parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
         items: list[RunItem] = []
         for part, known in self._with_known(parts):
-            if part == "\0":
-                continue
             if isinstance(part, Mark):
                 if known is not None:
                     part = known.view if known.is_text else replace(part, raw=known.view)
@@ -255,16 +249,21 @@ def _is_emphasis(part: Part, kind: str) -> bool:
     return isinstance(part, Mark) and part.kind == kind and part.raw in _EMPHASIS
 
 
-def _with_stars(parts: Sequence[Part]) -> Iterator[Part]:
-    """Yields the parts with * in place of _, which is no markup within words."""
-    for part in parts:
-        is_line = isinstance(part, Mark) and part.kind != "alone" and part.raw in ("_", "__")
-        yield replace(part, raw="*" * len(part.raw)) if is_line and isinstance(part, Mark) else part
+def _respelt(parts: Sequence[Part], spelling: Callable[[Mark], str]) -> list[Part]:
+    """Returns the parts with signs of emphasis written in another way."""
+    return [
+        replace(part, raw=spelling(part))
+        if isinstance(part, Mark) and part.kind != "alone" and part.raw in _EMPHASIS
+        else part
+        for part in parts
+    ]
 
 
-def _with_tags(parts: Sequence[Part]) -> Iterator[Part]:
-    """Yields the parts with HTML tags for emphasis, which may stand beside any character."""
-    for part in parts:
-        if isinstance(part, Mark) and part.kind != "alone" and part.raw in _EMPHASIS:
-            part = replace(part, raw=f"<{'/' * (part.kind == 'close')}{_EMPHASIS[part.raw]}>")
-        yield part
+def _stars(mark: Mark) -> str:
+    """Writes a sign of emphasis with * in place of _, which is no markup within words."""
+    return mark.raw.replace("_", "*")
+
+
+def _tag(mark: Mark) -> str:
+    """Writes a sign of emphasis as a tag of HTML, which may stand beside any character."""
+    return f"<{'/' * (mark.kind == 'close')}{_EMPHASIS[mark.raw]}>"
