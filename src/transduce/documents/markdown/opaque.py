@@ -59,7 +59,6 @@ _MATH_SIGN = re.compile(r"[\\^_={}<>]")
 _ARITHMETIC = re.compile(r"[+*/-]")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _WORDS = re.compile(r"[^\W\d_]{3}\s++[^\W\d_]{3}")
-_TAG_NAME = re.compile(r"[A-Za-z][\w.:-]*+")
 _NAMESPACE = re.compile(r"</[\w-]++:|<[\w-]++:[\w-]++\s")
 _IN_TAG = re.compile(r"""[^"'{}<>]++ | "[^"]*+" | '[^']*+'""", re.VERBOSE)
 
@@ -82,19 +81,19 @@ def find_templates(text: str, is_mdx: bool = False) -> list[Opaque]:
     return list(_templates(_Text(text), is_mdx))
 
 
-def find_inline(content: str, is_mdx: bool = False) -> list[Opaque]:
+def find_inline(content: str) -> list[Opaque]:
     """Finds the pieces of a paragraph that has no template tags, in their order."""
-    return list(_InlinePieces(content, is_mdx).pieces())
+    return list(_InlinePieces(content).pieces())
 
 
 def masked(text: str, pieces: Sequence[Opaque]) -> str:
     """Returns the text with `MASK` or `HIDDEN` for each character of the pieces. Halves of a pair stay."""
     done, written = 0, []
     for piece in pieces:
-        if piece.kind in ("open", "close"):
-            continue
-        written += [text[done : piece.start], (HIDDEN if piece.kind == "hidden" else MASK) * (piece.end - piece.start)]
-        done = piece.end
+        if piece.kind not in ("open", "close"):
+            stand_in = HIDDEN if piece.kind == "hidden" else MASK
+            written += [text[done : piece.start], stand_in * (piece.end - piece.start)]
+            done = piece.end
     return "".join([*written, text[done:]])
 
 
@@ -127,10 +126,6 @@ class _Text:
             return starts[number] + length
         return start
 
-    def end_of_braces(self, start: int) -> int:
-        """Returns the end of the brace that begins at an offset, or -1."""
-        return self._braces.get(start, -1)
-
     @cached_property
     def _ends(self) -> list[int]:
         return [*(match.start() for match in re.finditer(r"\n(?=[ \t>]*+\n)", self.text)), len(self.text)]
@@ -143,7 +138,8 @@ class _Text:
         return starts
 
     @cached_property
-    def _braces(self) -> dict[int, int]:
+    def ends_of_braces(self) -> dict[int, int]:
+        """The ends of braces by their beginnings."""
         ends, opened = {}, []
         for match in re.finditer("[{}]", self.text):
             if match[0] == "{":
@@ -154,23 +150,16 @@ class _Text:
 
     def end_of_tag(self, start: int) -> int:
         """Returns the end of a tag that begins at an offset and may have braces in it, as in JSX; -1 for none."""
-        offset = start + 1 + self.text.startswith("/", start + 1)
-        name = _TAG_NAME.match(self.text, offset)
-        offset = name.end() if name else offset
-        while offset < len(self.text):
-            character = self.text[offset]
-            if character == ">":
-                return offset + 1
-            if character == "{":
-                offset = self.end_of_braces(offset)
-                if offset < 0:
-                    return -1
-                continue
-            match = _IN_TAG.match(self.text, offset)
-            if match is None or "\n\n" in match[0]:
+        offset = start + 1
+        while not self.text.startswith(">", offset):
+            if self.text.startswith("{", offset):
+                offset = self.ends_of_braces.get(offset, -1)
+            else:
+                match = _IN_TAG.match(self.text, offset)
+                offset = -1 if match is None or "\n\n" in match[0] else match.end()
+            if offset < 0:
                 return -1
-            offset = match.end()
-        return -1
+        return offset + 1
 
 
 def _templates(searched: _Text, is_mdx: bool) -> Iterator[Opaque]:
@@ -181,24 +170,20 @@ def _templates(searched: _Text, is_mdx: bool) -> Iterator[Opaque]:
             offset = max(offset, _end_of_fence(fence))
             fence = _FENCE.search(text, offset)
             continue
-        offset = match.end()
+        start, offset = match.span()
         if match["code"]:
             offset = searched.end_of_code(offset, len(match["code"]))
         elif match["tag"]:
-            start, end = _template_tag(searched, match.start(), match["tag"])
+            start, end = _template_tag(searched, start, match["tag"])
             if end > 0:
                 yield Opaque(start, end, shown=text[start:end])
                 offset = end
-        elif is_mdx and match["brace"]:
-            if (end := searched.end_of_braces(match.start())) > 0:
-                is_comment = text.startswith("/*", match.end())
-                shown = "" if is_comment or "\n" in text[match.start() : end] else text[match.start() : end]
-                yield Opaque(match.start(), end, "held" if shown else "hidden", shown)
-                offset = end
-        elif match["jsx"] and (is_mdx or text[offset].isupper()):
-            if (end := searched.end_of_tag(match.start())) < 0:
-                continue
-            yield Opaque(match.start(), end, "tag")
+        elif is_mdx and match["brace"] and (end := searched.ends_of_braces.get(start, -1)) > 0:
+            shown = "" if text.startswith("{/*", start) or "\n" in text[start:end] else text[start:end]
+            yield Opaque(start, end, "held" if shown else "hidden", shown)
+            offset = end
+        elif match["jsx"] and (is_mdx or text[offset].isupper()) and (end := searched.end_of_tag(start)) > 0:
+            yield Opaque(start, end, "tag")
             offset = end
 
 
@@ -234,8 +219,8 @@ def _template_tag(searched: _Text, start: int, opening: str) -> tuple[int, int]:
 
 
 class _InlinePieces:
-    def __init__(self, content: str, is_mdx: bool) -> None:
-        self._text, self._is_mdx = _Text(content), is_mdx
+    def __init__(self, content: str) -> None:
+        self._text = _Text(content)
         self._closing: dict[int, str] = {}  # where halves of pairs are that close them
 
     def pieces(self) -> Iterator[Opaque]:

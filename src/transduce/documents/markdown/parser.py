@@ -89,8 +89,7 @@ class MarkdownParser:
         """
         templates = find_templates(text, self.is_mdx)
         starts = [piece.start for piece in templates]
-        tokens: list[Any] = []
-        self._parse_blocks(masked(text, templates), self._env, tokens)
+        tokens = self._block_tokens(masked(text, templates), self._env)
         for token in tokens:
             if token.level >= DEEPEST:
                 raise InputError(
@@ -119,14 +118,14 @@ class MarkdownParser:
 
     def is_paragraph(self, content: str) -> bool:
         """Returns True if a text that stands alone is one paragraph and nothing else."""
-        tokens: list[Any] = []
-        text = masked(content, find_templates(content, self.is_mdx))
-        self._parse_blocks(text, {}, tokens)
+        tokens = self._block_tokens(masked(content, find_templates(content, self.is_mdx)), {})
         return [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
 
-    def _parse_blocks(self, text: str, env: dict[str, Any], tokens: list[Any]) -> None:
+    def _block_tokens(self, text: str, env: dict[str, Any]) -> list[Any]:
+        tokens: list[Any] = []
         self._parser.options["maxNesting"] = _NESTING["block"]
         self._parser.block.parse(text, self._parser, env, tokens)
+        return tokens
 
     def _run(self, text: str, token: Any, templates: Sequence[Opaque], starts: Sequence[int]) -> Run:
         run = Run(token.meta["kind"], token.content, token.meta["origins"], (), ())
@@ -142,7 +141,7 @@ class MarkdownParser:
 
     def _parsed(self, kind: str, content: str, origins: Origins, templates: Sequence[Opaque]) -> Run:
         without = masked(content, templates)
-        inline = find_inline(without, self.is_mdx)
+        inline = find_inline(without)
         tokens: list[Any] = []
         self._parser.options["maxNesting"] = _NESTING["inline"]
         self._parser.inline.parse(masked(without, inline), self._parser, self._env, tokens)

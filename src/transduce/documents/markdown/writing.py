@@ -2,8 +2,9 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 from transduce.documents.document import Edit, TextFile
@@ -80,7 +81,6 @@ class MarkdownWriter:
             raw = file.text[slice(*span)] if span else item.part.raw
             self.parts.append(replace(item.part, raw=raw))
             self._known[raw].append(_Known(item.part.raw, span, item.is_text))
-        self._is_paragraph: bool | None = None
 
     def escape_held(self, text: str) -> str:
         """Writes a text that is held."""
@@ -171,44 +171,34 @@ class MarkdownWriter:
         if self._is_another_block(view):
             return False
         items = items_of(self._parser.run(view, self._run.kind), as_lines=False)
-        return items is not None and list(self._flat(parts)) == list(_flat(items))
+        return items is not None and list(_flat(self._as_parsed(parts))) == list(_flat(item.part for item in items))
 
     def _is_another_block(self, view: str) -> bool:
         """Returns True if the parser would no longer read a paragraph here."""
         if self._run.kind not in LINED or (view[:1].isalpha() and "\n" not in view):
             return False
-        if self._is_paragraph is None:
-            self._is_paragraph = self._parser.is_paragraph(self._run.content)
         return self._is_paragraph and not self._parser.is_paragraph(view)
 
-    def _flat(self, parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
-        items: list[RunItem] = []
+    @cached_property
+    def _is_paragraph(self) -> bool:
+        return self._parser.is_paragraph(self._run.content)
+
+    def _as_parsed(self, parts: Sequence[Part]) -> Iterator[Part]:
+        """Yields the parts as the parser would see them."""
         for part, known in self._with_known(parts):
-            if isinstance(part, Mark):
-                if known is not None:
-                    part = known.view if known.is_text else replace(part, raw=known.view)
-                elif part.is_held:
-                    part = part.shown
-            items.append(RunItem(part, 0, 0))
-        return _flat(items)
+            if isinstance(part, Mark) and known is not None:
+                yield known.view if known.is_text else replace(part, raw=known.view)
+            else:
+                yield part.shown if isinstance(part, Mark) and part.is_held else part
 
 
-def _flat(items: Sequence[RunItem]) -> Iterator[tuple[str, str]]:
+def _flat(parts: Iterable[Part]) -> Iterator[tuple[str, str]]:
     """Yields words and marks, without white space."""
-    text = ""
-    for item in items:
-        part = item.part
-        if isinstance(part, str):
-            text += part
-        elif part.pair == SOFT:
-            text += " "
-        else:
-            if text.strip():
-                yield "text", " ".join(text.split())
-            text = ""
+    for part in joined(" " if isinstance(part, Mark) and part.pair == SOFT else part for part in parts):
+        if isinstance(part, Mark):
             yield "mark", part.raw
-    if text.strip():
-        yield "text", " ".join(text.split())
+        elif part.strip():
+            yield "text", " ".join(part.split())
 
 
 def _reference(sign: str) -> str:
