@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -88,7 +88,6 @@ class MarkdownParser:
         Raises InputError for blocks that lie too deep in each other.
         """
         templates = find_templates(text, self.is_mdx)
-        starts = [piece.start for piece in templates]
         tokens = self._block_tokens(masked(text, templates), self._env)
         for token in tokens:
             if token.level >= DEEPEST:
@@ -97,9 +96,8 @@ class MarkdownParser:
                     f"{DEEPEST // 2} deep in each other; write them less deep"
                 )
         code = [token.meta["lines"] for token in tokens if token.type in ("fence", "code_block")]
-        ends = [lines[-1][1] for lines in code]
         for piece in templates:
-            number = bisect_right(ends, piece.start)
+            number = bisect_right(code, piece.start, key=lambda lines: lines[-1][1])
             if number == len(code) or piece.start < code[number][0][0]:
                 yield piece
         for token in tokens:
@@ -110,7 +108,7 @@ class MarkdownParser:
             elif token.type == "fence" and (match := _TITLE_OF_CODE.search(text, *token.meta["lines"][0])):
                 yield Title(*match.span("title"))
             elif token.type == "inline" and token.content.strip():
-                yield self._run(text, token, templates, starts)
+                yield self._run(text, token, templates)
 
     def run(self, content: str, kind: str) -> Run:
         """Parses a text that stands alone, as this document would."""
@@ -127,16 +125,14 @@ class MarkdownParser:
         self._parser.block.parse(text, self._parser, env, tokens)
         return tokens
 
-    def _run(self, text: str, token: Any, templates: Sequence[Opaque], starts: Sequence[int]) -> Run:
+    def _run(self, text: str, token: Any, templates: Sequence[Opaque]) -> Run:
         run = Run(token.meta["kind"], token.content, token.meta["origins"], (), ())
         opaque, written, done = [], [], 0
         while match := _MASKED.search(token.content, done):
-            start = match.start()
-            piece = templates[bisect_right(starts, run.offset(start)) - 1]
-            end = start + piece.end - piece.start
-            opaque.append(Opaque(start, end, piece.kind, piece.shown))
-            written += [token.content[done:start], text[piece.start : piece.end]]
-            done = end
+            piece = templates[bisect_right(templates, run.offset(match.start()), key=attrgetter("start")) - 1]
+            written += [token.content[done : match.start()], text[piece.start : piece.end]]
+            done = match.start() + piece.end - piece.start
+            opaque.append(replace(piece, start=match.start(), end=done))
         return self._parsed(run.kind, "".join([*written, token.content[done:]]), run.origins, opaque)
 
     def _parsed(self, kind: str, content: str, origins: Origins, templates: Sequence[Opaque]) -> Run:
@@ -219,17 +215,14 @@ def _origins(state: Any, token: Any, name: str) -> Origins:
 
 def _note_cells(state: Any, tokens: Sequence[Any]) -> None:
     """Notes where the cells of a table are: the parser takes away the backslashes before their bars."""
-    row: list[tuple[str, Origins]] = []
+    row: Iterator[tuple[str, Origins]] = iter(())
     for token in tokens:
         if token.type == "tr_open":
             line = token.map[0]
             begin = state.bMarks[line] + state.tShift[line]
-            row = markdown_blocks.cells(state.src[begin : state.eMarks[line]].rstrip(" \t"), begin)[::-1]
+            row = iter(markdown_blocks.cells(state.src[begin : state.eMarks[line]].rstrip(" \t"), begin))
         elif token.type == "inline":
-            if row:
-                token.content, token.meta["origins"] = row.pop()
-            else:
-                token.content = ""
+            token.content, token.meta["origins"] = next(row, ("", []))
 
 
 def _note_title(state: Any, line: int) -> None:
