@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import Literal
 
 from transduce.documents.document import Edit, TextFile
@@ -23,6 +24,8 @@ _BACKSLASHED = frozenset("\\`*_[]()#+-.!>{}")
 """Signs that every dialect lets a backslash escape; others are written as character references."""
 _BLANK = Mark("&#32;", pair=SOFT)  # keeps a mark at the beginning of a line from beginning a block
 _PLAIN = re.compile(r"""[^\W_](?:[^\W_]|[ .,;?'"()/%-])*+""")
+_WORDS = re.compile(r"\s+|\S(?:.*\S)?", re.DOTALL)
+"""Words with the blanks between them, and the blanks before and after them."""
 _MARKUP_AFTER = re.compile(r"<(?=[A-Za-z/!?])")
 _BLOCK = re.compile(
     r"""
@@ -213,25 +216,18 @@ def _reference(sign: str) -> str:
 def _tidied(parts: Sequence[Part]) -> list[Part]:
     """Moves blanks at the ends of emphasis out of it, and removes emphasis about nothing."""
     tidy: list[Part] = []
-    for part in parts:
-        before = tidy[-1] if tidy else ""
-        if isinstance(part, str):
-            blanks = part[: len(part) - len(part.lstrip())]
-            if blanks and _is_emphasis(before, "open"):
-                index = len(tidy)
-                while index and _is_emphasis(tidy[index - 1], "open"):
-                    index -= 1
-                tidy.insert(index, blanks)
-                part = part.lstrip()
-            tidy += [part] if part else []
-        elif not _is_emphasis(part, "close"):
-            tidy.append(part)
-        elif isinstance(before, Mark) and _is_emphasis(before, "open") and before.pair == part.pair:
-            tidy.pop()
-        elif isinstance(before, str):
-            tidy[-1:] = [piece for piece in (before.rstrip(), part, before[len(before.rstrip()) :]) if piece]
-        else:
-            tidy.append(part)
+    for part in chain.from_iterable(_WORDS.findall(part) if isinstance(part, str) else [part] for part in parts):
+        index = len(tidy)
+        if isinstance(part, str) and part.isspace():
+            while index and _is_emphasis(tidy[index - 1], "open"):
+                index -= 1
+        elif isinstance(part, Mark) and _is_emphasis(part, "close"):
+            before = tidy[-1] if tidy else ""
+            if isinstance(before, Mark) and _is_emphasis(before, "open") and before.pair == part.pair:
+                tidy.pop()
+                continue
+            index -= isinstance(before, str) and before.isspace()
+        tidy.insert(index, part)
     return joined(tidy)
 
 
