@@ -22,27 +22,24 @@ _HELD_LINE = re.compile(
     rf"""
       \{{::?[^{{}}]*+\}}\s*+                                   # kramdown: {{: .note }}, {{:toc}}, {{::options /}}
     | \{{[ ]*+[\#.][^{{}}]*+\}}\s*+                            # Python-Markdown: {{ .note #id }}
-    | \[{{1,2}}_?TOC_?\]{{1,2}}\s*+ | \[\[_TOC_\]\]\s*+        # a table of contents
+    | \[{{1,2}}_?(?i:TOC)_?\]{{1,2}}\s*+                       # a table of contents
     | ;?-{{1,4}}8<-{{1,4}}.*+ | <<<\s.*+ | @\[[\w-]*+\]\(.*+   # other files
-    | \\(?:newpage|pagebreak|tableofcontents|toc|include)\b.*+
+    | \\(?i:newpage|pagebreak|tableofcontents|toc|include)\b.*+
     | \^[\w-]++\s*+                                            # Obsidian: the name of a block
-    | [{MASK}{HIDDEN}]++(?:\s++[{MASK}{HIDDEN}]++)*+\s*+                         # template tags alone
+    | [{MASK}{HIDDEN}]++(?:\s++[{MASK}{HIDDEN}]++)*+\s*+       # template tags alone
     | :{{3,}}\s*+ | /{{3,}}\s*+
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_FIRST_OF_HELD = f"{{[;-<@\\^:/{MASK}{HIDDEN}"
-_TITLED_LINE = re.compile(
-    r"""
-      :{3,}+\s*+\{?[\w-]++\}?\[(?P<bracketed>.*)\](?:\{[^{}]*+\})?             # Docusaurus: :::tip[Title]
-    | :{3,}+\s*+(?:\{[^{}]*+\}\s*+:*+|[^\s\[\]{}.]*+[.][^\s\[\]{}]*+)          # Pandoc, mkdocstrings
-    | :{3,}+\s*+(?:\{[\w-]++\}|[\w-]++)(?:\s++(?P<plain>[^\s{].*+)|\s*+\{.*+)?  # VitePress: ::: tip Title
-    | /{3,}+\s*+[\w-]++(?:\s*+\|\s*+(?P<blocks>\S.*+))?                        # PyMdown: /// note | Title
+    | :{{3,}}+\s*+\{{?[\w-]++\}}?\[(?P<bracketed>.*)\](?:\{{[^{{}}]*+\}})?                # Docusaurus: :::tip[Title]
+    | :{{3,}}+\s*+(?:\{{[^{{}}]*+\}}\s*+:*+|[^\s\[\]{{}}.]*+[.][^\s\[\]{{}}]*+)           # Pandoc, mkdocstrings
+    | :{{3,}}+\s*+(?:\{{[\w-]++\}}|[\w-]++)(?:\s++(?P<plain>[^\s{{].*+)|\s*+\{{.*+)?      # VitePress: ::: tip Title
+    | /{{3,}}+\s*+[\w-]++(?:\s*+\|\s*+(?P<blocks>\S.*+))?                             # PyMdown: /// note | Title
     | \*\[[^\]]++\]:\s*+(?P<abbreviation>.*+)
-    | \[![\w-]++\][+-]?(?:\s++(?P<callout>\S.*+))?                             # GitHub, Obsidian: [!note] Title
+    | \[![\w-]++\][+-]?(?:\s++(?P<callout>\S.*+))?                                    # GitHub, Obsidian: [!note] Title
+    | <[A-Za-z][\w-]*+(?=\s)(?>[^"'<>]|"[^"]*+"|'[^']*+')*?\smarkdown                 # <div markdown="1">
+      (?:=(?>"[^"]*+"|'[^']*+'|[^\s"'>]++))?(?=[\s>])[^<>]*+>\s*+(?P<element>.*+)
     """,
     re.VERBOSE,
 )
+"""A line that is not text, but may have a title in it."""
 _BOX = re.compile(
     r"""(?:!!!|\?\?\?\+?)\s?(?:[\w-]++(?:\s++[\w-]++)*+)?\s*+(?:"(?P<title>.*?)")?\s*+
     | ={3}[!+]?\s++"(?P<tab>.*?)"\s*+""",
@@ -57,29 +54,23 @@ _SCRIPT = re.compile(
       )""",
     re.VERBOSE,
 )
-_MARKDOWN_TAG = re.compile(
-    r"""<[A-Za-z][\w-]*+(?=\s)(?>[^"'<>]|"[^"]*+"|'[^']*+')*?\smarkdown(?:=(?>"[^"]*+"|'[^']*+'|[^\s"'>]++))?(?=[\s>])[^<>]*+>"""
-)
 _FORMULA = re.compile(r"(?P<dollars>\$\$)|\\?\\\[|\\begin\{(?P<name>[A-Za-z]{1,20}\*?)\}")
 _LABEL = re.compile(r"\A\s*+(?:\([^()]*+\)|\{[^{}]*+\})")
+_ROW = re.compile(r"\|")
+_CELL = re.compile(r"(?P<text>(?:[^|]|(?<=\\)\|)*+)(?:\||\Z)")
+_ESCAPED_BAR = re.compile(r"\\\|")
 _BOX_INDENT = 4
 
 
 def held_line(state: Any, line: int, end: int, silent: bool) -> bool:
-    """Holds a line that is no text."""
-    match = _matched(state, line, _FIRST_OF_HELD, _HELD_LINE.fullmatch)
-    return match is not None and (silent or _hold(state, line, line + 1))
-
-
-def titled_line(state: Any, line: int, end: int, silent: bool) -> bool:
-    """Holds a line with a title in it, such as that of a container, an alert or an abbreviation."""
-    match = _matched(state, line, ":/*[", _TITLED_LINE.fullmatch)
+    """Holds a line that is not text, except for a title in it, such as that of a container or an abbreviation."""
+    match = _matched(state, line, _HELD_LINE.fullmatch)
     return match is not None and (silent or _hold(state, line, line + 1, *_group(state, line, match)))
 
 
 def box(state: Any, line: int, end: int, silent: bool) -> bool:
     """Reads a note or a tab of MkDocs, whose text is indented by four blanks."""
-    match = _matched(state, line, "!?=", _BOX.fullmatch)
+    match = _matched(state, line, _BOX.fullmatch)
     if match is None or silent:
         return match is not None
     stop = line + 1
@@ -98,19 +89,9 @@ def box(state: Any, line: int, end: int, silent: bool) -> bool:
     return True
 
 
-def markdown_in_html(state: Any, line: int, end: int, silent: bool) -> bool:
-    """Holds the start tag of an HTML element whose content is Markdown: <div markdown="1">."""
-    match = _matched(state, line, "<", _MARKDOWN_TAG.match)
-    if match is None:
-        return False
-    rest = match.string[match.end() :].lstrip()
-    begin = _begin(state, line) + len(match.string) - len(rest)
-    return silent or _hold(state, line, line + 1, *([(rest, [(0, begin)])] if rest else []))
-
-
 def script(state: Any, line: int, end: int, silent: bool) -> bool:
     """Holds imports and exports of MDX, to the next blank line."""
-    if silent or state.blkIndent or _matched(state, line, "ie", _SCRIPT.fullmatch) is None:
+    if silent or state.blkIndent or _matched(state, line, _SCRIPT.fullmatch) is None:
         return False
     stop = line + 1
     while stop < end and not state.isEmpty(stop):
@@ -120,7 +101,7 @@ def script(state: Any, line: int, end: int, silent: bool) -> bool:
 
 def formula(state: Any, line: int, end: int, silent: bool) -> bool:
     """Holds a formula of several lines, or on a line of its own."""
-    match = _matched(state, line, "$\\", _FORMULA.match)
+    match = _matched(state, line, _FORMULA.match)
     if match is None:
         return False
     opening = match[0]
@@ -149,50 +130,29 @@ def formula(state: Any, line: int, end: int, silent: bool) -> bool:
 
 def row(state: Any, line: int, end: int, silent: bool) -> bool:
     """Reads a line of cells that is no table of GitHub's: kramdown's tables need no head."""
-    if not _begins_with(state, line, "|"):
-        return False
-    return silent or _hold(state, line, line + 1, *cells(_text(state, line), _begin(state, line)))
+    match = _matched(state, line, _ROW.match)
+    return match is not None and (silent or _hold(state, line, line + 1, *cells(match.string, _begin(state, line))))
 
 
 def cells(text: str, begin: int) -> list[tuple[str, Origins]]:
     """Returns the cells of a row without blanks about them, and without the backslashes before their bars."""
-    row_cells: list[tuple[str, Origins]] = []
-    start, bars = 0, [index for index, character in enumerate(text) if character == "|"]
-    for bar in [*bars, len(text)]:
-        if bar < len(text) and text[bar - 1 : bar] == "\\":
-            continue
-        row_cells.append(_cell(text, start, bar, begin))
-        start = bar + 1
-    first, last = 1 if text[:1] == "|" else 0, len(row_cells)
-    if last > first and not row_cells[-1][0]:
-        last -= 1
-    return row_cells[first:last]
+    row_cells = [_cell(cell["text"], begin + cell.start()) for cell in _CELL.finditer(text)]
+    return row_cells[text[:1] == "|" : -1]
 
 
-def _cell(text: str, start: int, end: int, begin: int) -> tuple[str, Origins]:
-    while start < end and text[start] in " \t":
-        start += 1
-    while end > start and text[end - 1] in " \t":
-        end -= 1
-    pieces, origins = [], [(0, begin + start)]
-    size, done = 0, start
-    for bar in re.compile(r"\\\|").finditer(text, start, end):
-        pieces += [text[done : bar.start()], "|"]
-        size += bar.start() - done
-        done = bar.end()
-        origins += [(size, begin + bar.start()), (size + 1, begin + done)]
-        size += 1
-    return "".join([*pieces, text[done:end]]), origins
+def _cell(text: str, begin: int) -> tuple[str, Origins]:
+    begin += len(text) - len(text.lstrip(" \t"))
+    text = text.strip(" \t")
+    origins = [(0, begin)]
+    for number, bar in enumerate(_ESCAPED_BAR.finditer(text)):
+        index = bar.start() - number
+        origins += [(index, begin + bar.start()), (index + 1, begin + bar.end())]
+    return _ESCAPED_BAR.sub("|", text), origins
 
 
-def _begins_with(state: Any, line: int, signs: str) -> bool:
-    """Returns True if a line is no code and begins with one of some signs."""
-    return state.src[_begin(state, line) : _begin(state, line) + 1] in signs and not state.is_code_block(line)
-
-
-def _matched(state: Any, line: int, signs: str, match: Callable[[str], re.Match[str] | None]) -> re.Match[str] | None:
-    """Returns the match of a pattern in a line that is no code and begins with one of some signs."""
-    return match(_text(state, line)) if _begins_with(state, line, signs) else None
+def _matched(state: Any, line: int, match: Callable[[str], re.Match[str] | None]) -> re.Match[str] | None:
+    """Returns the match of a pattern in a line; None in code."""
+    return None if state.is_code_block(line) else match(_text(state, line))
 
 
 def _text(state: Any, line: int) -> str:

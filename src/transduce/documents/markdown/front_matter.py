@@ -80,17 +80,9 @@ def _values(text: str, start: int, end: int, is_toml: bool) -> Iterator[Scalar]:
 
 def _block(text: str, start: int, end: int, indent: int) -> tuple[int, int]:
     """Returns the span of the lines after a key that are indented deeper than it."""
-    first = stop = offset = start + 1
-    while offset < end:
-        line_end = text.find("\n", offset, end)
-        line_end = end if line_end < 0 else line_end
-        line = text[offset:line_end]
-        if line.strip():
-            if len(line) - len(line.lstrip(" ")) <= indent:
-                break
-            stop = line_end
-        offset = line_end + 1
-    return first, max(first, stop)
+    deeper = rf"\n {{{indent + 1}}}(?=[^\n]*?\S)[^\n]*+"
+    lines = re.compile(rf"(?:(?:\n[^\S\n]*+(?=\n))*+{deeper})*+").match(text, start, end)
+    return start + 1, max(start + 1, lines.end() if lines else start)
 
 
 def _lines(text: str, key: str, start: int, end: int, is_folded: bool) -> Iterator[Scalar]:

@@ -1,8 +1,10 @@
 """The inline tokens of Markdown as parts of a segment, with their spans in the content."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from transduce.documents.html.events import CODE, INLINE, INLINE_VOID
@@ -63,16 +65,15 @@ def items_of(run: Run, as_lines: bool = True) -> list[RunItem] | None:
 
 class _Reader:
     def __init__(self, run: Run) -> None:
-        self._run, self._content = run, run.content
+        self._tokens, self._content = run.tokens, run.content
         self._opaque = [*run.opaque, Opaque(len(run.content), len(run.content))]
-        self._next = 0  # of the opaque pieces
         self._opened: list[tuple[str, int]] = []
         self._pairs = 0
 
     def items(self) -> list[RunItem] | None:
         items: list[RunItem] = []
         offset = 0
-        tokens = iter(self._run.tokens)
+        tokens = iter(self._tokens)
         for token in tokens:
             if token.type == "link_open" and token.info == "auto":
                 shown = next(tokens).content
@@ -101,14 +102,12 @@ class _Reader:
     def _texts(self, offset: int, end: int) -> Iterator[RunItem]:
         """Yields texts, with marks for the pieces that the parser did not look into."""
         while offset < end:
-            while self._opaque[self._next].end <= offset and self._next < len(self._opaque) - 1:
-                self._next += 1
-            piece = self._opaque[self._next]
-            if piece.start <= offset < piece.end:
+            piece = self._opaque[bisect_right(self._opaque, offset, key=attrgetter("end"))]
+            if piece.start <= offset:
                 stop = min(piece.end, end)
                 yield RunItem(self._mark(piece), offset, stop)
             else:
-                stop = min(piece.start, end) if piece.start > offset else end
+                stop = min(piece.start, end)
                 yield RunItem(self._content[offset:stop], offset, stop)
             offset = stop
 
@@ -176,14 +175,15 @@ def _with_attributes(items: Sequence[RunItem]) -> list[RunItem]:
     """Joins each list of attributes to the mark that it directly follows."""
     merged: list[RunItem] = []
     for item in items:
-        before = merged[-1] if merged else None
-        mark = before.part if before is not None else None
-        if before is None or not isinstance(mark, Mark) or not isinstance(item.part, Mark):
-            merged.append(item)
-            continue
-        is_list = item.part.raw.startswith("{") and not item.part.shown and before.end == item.start
-        if is_list and mark.kind != "open" and not mark.breaks and mark.pair != SOFT:
-            merged[-1] = replace(before, part=replace(mark, raw=mark.raw + item.part.raw), end=item.end)
+        before = merged[-1] if merged else item
+        mark, part = before.part, item.part
+        if (
+            isinstance(mark, Mark)
+            and isinstance(part, Mark)
+            and (part.raw.startswith("{") and not part.shown and before.end == item.start)
+            and (mark.kind != "open" and not mark.breaks and mark.pair != SOFT)
+        ):
+            merged[-1] = replace(before, part=replace(mark, raw=mark.raw + part.raw), end=item.end)
         else:
             merged.append(item)
     return merged
@@ -214,33 +214,32 @@ def _is_held(raw: str) -> bool:
 def _with_lines(content: str, items: Sequence[RunItem]) -> list[RunItem]:
     """Joins the lines of a paragraph to one text, except for lines that may be markup of a dialect."""
     lines: list[list[RunItem]] = [[]]
+    ends: list[RunItem] = []
     for item in items:
-        if isinstance(item.part, Mark) and (
-            item.part.pair == SOFT or (item.part.breaks and item.part.raw.endswith("\n"))
-        ):
-            lines.append([item])
+        part = item.part
+        if isinstance(part, Mark) and (part.pair == SOFT or (part.breaks and part.raw.endswith("\n"))):
+            ends.append(item)
+            lines.append([])
         else:
             lines[-1].append(item)
-    for number, line in enumerate(lines):
-        skipped = 1 if number else 0
-        if len(line) > skipped and _DEFINITION.fullmatch(content, line[skipped].start, line[-1].end):
-            start, end = line[skipped].start, line[-1].end
+    for line in lines:
+        if line and _DEFINITION.fullmatch(content, line[0].start, line[-1].end):
+            start, end = line[0].start, line[-1].end
             held = Mark(content[start:end], shown=" ".join(content[start:end].split()))
-            line[skipped:] = [RunItem(held, start, end, is_text=True)]
-    signs = [_sign(line, number) for number, line in enumerate(lines)]
+            line[:] = [RunItem(held, start, end, is_text=True)]
+    signs = [_sign(line, is_first=number == 0) for number, line in enumerate(lines)]
     is_list = any(sign is not None and sign["dialect"] is not None and sign["dialect"][0] in ":|+" for sign in signs)
     are_apart = [is_list or _is_apart(line, sign) for line, sign in zip(lines, signs, strict=True)]
     merged: list[RunItem] = []
     for number, (line, sign) in enumerate(zip(lines, signs, strict=True)):
         if number:
-            soft, *line = line
+            end_of_line = ends[number - 1]
             is_apart = are_apart[number] or are_apart[number - 1]
-            assert isinstance(soft.part, Mark)
-            if soft.part.pair != SOFT:
-                merged.append(soft)
-            else:
-                part = Mark(soft.part.raw, shown=" ", breaks=True) if is_apart else " "
-                merged.append(RunItem(part, soft.start, soft.end, is_text=True))
+            assert isinstance(end_of_line.part, Mark)
+            if end_of_line.part.pair == SOFT:
+                mark = Mark(end_of_line.part.raw, shown=" ", breaks=True)
+                end_of_line = replace(end_of_line, part=mark if is_apart else " ", is_text=True)
+            merged.append(end_of_line)
         if sign is not None:
             first = line[0]
             stop = first.start + sign.end()
@@ -251,12 +250,11 @@ def _with_lines(content: str, items: Sequence[RunItem]) -> list[RunItem]:
     return [item for item in merged if item.part != ""]
 
 
-def _sign(line: Sequence[RunItem], number: int) -> re.Match[str] | None:
-    first = line[1 if number else 0] if len(line) > (1 if number else 0) else None
-    if first is None or not isinstance(first.part, str) or first.escapes:
+def _sign(line: Sequence[RunItem], is_first: bool) -> re.Match[str] | None:
+    if not line or not isinstance(line[0].part, str) or line[0].escapes:
         return None
-    match = _SIGN.match(first.part)
-    return None if match is None or (number and match["box"]) else match
+    match = _SIGN.match(line[0].part)
+    return None if match is None or (match["box"] and not is_first) else match
 
 
 def _is_apart(line: Sequence[RunItem], sign: re.Match[str] | None) -> bool:

@@ -5,9 +5,11 @@ as markup. Each search takes time linear in the length of the text.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 Kind = Literal["held", "hidden", "tag", "open", "close"]
@@ -29,30 +31,34 @@ _TEMPLATE_ENDS = {"{{": "}}", "{%": "%}", "{#": "#}", "<%": "%>", "{:": "{:/"}
 _CODE_TAG = re.compile(
     r"\{(?:%-?+|\{<|\{%)\s*+(?P<name>highlight|codeblock|code|mermaid|plantuml|math|katex|latex|comment)\b(?!\s*+/)"
 )
+_ATTRIBUTE = r"""(?:[\#.][\w:.-]++ | =\w++ | [\w:-]++=(?:"[^"\n]*+"|'[^'\n]*+'|[^\s"'{}]++))"""
 _INLINE = re.compile(
     rf"""
-      (?P<formula>\\{{1,2}}[(\[]) | \\{_PUNCTUATION} | (?P<code>`++) | (?P<dollar>\$\$?+) | (?P<colon>:)
-    | (?P<url>(?<![\w<])(?:(?:https?|ftp)://|www\.)) | (?P<brace>\{{) | (?P<bracket>!?\[\[|\[(?=\^|-?@))
-    | (?P<keys>\+\+) | (?P<pair>==|\^\^) | (?P<jsx></?+(?=[A-Za-z>])) | (?P<link>\]\(<?+)
+      (?P<formula>\\{{1,2}}[(\[]|\$\$?+) | \\{_PUNCTUATION} | (?P<code>`++)
+    | (?P<url>(?<![\w<])(?<!\]\()(?:(?:https?|ftp)://|www\.))
+    | (?P<hidden>
+          \{{(?: ::?[^{{}}\n]*+ | [ ]*+{_ATTRIBUTE}(?:[ ]++{_ATTRIBUTE})*+[ ]*+ )\}}       # attributes
+        | \[\^[^\[\]\s]++\]                                                            # a footnote
+      )
+    | (?P<held>
+          (?<![^\W_]):(?=[^:\s]*[a-z]|[+-]1:)[a-z0-9_+-]{{1,64}}+:(?!\w)                 # an emoji
+        | \+\+(?:[\w-]++(?:\+[\w-]++)++|ctrl|alt|cmd|del|esc|tab|shift|enter)\+\+      # keys
+        | \[-?@\w[^\[\]\n]*+\]                                                         # a citation
+      )
+    | (?P<wiki>(?P<open>!?\[\[(?:[^\[\]|\n]++\|(?=[^\[\]\n]))?+)(?P<label>[^\[\]\n]++)(?P<close>\]\])) | !?\[\[
+    | (?P<pair>==|\^\^|\+\+) | (?P<jsx></?+(?=[A-Za-z>])) | \]\(<?+
     """,
     re.VERBOSE,
 )
-_EMOJI = re.compile(r":(?=[^:\s]*[a-z]|[+-]1:)[a-z0-9_+-]{1,64}+:(?!\w)")
-_KEYS = re.compile(r"\+\+(?:[\w-]++(?:\+[\w-]++)++|ctrl|alt|cmd|del|esc|tab|shift|enter)\+\+")
 _URL = re.compile(r"[^\s<>\"`|]++")
+_BRACKET = re.compile(r"[()\[\]]")
 _AFTER_URL = "?!.,:;*_~'\\"
-_ATTRIBUTE = r"""(?:[\#.][\w:.-]++ | =\w++ | [\w:-]++=(?:"[^"\n]*+"|'[^'\n]*+'|[^\s"'{}]++))"""
-_ATTRIBUTES = re.compile(rf"\{{ (?: ::?[^{{}}\n]*+ | [ ]*+{_ATTRIBUTE}(?:[ ]++{_ATTRIBUTE})*+[ ]*+ ) \}}", re.VERBOSE)
-_FOOTNOTE = re.compile(r"\[\^[^\[\]\s]++\]")
-_CITATION = re.compile(r"\[-?@\w[^\[\]\n]*+\]")
-_WIKI = re.compile(r"(?P<open>!?\[\[(?:[^\[\]|\n]++\|(?=[^\[\]\n]))?+)(?P<label>[^\[\]\n]++)(?P<close>\]\])")
 _TEX = re.compile(r"\\[A-Za-z]|[\^=]|_\{")
 _SHORT = re.compile(r"\w_\w|\A\s*+\w?\s*+\Z")
 _MATH_SIGN = re.compile(r"[\\^_={}<>]")
 _ARITHMETIC = re.compile(r"[+*/-]")
 _WORD = re.compile(r"[^\W\d_]{3}")
 _WORDS = re.compile(r"[^\W\d_]{3}\s++[^\W\d_]{3}")
-_TAG_NAME = re.compile(r"[A-Za-z][\w.:-]*+")
 _NAMESPACE = re.compile(r"</[\w-]++:|<[\w-]++:[\w-]++\s")
 _IN_TAG = re.compile(r"""[^"'{}<>]++ | "[^"]*+" | '[^']*+'""", re.VERBOSE)
 
@@ -75,19 +81,19 @@ def find_templates(text: str, is_mdx: bool = False) -> list[Opaque]:
     return list(_templates(_Text(text), is_mdx))
 
 
-def find_inline(content: str, is_mdx: bool = False) -> list[Opaque]:
+def find_inline(content: str) -> list[Opaque]:
     """Finds the pieces of a paragraph that has no template tags, in their order."""
-    return list(_InlinePieces(content, is_mdx).pieces())
+    return list(_InlinePieces(content).pieces())
 
 
 def masked(text: str, pieces: Sequence[Opaque]) -> str:
     """Returns the text with `MASK` or `HIDDEN` for each character of the pieces. Halves of a pair stay."""
     done, written = 0, []
     for piece in pieces:
-        if piece.kind in ("open", "close"):
-            continue
-        written += [text[done : piece.start], (HIDDEN if piece.kind == "hidden" else MASK) * (piece.end - piece.start)]
-        done = piece.end
+        if piece.kind not in ("open", "close"):
+            stand_in = HIDDEN if piece.kind == "hidden" else MASK
+            written += [text[done : piece.start], stand_in * (piece.end - piece.start)]
+            done = piece.end
     return "".join([*written, text[done:]])
 
 
@@ -97,9 +103,6 @@ class _Text:
 
     text: str
     _missing: dict[str, tuple[int, int]] = field(default_factory=dict)
-    _runs: dict[int, list[int]] | None = None
-    _ends: list[int] | None = None
-    _braces: dict[int, int] | None = None
 
     def find(self, sought: str, start: int, end: int) -> int:
         """Returns the start of the next occurrence before the end, or -1."""
@@ -113,53 +116,50 @@ class _Text:
 
     def end_of_paragraph(self, start: int) -> int:
         """Returns the start of the next blank line, or the end of the text."""
-        if self._ends is None:
-            self._ends = [match.start() for match in re.finditer(r"\n(?=[ \t>]*+\n)", self.text)]
-        number = bisect_right(self._ends, start)
-        return self._ends[number] if number < len(self._ends) else len(self.text)
+        return self._ends[bisect_right(self._ends, start, hi=len(self._ends) - 1)]
 
     def end_of_code(self, start: int, length: int) -> int:
         """Returns the end of the code that begins with that many backticks; `start` if they begin none."""
-        if self._runs is None:
-            self._runs = {}
-            for match in re.finditer("`++", self.text):
-                self._runs.setdefault(len(match[0]), []).append(match.start())
-        starts = self._runs.get(length, [])
-        number = bisect_right(starts, start - 1)
+        starts = self._backticks.get(length, [])
+        number = bisect_left(starts, start)
         if number < len(starts) and starts[number] < self.end_of_paragraph(start):
             return starts[number] + length
         return start
 
-    def end_of_braces(self, start: int) -> int:
-        """Returns the end of the brace that begins at an offset, or -1."""
-        if self._braces is None:
-            self._braces, opened = {}, []
-            for match in re.finditer("[{}]", self.text):
-                if match[0] == "{":
-                    opened.append(match.start())
-                elif opened:
-                    self._braces[opened.pop()] = match.end()
-        return self._braces.get(start, -1)
+    @cached_property
+    def _ends(self) -> list[int]:
+        return [*(match.start() for match in re.finditer(r"\n(?=[ \t>]*+\n)", self.text)), len(self.text)]
+
+    @cached_property
+    def _backticks(self) -> dict[int, list[int]]:
+        starts: defaultdict[int, list[int]] = defaultdict(list)
+        for match in re.finditer("`++", self.text):
+            starts[len(match[0])].append(match.start())
+        return starts
+
+    @cached_property
+    def ends_of_braces(self) -> dict[int, int]:
+        """The ends of braces by their beginnings."""
+        ends, opened = {}, []
+        for match in re.finditer("[{}]", self.text):
+            if match[0] == "{":
+                opened.append(match.start())
+            elif opened:
+                ends[opened.pop()] = match.end()
+        return ends
 
     def end_of_tag(self, start: int) -> int:
         """Returns the end of a tag that begins at an offset and may have braces in it, as in JSX; -1 for none."""
-        offset = start + 1 + self.text.startswith("/", start + 1)
-        name = _TAG_NAME.match(self.text, offset)
-        offset = name.end() if name else offset
-        while offset < len(self.text):
-            character = self.text[offset]
-            if character == ">":
-                return offset + 1
-            if character == "{":
-                offset = self.end_of_braces(offset)
-                if offset < 0:
-                    return -1
-                continue
-            match = _IN_TAG.match(self.text, offset)
-            if match is None or "\n\n" in match[0]:
+        offset = start + 1
+        while not self.text.startswith(">", offset):
+            if self.text.startswith("{", offset):
+                offset = self.ends_of_braces.get(offset, -1)
+            else:
+                match = _IN_TAG.match(self.text, offset)
+                offset = -1 if match is None or "\n\n" in match[0] else match.end()
+            if offset < 0:
                 return -1
-            offset = match.end()
-        return -1
+        return offset + 1
 
 
 def _templates(searched: _Text, is_mdx: bool) -> Iterator[Opaque]:
@@ -170,24 +170,20 @@ def _templates(searched: _Text, is_mdx: bool) -> Iterator[Opaque]:
             offset = max(offset, _end_of_fence(fence))
             fence = _FENCE.search(text, offset)
             continue
-        offset = match.end()
+        start, offset = match.span()
         if match["code"]:
             offset = searched.end_of_code(offset, len(match["code"]))
         elif match["tag"]:
-            start, end = _template_tag(searched, match.start(), match["tag"])
+            start, end = _template_tag(searched, start, match["tag"])
             if end > 0:
                 yield Opaque(start, end, shown=text[start:end])
                 offset = end
-        elif is_mdx and match["brace"]:
-            if (end := searched.end_of_braces(match.start())) > 0:
-                is_comment = text.startswith("/*", match.end())
-                shown = "" if is_comment or "\n" in text[match.start() : end] else text[match.start() : end]
-                yield Opaque(match.start(), end, "held" if shown else "hidden", shown)
-                offset = end
-        elif match["jsx"] and (is_mdx or text[offset].isupper()):
-            if (end := searched.end_of_tag(match.start())) < 0:
-                continue
-            yield Opaque(match.start(), end, "tag")
+        elif is_mdx and match["brace"] and (end := searched.ends_of_braces.get(start, -1)) > 0:
+            shown = "" if text.startswith("{/*", start) or "\n" in text[start:end] else text[start:end]
+            yield Opaque(start, end, "held" if shown else "hidden", shown)
+            offset = end
+        elif match["jsx"] and (is_mdx or text[offset].isupper()) and (end := searched.end_of_tag(start)) > 0:
+            yield Opaque(start, end, "tag")
             offset = end
 
 
@@ -223,51 +219,46 @@ def _template_tag(searched: _Text, start: int, opening: str) -> tuple[int, int]:
 
 
 class _InlinePieces:
-    def __init__(self, content: str, is_mdx: bool) -> None:
-        self._text, self._is_mdx = _Text(content), is_mdx
+    def __init__(self, content: str) -> None:
+        self._text = _Text(content)
         self._closing: dict[int, str] = {}  # where halves of pairs are that close them
 
     def pieces(self) -> Iterator[Opaque]:
         text, offset = self._text.text, 0
         while match := _INLINE.search(text, offset):
-            start, offset = match.start(), match.end()
-            kind = match.lastgroup
-            if kind == "code":
-                offset = self._text.end_of_code(offset, len(match[0]))
-                continue
-            for piece in self._piece(kind or "", start, offset):
+            offset = match.end()
+            if match["code"]:
+                offset = self._text.end_of_code(offset, len(match["code"]))
+            for piece in self._pieces_of(match):
                 yield piece
                 offset = piece.end
 
-    def _piece(self, kind: str, start: int, end: int) -> Iterator[Opaque]:
-        if kind in ("formula", "dollar"):
-            stop = self._formula(start, end)
-            if stop > 0:
+    def _pieces_of(self, match: re.Match[str]) -> Iterator[Opaque]:
+        kind, (start, end) = match.lastgroup, match.span()
+        if kind == "held":
+            yield self._held(start, end)
+        elif kind == "hidden":
+            yield Opaque(start, end, "hidden")
+        elif kind in ("formula", "url"):
+            stop = self._end_of_url(end) if kind == "url" else self._end_of_formula(start, end)
+            if stop > end:
                 yield self._held(start, stop)
-        elif kind == "colon" and (match := _EMOJI.match(self._text.text, start)):
-            if start == 0 or not self._text.text[start - 1].isalnum():
-                yield self._held(start, match.end())
-        elif kind == "url":
-            stop = self._end_of_url(start, end)
-            if stop > end and not self._text.text.startswith("](", max(start - 2, 0), start):
-                yield self._held(start, stop)
-        elif kind == "brace" and (match := _ATTRIBUTES.match(self._text.text, start)):
-            yield Opaque(start, match.end(), "hidden")
-        elif kind == "bracket":
-            yield from self._bracket(start)
-        elif kind == "keys" and (match := _KEYS.match(self._text.text, start)):
-            yield self._held(start, match.end())
-        elif kind in ("pair", "keys"):
-            yield from self._pair(start, end)
+        elif kind == "wiki" and match["open"].endswith("|"):
+            yield Opaque(*match.span("open"), "open", pair=f"sign {start}")
+            yield Opaque(*match.span("close"), "close", pair=f"sign {start}")
+        elif kind == "wiki":
+            yield Opaque(start, end, shown=match["label"])
+        elif kind == "pair":
+            yield from self._half(start, end)
         elif kind == "jsx":
-            stop = self._text.end_of_tag(start)
-            if stop > 0 and ("{" in self._text.text[start:stop] or _NAMESPACE.match(self._text.text, start)):
+            text, stop = self._text.text, self._text.end_of_tag(start)
+            if stop > 0 and ("{" in text[start:stop] or _NAMESPACE.match(text, start)):
                 yield Opaque(start, stop, "tag")
 
     def _held(self, start: int, end: int) -> Opaque:
         return Opaque(start, end, shown=" ".join(self._text.text[start:end].split()))
 
-    def _formula(self, start: int, end: int) -> int:
+    def _end_of_formula(self, start: int, end: int) -> int:
         """Returns the end of a formula that begins at an offset, or -1."""
         text, sign = self._text.text, self._text.text[start:end]
         limit = self._text.end_of_paragraph(start)
@@ -290,37 +281,21 @@ class _InlinePieces:
             return -1
         return stop + 1
 
-    def _end_of_url(self, start: int, end: int) -> int:
-        match = _URL.match(self._text.text, end)
-        if match is None:
-            return end
-        text, stop = self._text.text, end
+    def _end_of_url(self, start: int) -> int:
+        """Returns the end of an address without the punctuation after it, given where its host begins."""
+        match = _URL.match(self._text.text, start)
+        stop = start if match is None else match.end()
         opened: list[str] = []
-        for stop in range(end, match.end() + 1):
-            character = text[stop : stop + 1] if stop < match.end() else ""
-            if character in ("(", "["):
-                opened.append(")" if character == "(" else "]")
-            elif character in (")", "]") and (not opened or opened.pop() != character):
+        for bracket in _BRACKET.finditer(self._text.text, start, stop):
+            if bracket[0] in "([":
+                opened.append(")" if bracket[0] == "(" else "]")
+            elif not opened or opened.pop() != bracket[0]:
+                stop = bracket.start()
                 break
-        while stop > end and text[stop - 1] in _AFTER_URL:
-            stop -= 1
-        return stop
+        return start + len(self._text.text[start:stop].rstrip(_AFTER_URL))
 
-    def _bracket(self, start: int) -> Iterator[Opaque]:
-        text = self._text.text
-        if (match := _FOOTNOTE.match(text, start)) is not None:
-            yield Opaque(start, match.end(), "hidden")
-        elif (match := _CITATION.match(text, start)) is not None:
-            yield Opaque(start, match.end(), shown=match[0])
-        elif (match := _WIKI.match(text, start)) is not None:
-            if match["open"].endswith("|"):
-                yield Opaque(*match.span("open"), "open", pair=f"sign {start}")
-                yield Opaque(*match.span("close"), "close", pair=f"sign {start}")
-            else:
-                yield Opaque(start, match.end(), shown=match["label"])
-
-    def _pair(self, start: int, end: int) -> Iterator[Opaque]:
-        """Yields the halves of signs about a text: ==marked==, ^^inserted^^, ++inserted++."""
+    def _half(self, start: int, end: int) -> Iterator[Opaque]:
+        """Yields a half of the signs about a text: ==marked==, ^^inserted^^, ++inserted++."""
         if start in self._closing:
             yield Opaque(start, end, "close", pair=self._closing[start])
             return

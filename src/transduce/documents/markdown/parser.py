@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -18,7 +18,8 @@ DEEPEST = 80
 """Levels of the parser: a quotation is one, a list and its items are two."""
 
 _AFTER_BRACKETS = re.compile(
-    rf"\[(?:\w++(?:[._/#:-]\w++)++)?\] | {HIDDEN}++ | (?P<address>\([^()]*+(?:\([^()]*+\)[^()]*+)*+\))", re.VERBOSE
+    rf"\[\w++(?:[._/#:-]\w++)++\] | (?<=`\])\[\] | {HIDDEN}++ | (?P<address>\([^()]*+(?:\([^()]*+\)[^()]*+)*+\))",
+    re.VERBOSE,
 )
 _ADDRESS = re.compile(r"[./#]\w")
 _DEFINITION = re.compile(
@@ -87,9 +88,7 @@ class MarkdownParser:
         Raises InputError for blocks that lie too deep in each other.
         """
         templates = find_templates(text, self.is_mdx)
-        starts = [piece.start for piece in templates]
-        tokens: list[Any] = []
-        self._parse_blocks(masked(text, templates), self._env, tokens)
+        tokens = self._block_tokens(masked(text, templates), self._env)
         for token in tokens:
             if token.level >= DEEPEST:
                 raise InputError(
@@ -97,9 +96,8 @@ class MarkdownParser:
                     f"{DEEPEST // 2} deep in each other; write them less deep"
                 )
         code = [token.meta["lines"] for token in tokens if token.type in ("fence", "code_block")]
-        ends = [lines[-1][1] for lines in code]
         for piece in templates:
-            number = bisect_right(ends, piece.start)
+            number = bisect_right(code, piece.start, key=lambda lines: lines[-1][1])
             if number == len(code) or piece.start < code[number][0][0]:
                 yield piece
         for token in tokens:
@@ -110,7 +108,7 @@ class MarkdownParser:
             elif token.type == "fence" and (match := _TITLE_OF_CODE.search(text, *token.meta["lines"][0])):
                 yield Title(*match.span("title"))
             elif token.type == "inline" and token.content.strip():
-                yield self._run(text, token, templates, starts)
+                yield self._run(text, token, templates)
 
     def run(self, content: str, kind: str) -> Run:
         """Parses a text that stands alone, as this document would."""
@@ -118,30 +116,28 @@ class MarkdownParser:
 
     def is_paragraph(self, content: str) -> bool:
         """Returns True if a text that stands alone is one paragraph and nothing else."""
-        tokens: list[Any] = []
-        text = masked(content, find_templates(content, self.is_mdx))
-        self._parse_blocks(text, {}, tokens)
+        tokens = self._block_tokens(masked(content, find_templates(content, self.is_mdx)), {})
         return [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"]
 
-    def _parse_blocks(self, text: str, env: dict[str, Any], tokens: list[Any]) -> None:
+    def _block_tokens(self, text: str, env: dict[str, Any]) -> list[Any]:
+        tokens: list[Any] = []
         self._parser.options["maxNesting"] = _NESTING["block"]
         self._parser.block.parse(text, self._parser, env, tokens)
+        return tokens
 
-    def _run(self, text: str, token: Any, templates: Sequence[Opaque], starts: Sequence[int]) -> Run:
+    def _run(self, text: str, token: Any, templates: Sequence[Opaque]) -> Run:
         run = Run(token.meta["kind"], token.content, token.meta["origins"], (), ())
         opaque, written, done = [], [], 0
         while match := _MASKED.search(token.content, done):
-            start = match.start()
-            piece = templates[bisect_right(starts, run.offset(start)) - 1]
-            end = start + piece.end - piece.start
-            opaque.append(Opaque(start, end, piece.kind, piece.shown))
-            written += [token.content[done:start], text[piece.start : piece.end]]
-            done = end
+            piece = templates[bisect_right(templates, run.offset(match.start()), key=attrgetter("start")) - 1]
+            written += [token.content[done : match.start()], text[piece.start : piece.end]]
+            done = match.start() + piece.end - piece.start
+            opaque.append(replace(piece, start=match.start(), end=done))
         return self._parsed(run.kind, "".join([*written, token.content[done:]]), run.origins, opaque)
 
     def _parsed(self, kind: str, content: str, origins: Origins, templates: Sequence[Opaque]) -> Run:
         without = masked(content, templates)
-        inline = find_inline(without, self.is_mdx)
+        inline = find_inline(without)
         tokens: list[Any] = []
         self._parser.options["maxNesting"] = _NESTING["inline"]
         self._parser.inline.parse(masked(without, inline), self._parser, self._env, tokens)
@@ -158,7 +154,7 @@ def _parser(is_mdx: bool) -> Any:
         .disable("text_join")
     )
     block, inline = parser.block.ruler, parser.inline.ruler
-    for name in ("held_line", "titled_line", "box", "formula", "markdown_in_html"):
+    for name in ("held_line", "box", "formula"):
         block.before("fence", name, getattr(markdown_blocks, name), INTERRUPTING)
     block.before("list", "script", markdown_blocks.script)
     block.after("html_block", "row", markdown_blocks.row, {"alt": ["paragraph", "reference"]})
@@ -219,17 +215,14 @@ def _origins(state: Any, token: Any, name: str) -> Origins:
 
 def _note_cells(state: Any, tokens: Sequence[Any]) -> None:
     """Notes where the cells of a table are: the parser takes away the backslashes before their bars."""
-    row: list[tuple[str, Origins]] = []
+    row: Iterator[tuple[str, Origins]] = iter(())
     for token in tokens:
         if token.type == "tr_open":
             line = token.map[0]
             begin = state.bMarks[line] + state.tShift[line]
-            row = markdown_blocks.cells(state.src[begin : state.eMarks[line]].rstrip(" \t"), begin)[::-1]
+            row = iter(markdown_blocks.cells(state.src[begin : state.eMarks[line]].rstrip(" \t"), begin))
         elif token.type == "inline":
-            if row:
-                token.content, token.meta["origins"] = row.pop()
-            else:
-                token.content = ""
+            token.content, token.meta["origins"] = next(row, ("", []))
 
 
 def _note_title(state: Any, line: int) -> None:
@@ -265,7 +258,7 @@ def _bracketed(state: Any, silent: bool) -> bool:
     if end < 0:
         return False
     after = _AFTER_BRACKETS.match(state.src, end + 1, state.posMax)
-    if not is_note and not _is_of_dialect(after, state.src[end - 1]):
+    if not is_note and (after is None or (after["address"] and not _ADDRESS.search(after["address"]))):
         return False
     last, state.pos, state.posMax = state.posMax, start + 1, end
     state.push("bracketed_open", "span", 1).markup = "^[" if is_note else "["
@@ -273,12 +266,3 @@ def _bracketed(state: Any, silent: bool) -> bool:
     state.push("bracketed_close", "span", -1)
     state.pos, state.posMax = end + 1 if is_note or after is None else after.end(), last
     return True
-
-
-def _is_of_dialect(after: re.Match[str] | None, last: str) -> bool:
-    """Returns True if the text after brackets, whose last character is given, belongs to them."""
-    if after is None:
-        return False
-    if after["address"] is not None:
-        return _ADDRESS.search(after[0]) is not None
-    return after[0] != "[]" or last == "`"

@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from html import unescape
 from unicodedata import normalize
@@ -208,7 +209,7 @@ def _part_of(run: Run, start: int, end: int, tokens: Sequence[object]) -> Run:
     """Returns the text of an image in another text."""
     inside = [(offset - start, source) for offset, source in run.origins if start < offset < end]
     opaque = [
-        Opaque(piece.start - start, piece.end - start, piece.kind, piece.shown, piece.pair)
+        replace(piece, start=piece.start - start, end=piece.end - start)
         for piece in run.opaque
         if start <= piece.start and piece.end <= end
     ]
@@ -217,8 +218,6 @@ def _part_of(run: Run, start: int, end: int, tokens: Sequence[object]) -> Run:
 
 def _title(text: str, quote: str) -> str:
     """Writes the title of a link or an image."""
-    closing = ")" if quote == "(" else quote
-    text = _ENTITY.sub("&amp;", text).replace("\\", "&#92;").replace("|", "&#124;")
-    for sign in {quote, closing}:
-        text = text.replace(sign, "&quot;" if sign == '"' else f"&#{ord(sign)};")
-    return text
+    signs = re.escape("()" if quote == "(" else quote)
+    text = _ENTITY.sub("&amp;", text)
+    return re.sub(rf"[\\|{signs}]", lambda sign: "&quot;" if sign[0] == '"' else f"&#{ord(sign[0])};", text)

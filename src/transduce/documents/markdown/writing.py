@@ -2,8 +2,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 from typing import Literal
 
 from transduce.documents.document import Edit, TextFile
@@ -20,8 +22,10 @@ _USUAL_IN_MDX = re.compile(rf"{_USUAL.pattern}|[{{}}]")
 _ALL = re.compile(r"[!-/:-@\[-`{-~]")
 _BACKSLASHED = frozenset("\\`*_[]()#+-.!>{}")
 """Signs that every dialect lets a backslash escape; others are written as character references."""
-_BLANK = "&#32;"  # keeps a mark at the beginning of a line from beginning a block
+_BLANK = Mark("&#32;", pair=SOFT)  # keeps a mark at the beginning of a line from beginning a block
 _PLAIN = re.compile(r"""[^\W_](?:[^\W_]|[ .,;?'"()/%-])*+""")
+_WORDS = re.compile(r"\s+|\S(?:.*\S)?", re.DOTALL)
+"""Words with the blanks between them, and the blanks before and after them."""
 _MARKUP_AFTER = re.compile(r"<(?=[A-Za-z/!?])")
 _BLOCK = re.compile(
     r"""
@@ -80,7 +84,6 @@ class MarkdownWriter:
             raw = file.text[slice(*span)] if span else item.part.raw
             self.parts.append(replace(item.part, raw=raw))
             self._known[raw].append(_Known(item.part.raw, span, item.is_text))
-        self._is_paragraph: bool | None = None
 
     def escape_held(self, text: str) -> str:
         """Writes a text that is held."""
@@ -90,10 +93,9 @@ class MarkdownWriter:
         """Returns the edit that puts a translation into the file."""
         parts = _tidied(segment.parts)
         tried: list[tuple[Care, list[Part]]] = [("as the source", parts), ("usual", parts), ("all", parts)]
-        if any(isinstance(part, Mark) and part.kind != "alone" and part.raw in _EMPHASIS for part in parts):
-            tried += [("usual", list(_with_stars(parts))), ("usual", list(_with_tags(parts)))]
+        tried += [("usual", other) for other in (_respelt(parts, _stars), _respelt(parts, _tag)) if other != parts]
         if self._run.kind in LINED:
-            tried.append(("usual", ["\0", *parts]))
+            tried.append(("usual", [_BLANK, *parts]))
         for care, candidate in tried:
             pieces, view = self._written(candidate, care)
             if self._is_right(candidate, view):
@@ -108,10 +110,7 @@ class MarkdownWriter:
         view: list[str] = []
         is_begin = self._run.kind in LINED
         for number, (part, known) in enumerate(self._with_known(parts)):
-            if part == "\0":
-                pieces.append(_BLANK)
-                view.append(_BLANK)
-            elif isinstance(part, str):
+            if isinstance(part, str):
                 text = part.lstrip() if not view or view[-1].endswith("\n") else part
                 text = text.rstrip() if number == len(parts) - 1 else text
                 written = self._escape(text, care)
@@ -175,46 +174,34 @@ class MarkdownWriter:
         if self._is_another_block(view):
             return False
         items = items_of(self._parser.run(view, self._run.kind), as_lines=False)
-        return items is not None and list(self._flat(parts)) == list(_flat(items))
+        return items is not None and list(_flat(self._as_parsed(parts))) == list(_flat(item.part for item in items))
 
     def _is_another_block(self, view: str) -> bool:
         """Returns True if the parser would no longer read a paragraph here."""
         if self._run.kind not in LINED or (view[:1].isalpha() and "\n" not in view):
             return False
-        if self._is_paragraph is None:
-            self._is_paragraph = self._parser.is_paragraph(self._run.content)
         return self._is_paragraph and not self._parser.is_paragraph(view)
 
-    def _flat(self, parts: Sequence[Part]) -> Iterator[tuple[str, str]]:
-        items: list[RunItem] = []
+    @cached_property
+    def _is_paragraph(self) -> bool:
+        return self._parser.is_paragraph(self._run.content)
+
+    def _as_parsed(self, parts: Sequence[Part]) -> Iterator[Part]:
+        """Yields the parts as the parser would see them."""
         for part, known in self._with_known(parts):
-            if part == "\0":
-                continue
-            if isinstance(part, Mark):
-                if known is not None:
-                    part = known.view if known.is_text else replace(part, raw=known.view)
-                elif part.is_held:
-                    part = part.shown
-            items.append(RunItem(part, 0, 0))
-        return _flat(items)
+            if isinstance(part, Mark) and known is not None:
+                yield known.view if known.is_text else replace(part, raw=known.view)
+            else:
+                yield part.shown if isinstance(part, Mark) and part.is_held else part
 
 
-def _flat(items: Sequence[RunItem]) -> Iterator[tuple[str, str]]:
+def _flat(parts: Iterable[Part]) -> Iterator[tuple[str, str]]:
     """Yields words and marks, without white space."""
-    text = ""
-    for item in items:
-        part = item.part
-        if isinstance(part, str):
-            text += part
-        elif part.pair == SOFT:
-            text += " "
-        else:
-            if text.strip():
-                yield "text", " ".join(text.split())
-            text = ""
+    for part in joined(" " if isinstance(part, Mark) and part.pair == SOFT else part for part in parts):
+        if isinstance(part, Mark):
             yield "mark", part.raw
-    if text.strip():
-        yield "text", " ".join(text.split())
+        elif part.strip():
+            yield "text", " ".join(part.split())
 
 
 def _reference(sign: str) -> str:
@@ -229,25 +216,18 @@ def _reference(sign: str) -> str:
 def _tidied(parts: Sequence[Part]) -> list[Part]:
     """Moves blanks at the ends of emphasis out of it, and removes emphasis about nothing."""
     tidy: list[Part] = []
-    for part in parts:
-        before = tidy[-1] if tidy else ""
-        if isinstance(part, str):
-            blanks = part[: len(part) - len(part.lstrip())]
-            if blanks and _is_emphasis(before, "open"):
-                index = len(tidy)
-                while index and _is_emphasis(tidy[index - 1], "open"):
-                    index -= 1
-                tidy.insert(index, blanks)
-                part = part.lstrip()
-            tidy += [part] if part else []
-        elif not _is_emphasis(part, "close"):
-            tidy.append(part)
-        elif isinstance(before, Mark) and _is_emphasis(before, "open") and before.pair == part.pair:
-            tidy.pop()
-        elif isinstance(before, str):
-            tidy[-1:] = [piece for piece in (before.rstrip(), part, before[len(before.rstrip()) :]) if piece]
-        else:
-            tidy.append(part)
+    for part in chain.from_iterable(_WORDS.findall(part) if isinstance(part, str) else [part] for part in parts):
+        index = len(tidy)
+        if isinstance(part, str) and part.isspace():
+            while index and _is_emphasis(tidy[index - 1], "open"):
+                index -= 1
+        elif isinstance(part, Mark) and _is_emphasis(part, "close"):
+            before = tidy[-1] if tidy else ""
+            if isinstance(before, Mark) and _is_emphasis(before, "open") and before.pair == part.pair:
+                tidy.pop()
+                continue
+            index -= isinstance(before, str) and before.isspace()
+        tidy.insert(index, part)
     return joined(tidy)
 
 
@@ -255,16 +235,21 @@ def _is_emphasis(part: Part, kind: str) -> bool:
     return isinstance(part, Mark) and part.kind == kind and part.raw in _EMPHASIS
 
 
-def _with_stars(parts: Sequence[Part]) -> Iterator[Part]:
-    """Yields the parts with * in place of _, which is no markup within words."""
-    for part in parts:
-        is_line = isinstance(part, Mark) and part.kind != "alone" and part.raw in ("_", "__")
-        yield replace(part, raw="*" * len(part.raw)) if is_line and isinstance(part, Mark) else part
+def _respelt(parts: Sequence[Part], spelling: Callable[[Mark], str]) -> list[Part]:
+    """Returns the parts with signs of emphasis written in another way."""
+    return [
+        replace(part, raw=spelling(part))
+        if isinstance(part, Mark) and part.kind != "alone" and part.raw in _EMPHASIS
+        else part
+        for part in parts
+    ]
 
 
-def _with_tags(parts: Sequence[Part]) -> Iterator[Part]:
-    """Yields the parts with HTML tags for emphasis, which may stand beside any character."""
-    for part in parts:
-        if isinstance(part, Mark) and part.kind != "alone" and part.raw in _EMPHASIS:
-            part = replace(part, raw=f"<{'/' * (part.kind == 'close')}{_EMPHASIS[part.raw]}>")
-        yield part
+def _stars(mark: Mark) -> str:
+    """Writes a sign of emphasis with * in place of _, which is no markup within words."""
+    return mark.raw.replace("_", "*")
+
+
+def _tag(mark: Mark) -> str:
+    """Writes a sign of emphasis as a tag of HTML, which may stand beside any character."""
+    return f"<{'/' * (mark.kind == 'close')}{_EMPHASIS[mark.raw]}>"
