@@ -9,8 +9,11 @@ cuDNN, no NCCL, no memory and no time: counts say where a GPU would be kept wait
 counts as one launch. Name the device `cuda:0`: without a number PyTorch would ask a driver.
 """
 
-from collections.abc import Callable, Iterator
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -24,14 +27,75 @@ from torch.utils import _foreach_utils
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
-from transduce.training.gpu_work import GPU, INDEXING, NO_KERNEL, Work
+from transduce.training import gpu_work
+from transduce.training.gpu_work import GPU, NO_KERNEL
 
 CPU = torch.device("cpu")
 FLASH_TYPES = (torch.bfloat16, torch.float16)
 WITHOUT_MARK = {"_conj": torch.ops.aten._conj_physical, "_neg_view": torch.ops.aten.neg}
 """Operators that compute what a view would only be marked for, since marks are read before tensors get here."""
+INDEXING = frozenset(["index", "index_put", "index_put_", "_index_put_impl_"])
 TAKES_BOTH = frozenset(["copy_", "_to_copy", "_foreach_copy_", "_pack_padded_sequence"]) | INDEXING
 """Operators that take tensors of both devices."""
+
+
+SIZE_UNKNOWN = frozenset(
+    ["nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "equal", "is_nonzero", "item"]
+)
+"""Operators whose result the host must see before it can go on."""
+
+
+@dataclass
+class Work:
+    """Counts of what a GPU would do."""
+
+    launches: Counter[str] = field(default_factory=Counter)
+    """Kernels started, by operator; a `_foreach` operator is one."""
+    waits: Counter[str] = field(default_factory=Counter)
+    """Times that the host waits for the GPU, by operator and line of transduce."""
+    attentions: Counter[str] = field(default_factory=Counter)
+    """Calls of fused attention, by kernel: flash, efficient, or masked."""
+
+    def clear(self) -> None:
+        """Forgets all counts."""
+        for counts in (self.launches, self.waits, self.attentions):
+            counts.clear()
+
+    def wait(self, why: str) -> None:
+        """Counts a wait at the innermost line of the package."""
+        frame = sys._getframe(1)
+        while frame.f_back is not None and (
+            "/transduce/" not in frame.f_code.co_filename or frame.f_code.co_filename == gpu_work.__file__
+        ):
+            frame = frame.f_back
+        file = frame.f_code.co_filename.rpartition("/transduce/")[2]
+        self.waits[f"{why} at {file}:{frame.f_lineno}"] += 1
+
+    def count(self, name: str, args: Any, kwargs: dict[str, Any], on_host: Sequence[Tensor]) -> None:
+        """Counts an operator of the GPU, some of whose tensors may be on the host."""
+        if name not in NO_KERNEL:
+            self.launches[name] += 1
+        if (
+            name == "_local_scalar_dense"
+            or name in SIZE_UNKNOWN
+            or (name == "repeat_interleave" and kwargs.get("output_size") is None and len(args) == 1)
+        ):
+            self.wait(name)
+        elif name in INDEXING:
+            indices = [index for index in args[1] if index is not None]
+            if any(index.dtype in (torch.bool, torch.uint8) for index in indices) and not _fills(name, args):
+                self.wait(f"{name} by a mask")
+            if any(index is tensor for index in indices for tensor in on_host):
+                self.wait(f"{name} by an index of the host")
+        elif name in ("_to_copy", "copy_") and on_host:
+            is_asynchronous = kwargs.get("non_blocking", False) or (name == "copy_" and len(args) > 2 and args[2])
+            if not is_asynchronous or not getattr(on_host[-1], "is_pinned_by_us", False):
+                self.wait("copy from the host")
+
+
+def _fills(name: str, args: Any) -> bool:
+    """True if one number is written wherever a mask says, for which nobody has to know how often that is."""
+    return name != "index" and args[2].numel() == 1
 
 
 class OnGpu(Tensor):

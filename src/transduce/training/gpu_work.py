@@ -1,21 +1,19 @@
-"""Work that a GPU would do, counted without one: launches, waits, operations, memory traffic and memory.
+"""Work that a GPU would do, counted without one: launches, operations, memory traffic and memory.
 
     with torch.device("meta"):
         model = build_transformer(config, 37000, 37000)
     with CountedGpu().entered() as counts:
         objective(model, batch.to(GPU), None).total.backward()
-    print(counts.work.launches.total(), counts.peak)
+    print(counts.launches, counts.peak)
 
 Tensors have shapes and no numbers (PyTorch's device "meta"), and say that they are on `cuda:0`. So code takes the paths
 of a GPU, and whatever needs a number raises NotImplementedError or RuntimeError.
 """
 
-import sys
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -33,11 +31,6 @@ COMPOSITE = "flatten unflatten to contiguous tensor_split view_as is_nonzero ite
 EMPTY = "empty empty_like new_empty empty_strided new_empty_strided resize_ set_ _local_scalar_dense sym_size"
 NO_KERNEL = frozenset([*VIEWS.split(), *EMPTY.split(), *COMPOSITE.split()])
 """Operators that compute nothing: they make views or take memory."""
-SIZE_UNKNOWN = frozenset(
-    ["nonzero", "masked_select", "_unique2", "unique_dim", "unique_consecutive", "equal", "is_nonzero", "item"]
-)
-"""Operators whose result the host must see before it can go on."""
-INDEXING = frozenset(["index", "index_put", "index_put_", "_index_put_impl_"])
 LOOKUPS = frozenset(["embedding", "index", "index_select", "gather"])
 """Operators that read as much of their first tensor as they write."""
 CHANGES_A_FEW = frozenset(["scatter_", "scatter_add_", "index_add_"])
@@ -46,63 +39,11 @@ HALF = (torch.bfloat16, torch.float16)
 
 
 @dataclass
-class Work:
-    """Counts of what a GPU would do."""
-
-    launches: Counter[str] = field(default_factory=Counter)
-    """Kernels started, by operator; a `_foreach` operator is one."""
-    waits: Counter[str] = field(default_factory=Counter)
-    """Times that the host waits for the GPU, by operator and line of transduce."""
-    attentions: Counter[str] = field(default_factory=Counter)
-    """Calls of fused attention, by kernel: flash, efficient, or masked."""
-
-    def clear(self) -> None:
-        """Forgets all counts."""
-        for counts in (self.launches, self.waits, self.attentions):
-            counts.clear()
-
-    def wait(self, why: str) -> None:
-        """Counts a wait at the innermost line of the package."""
-        frame = sys._getframe(1)
-        while frame.f_back is not None and (
-            "/transduce/" not in frame.f_code.co_filename or frame.f_code.co_filename == __file__
-        ):
-            frame = frame.f_back
-        file = frame.f_code.co_filename.rpartition("/transduce/")[2]
-        self.waits[f"{why} at {file}:{frame.f_lineno}"] += 1
-
-    def count(self, name: str, args: Any, kwargs: dict[str, Any], on_host: Sequence[Tensor]) -> None:
-        """Counts an operator of the GPU, some of whose tensors may be on the host."""
-        if name not in NO_KERNEL:
-            self.launches[name] += 1
-        if (
-            name == "_local_scalar_dense"
-            or name in SIZE_UNKNOWN
-            or (name == "repeat_interleave" and kwargs.get("output_size") is None and len(args) == 1)
-        ):
-            self.wait(name)
-        elif name in INDEXING:
-            indices = [index for index in args[1] if index is not None]
-            if any(index.dtype in (torch.bool, torch.uint8) for index in indices) and not _fills(name, args):
-                self.wait(f"{name} by a mask")
-            if any(index is tensor for index in indices for tensor in on_host):
-                self.wait(f"{name} by an index of the host")
-        elif name in ("_to_copy", "copy_") and on_host:
-            is_asynchronous = kwargs.get("non_blocking", False) or (name == "copy_" and len(args) > 2 and args[2])
-            if not is_asynchronous or not getattr(on_host[-1], "is_pinned_by_us", False):
-                self.wait("copy from the host")
-
-
-def _fills(name: str, args: Any) -> bool:
-    """True if one number is written wherever a mask says, for which nobody has to know how often that is."""
-    return name != "index" and args[2].numel() == 1
-
-
-@dataclass
 class Counts:
     """The counts between entering a `CountedGpu` and leaving it."""
 
-    work: Work = field(default_factory=Work)
+    launches: int = 0
+    """Kernels started; a `_foreach` operator is one."""
     operations: int = 0
     """Multiplications and additions of matrix products and of fused attention, as PyTorch's FlopCounterMode counts
     them."""
@@ -172,9 +113,10 @@ class _Counting(TorchDispatchMode):
         if not any(tensor.is_meta for tensor in (*given, *made)):
             return result
         name = operator._schema.name.partition("::")[2]
-        self._counts.work.count(name, args, kwargs, [tensor for tensor in given if not tensor.is_meta])
-        if name not in NO_KERNEL and operator._overloadpacket not in flop_registry:
-            self._counts.traffic += _traffic(operator, name, args, given, made)
+        if name not in NO_KERNEL:
+            self._counts.launches += 1
+            if operator._overloadpacket not in flop_registry:
+                self._counts.traffic += _traffic(operator, name, args, given, made)
         for tensor in made:
             if tensor.is_meta:
                 self._gpu.hold(tensor, self._counts)
