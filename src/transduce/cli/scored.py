@@ -1,8 +1,9 @@
 """`evaluate` and `compare` for models that do not translate: of languages, classes, tags or answers."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 import typer
 
@@ -13,8 +14,9 @@ from transduce.cli.options import DataOptions, given_options
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import TextCorpus
 from transduce.errors import InputError
+from transduce.evaluation.compare import Comparison, DifferingLine, compare_scores
 from transduce.evaluation.labels import PredictedClasses
-from transduce.evaluation.scores import ModelComparison, Scores, compare_scores
+from transduce.evaluation.scores import Scores
 from transduce.experiment.recipe import recipe_of
 from transduce.extras import check_installed
 from transduce.models.heads import ClassHeadConfig
@@ -68,7 +70,7 @@ def compare_models(
     metrics: Sequence[str],
     machine: Machine,
     tell: Callable[[str], None],
-) -> ModelComparison:
+) -> Comparison[DifferingLine]:
     """Compares models on the same test data: a file, a split of a data set, or those of the runs, if the same."""
     data = [open_data(options, model) for model in models]
     if len({of_model.texts.content() for of_model in data}) > 1:
@@ -82,8 +84,8 @@ def compare_models(
 
 def score_model(
     model: str, options: DataOptions, metrics: Sequence[str], machine: Machine, confusion: str | None
-) -> tuple[str, Scores]:
-    """Returns the name of the test data, and a model's scores on them; draws the confusion matrix into a file.
+) -> Scores:
+    """Returns a model's scores on test data; draws the confusion matrix into a file.
 
     Raises InputError for a confusion matrix of a model without classes, or in an unsupported format.
     """
@@ -98,7 +100,7 @@ def score_model(
     scores = _score(machine.open(model), data, metrics)
     if confusion is not None and isinstance(outcome := scores.outcome, PredictedClasses):
         plot_confusion(outcome.labels, outcome.confusion, Path(confusion))
-    return data.texts.name, scores
+    return replace(scores, data=data.texts.name)
 
 
 def _score(bundle: ModelBundle, data: TestData, metrics: Sequence[str]) -> Scores:
@@ -106,9 +108,23 @@ def _score(bundle: ModelBundle, data: TestData, metrics: Sequence[str]) -> Score
     return scores
 
 
-def evaluate_text(
-    model: str, options: DataOptions, machine: Machine, reading: Reading = AS_TRAINED
-) -> tuple[str, dict[str, float]]:
-    """Returns the name of a text, and a language model's loss and other scores on it; InputError if impossible."""
+class TextScores(NamedTuple):
+    """A language model's loss and other scores on a text, as it reads the text for `evaluate`: without lines."""
+
+    text: str
+    """Name of the text."""
+    scores: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the output of `transduce evaluate --json`."""
+        return {"text": self.text, **self.scores}
+
+    def describe(self) -> str:
+        """Returns a line for each score, for people."""
+        return "\n".join([self.text, *(f"{name.replace('_', ' '):<20}{x:.4f}" for name, x in self.scores.items())])
+
+
+def evaluate_text(model: str, options: DataOptions, machine: Machine, reading: Reading = AS_TRAINED) -> TextScores:
+    """Returns a language model's scores on a text; InputError if impossible."""
     text = cast(TextCorpus, open_data(options, model).texts)
-    return text.name, score_text(machine.open(model), text, reading=reading)
+    return TextScores(text.name, score_text(machine.open(model), text, reading=reading))
