@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 
 import typer
 
-from transduce.bundle import ModelBundle, find_bundle, is_model
+from transduce.bundle import find_bundle, is_model
 from transduce.bundle_config import read_config
 from transduce.cli.machine import Machine
 from transduce.cli.options import DataOptions, given_options
@@ -23,7 +23,7 @@ from transduce.models.heads import ClassHeadConfig
 from transduce.task_table import TASKS, find_task
 from transduce.tasks.language.validation import PLAIN as AS_TRAINED
 from transduce.tasks.language.validation import Reading, score_text
-from transduce.tasks.task import TestData, Wanted
+from transduce.tasks.task import TestData, TestedTask, Wanted
 
 SHARED = {"reference", "dataset", "split", "metric", "device", "threads", "precision", "json", "quiet"}
 APPLICABLE = {"language": SHARED - {"metric"} | {"memory", "dynamic", "dynamic_rate"}}
@@ -59,9 +59,10 @@ def open_data(options: DataOptions, model: str) -> TestData:
         )
     config, folder = (recipe.config, recipe.folder) if recipe else (None, Path())
     of_model = read_config(find_bundle(Path(model)))
-    wanted = Wanted(of_model, config, folder, options.reference, options.dataset, split)
-    data: TestData = find_task(of_model.task).test_data(wanted)
-    return data
+    if TASKS[of_model.task].tool == "encoder":
+        raise InputError("a text encoder has nothing to evaluate; fine-tune it first")
+    task: TestedTask[Any] = find_task(of_model.task)
+    return task.test_data(Wanted(of_model, config, folder, options.reference, options.dataset, split))
 
 
 def compare_models(
@@ -78,7 +79,8 @@ def compare_models(
     scores: dict[str, Scores] = {}
     for model, of_model in zip(models, data, strict=True):
         tell(f"{model}: reading {of_model.texts.name} ...")
-        scores[model] = _score(machine.open(model), of_model, metrics)
+        bundle = machine.open(model)
+        scores[model] = find_task(bundle.config.task).score(bundle, of_model, metrics)
     return compare_scores(scores, data[0].texts.name, list(data[0].texts))
 
 
@@ -96,16 +98,11 @@ def score_model(
         from transduce.analysis.plots import check_picture, plot_confusion
 
         check_picture(Path(confusion))
-    data = open_data(options, model)
-    scores = _score(machine.open(model), data, metrics)
+    data, bundle = open_data(options, model), machine.open(model)
+    scores: Scores = find_task(bundle.config.task).score(bundle, data, metrics)
     if confusion is not None and isinstance(outcome := scores.outcome, PredictedClasses):
         plot_confusion(outcome.labels, outcome.confusion, Path(confusion))
     return replace(scores, data=data.texts.name)
-
-
-def _score(bundle: ModelBundle, data: TestData, metrics: Sequence[str]) -> Scores:
-    scores: Scores = find_task(bundle.config.task).score(bundle, data, metrics)
-    return scores
 
 
 class TextScores(NamedTuple):

@@ -69,20 +69,14 @@ class Figure:
 def figures_of(systems: Sequence[System], pairs: Sequence[Pair], metrics: Mapping[str, Metric]) -> list[Figure]:
     """Returns all scores of a comparison, and the differences of all pairs."""
     scores = [
-        Figure(
-            metric.title,
-            system.name,
-            system.scores[name].score,
-            interval=system.scores[name].interval,
-            digits=metric.digits,
-        )
+        Figure(metrics[name].title, system.name, score.score, interval=score.interval, digits=metrics[name].digits)
         for system in systems
-        for name, metric in metrics.items()
+        for name, score in system.scores.items()
     ]
     return scores + [
-        Figure.of_difference(metric.title, pair.second, pair.first, pair.differences[name], metric.digits)
+        Figure.of_difference(metrics[name].title, pair.second, pair.first, difference, metrics[name].digits)
         for pair in pairs
-        for name, metric in metrics.items()
+        for name, difference in pair.differences.items()
     ]
 
 

@@ -20,9 +20,9 @@ from transduce.corpora.formats import text_file
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import Splits, open_splits
 from transduce.data.store import TokenStore, open_store
-from transduce.errors import ConfigError, InputError
+from transduce.errors import ConfigError
 from transduce.evaluation.breakdown import by_length, by_word_frequency
-from transduce.evaluation.metric import PLAIN, Scoring, Texts
+from transduce.evaluation.metric import PLAIN, Scoring, SentenceCounts, Texts
 from transduce.evaluation.metrics import STANDARD, MetricName
 from transduce.evaluation.scores import Scores
 from transduce.evaluation.translations import count_bleu, score_bleu
@@ -39,7 +39,6 @@ from transduce.tasks.task import (
     Tell,
     TestData,
     Validator,
-    Wanted,
     corpus_input,
     next_token_objective,
     tokenizer_inputs,
@@ -173,26 +172,25 @@ class TranslationExperiment:
         if not translated:
             return None
         lowercase = bundle.config.tokenizer.of_target.folds_case
-        scores = {name: score_bleu(of.outputs, of.references, lowercase) for name, of in translated.items()}
+        counts = {name: count_bleu(of.outputs, of.references, lowercase) for name, of in translated.items()}
+        scores = {name: counted.summary() for name, counted in counts.items()}
         (direction, first), *_ = scores.items()
         mean = fmean(score.score for score in scores.values())
         facts: dict[str, Any] = {"bleu": mean, "signature": first.signature, "search": to_tree(search)}
         if self.splits.directions:
             facts["directions"] = {str(name): score.score for name, score in scores.items()}
         else:
-            texts = translated[direction]
-            facts |= {"interval": list(first.interval), "sentences": len(texts.outputs)}
+            facts |= {"interval": list(first.interval), "sentences": len(counts[direction].counts)}
         if general := self.splits.general_test:
             known = TestPairs({Direction(data.source, data.target): general}, general.name, search)
             for of in translate_pairs(bundle, known).values():
                 facts[f"{GENERAL}bleu"] = score_bleu(of.outputs, of.references, lowercase).score
         if not self.splits.directions and not data.is_generated:
-            facts[PARTS] = self._parts(texts, lowercase)
+            facts[PARTS] = self._parts(translated[direction], counts[direction], lowercase)
         return facts
 
-    def _parts(self, texts: Texts, lowercase: bool) -> dict[str, Any]:
+    def _parts(self, texts: Texts, counts: SentenceCounts, lowercase: bool) -> dict[str, Any]:
         """Returns scores of the only direction's test set by parts, for the model card."""
-        counts = count_bleu(texts.outputs, texts.references, lowercase)
         training = (pair.target for entry in self.splits.train for pair in islice(entry.corpus, MOST_COUNTED))
         return {
             "lengths": [
@@ -259,10 +257,6 @@ class TranslationTask:
     def open(self, config: TranslationConfig, folder: Path, progress: Progress | None = None) -> TranslationExperiment:
         """See Task."""
         return TranslationExperiment(config, folder, open_splits(config.data, folder, progress))
-
-    def test_data(self, wanted: Wanted) -> TestData:
-        """Raises InputError: a translation test set has two sides; see cli/test_set.py."""
-        raise InputError("a translation model is tested on sources and references, not on one text")
 
     def score(
         self, bundle: Model, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
