@@ -14,9 +14,16 @@ from transduce.evaluation.metrics import METRICS, Measured, MetricName, count_al
 from transduce.evaluation.significance import RESAMPLES, SEED
 from transduce.evaluation.translations import BleuVariant, bleu_note, exact_match, length_ratio
 from transduce.inference.translation import Translation
+from transduce.reprs import Facts, shown_by
 
 
-@dataclass(frozen=True)
+def _facts(scores: "Scores") -> Facts:
+    shown = {name: f"{score.score:.{scores.metrics[name].digits}f}" for name, score in scores.scores.items()}
+    return shown | {scores.unit: scores.size}
+
+
+@shown_by(_facts)
+@dataclass(frozen=True, repr=False)
 class Scores:
     """The scores of a model on test data, with the counts that they are made of."""
 
