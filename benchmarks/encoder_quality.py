@@ -26,8 +26,9 @@ from fine_tuning import RECIPES, FineTuning, TransformersClassifier
 from peers.report import table
 from transduce.bundle import ModelBundle
 from transduce.config import to_toml
+from transduce.evaluation.compare import compare_scores
 from transduce.evaluation.metric import SentenceCounts
-from transduce.evaluation.scores import Scores, compare_scores
+from transduce.evaluation.scores import Scores
 from transduce.exchange.huggingface.importing import import_huggingface
 from transduce.files import new_folder, write_text
 from transduce.tasks.classification import CLASSIFICATION

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -79,45 +79,40 @@ def evaluate(
     from transduce.cli import scored, test_set
     from transduce.cli.streams import check_read_once
     from transduce.evaluation.dynamic import DynamicEvaluation
+    from transduce.evaluation.scores import Scores, ScoreTable
     from transduce.tasks.language.validation import Reading
 
     task = scored.task_of([model], context)
+    result: Scores | ScoreTable | scored.TextScores
     if task == "language":
         if dynamic_rate is not None and not dynamic:
             raise InputError("--dynamic-rate goes with --dynamic; leave it out")
         rate = {} if dynamic_rate is None else {"learning_rate": dynamic_rate}
         reading = Reading(memory, DynamicEvaluation(**rate) if dynamic else None)
-        name, scores = scored.evaluate_text(model, data, machine, reading)
-        lines = [f"{name.replace('_', ' '):<20}{score:.4f}" for name, score in scores.items()]
-        print_json({"text": name, **scores}) if json else print(name, *lines, sep="\n")
-        return
-    if task is not None:
-        name, result = scored.score_model(model, data, scoring.metrics, machine, confusion)
-        print_json({"data": name, **result.to_dict()}) if json else print(name, result.describe(), sep="\n")
-        return
-    if confusion is not None:
-        raise InputError("--confusion is for classifiers; leave it out")
-    if refused := [name for name in given_options(context, ()) if name in ("--memory", "--dynamic", "--dynamic-rate")]:
-        raise InputError(f"{refused[0]} is for language models; leave it out")
-    if output == "-":
-        raise InputError(
-            "-o -: standard output is for the scores; name a file, or translate with `transduce translate`"
-        )
-    check_read_once(**{"the outputs": model, "--source": data.source, "--reference": data.reference})
-    test_set.check_options(data, scoring)
-    system = test_set.open_system(model, machine, engine, shortlist.chosen, batch_tokens)
-    if not isinstance(system, list):
-        tell_engine(system, search, test_set.tell, is_given(context, "engine"))
-    elif refused := given_options(context, OF_OUTPUTS):
-        raise InputError(f"{refused[0]}: nothing is translated, the outputs are in {model}")
-    if robust:
-        if all_bleu or output is not None:
+        result = scored.evaluate_text(model, data, machine, reading)
+    elif task is not None:
+        result = scored.score_model(model, data, scoring.metrics, machine, confusion)
+    else:
+        if confusion is not None:
+            raise InputError("--confusion is for classifiers; leave it out")
+        of_texts = ("--memory", "--dynamic", "--dynamic-rate")
+        if refused := [name for name in given_options(context, ()) if name in of_texts]:
+            raise InputError(f"{refused[0]} is for language models; leave it out")
+        if output == "-":
+            raise InputError(
+                "-o -: standard output is for the scores; name a file, or translate with `transduce translate`"
+            )
+        check_read_once(**{"the outputs": model, "--source": data.source, "--reference": data.reference})
+        test_set.check_options(data, scoring)
+        system = test_set.open_system(model, machine, engine, shortlist.chosen, batch_tokens)
+        if not isinstance(system, list):
+            tell_engine(system, search, test_set.tell, is_given(context, "engine"))
+        elif refused := given_options(context, OF_OUTPUTS):
+            raise InputError(f"{refused[0]}: nothing is translated, the outputs are in {model}")
+        if robust and (all_bleu or output is not None):
             raise InputError(f"--robust goes without {'--all-bleu' if all_bleu else '--output'}; leave one of them out")
-        typed = test_set.evaluate_as_typed(model, system, data, scoring, search)
-        print_json(typed.to_dict()) if json else print(typed.describe())
-        return
-    evaluation = test_set.evaluate_system(model, system, data, scoring, all_bleu, output, search)
-    print_json(evaluation.to_dict()) if json else print(evaluation.describe())
+        result = test_set.evaluate_system(model, system, data, scoring, all_bleu, robust, output, search)
+    print_json(result.to_dict()) if json else print(result.describe())
 
 
 def compare(
@@ -155,14 +150,13 @@ def compare(
     from transduce.evaluation.compare import compare as run_comparison
     from transduce.evaluation.comparison_tables import comparison_tables
     from transduce.evaluation.metric import check_aligned
-    from transduce.evaluation.scores import ModelComparison
     from transduce.inference.translator import Translator
 
     tell = teller(quiet, prefix="")
     if json and format != "text":
         raise InputError("--json and --format exclude each other; leave one of them out")
     _check_names(systems)
-    comparison: Comparison | ModelComparison
+    comparison: Comparison[Any]
     if task_of(systems, context) is not None:
         comparison = compare_models(systems, data, scoring.metrics, machine, tell)
     else:

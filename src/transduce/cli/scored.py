@@ -1,27 +1,29 @@
 """`evaluate` and `compare` for models that do not translate: of languages, classes, tags or answers."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 import typer
 
-from transduce.bundle import ModelBundle, find_bundle, is_model
+from transduce.bundle import find_bundle, is_model
 from transduce.bundle_config import read_config
 from transduce.cli.machine import Machine
 from transduce.cli.options import DataOptions, given_options
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import TextCorpus
 from transduce.errors import InputError
+from transduce.evaluation.compare import Comparison, DifferingLine, compare_scores
 from transduce.evaluation.labels import PredictedClasses
-from transduce.evaluation.scores import ModelComparison, Scores, compare_scores
+from transduce.evaluation.scores import Scores
 from transduce.experiment.recipe import recipe_of
 from transduce.extras import check_installed
 from transduce.models.heads import ClassHeadConfig
 from transduce.task_table import TASKS, find_task
 from transduce.tasks.language.validation import PLAIN as AS_TRAINED
 from transduce.tasks.language.validation import Reading, score_text
-from transduce.tasks.task import TestData, Wanted
+from transduce.tasks.task import TestData, TestedTask, Wanted
 
 SHARED = {"reference", "dataset", "split", "metric", "device", "threads", "precision", "json", "quiet"}
 APPLICABLE = {"language": SHARED - {"metric"} | {"memory", "dynamic", "dynamic_rate"}}
@@ -57,9 +59,10 @@ def open_data(options: DataOptions, model: str) -> TestData:
         )
     config, folder = (recipe.config, recipe.folder) if recipe else (None, Path())
     of_model = read_config(find_bundle(Path(model)))
-    wanted = Wanted(of_model, config, folder, options.reference, options.dataset, split)
-    data: TestData = find_task(of_model.task).test_data(wanted)
-    return data
+    if TASKS[of_model.task].tool == "encoder":
+        raise InputError("a text encoder has nothing to evaluate; fine-tune it first")
+    task: TestedTask[Any] = find_task(of_model.task)
+    return task.test_data(Wanted(of_model, config, folder, options.reference, options.dataset, split))
 
 
 def compare_models(
@@ -68,7 +71,7 @@ def compare_models(
     metrics: Sequence[str],
     machine: Machine,
     tell: Callable[[str], None],
-) -> ModelComparison:
+) -> Comparison[DifferingLine]:
     """Compares models on the same test data: a file, a split of a data set, or those of the runs, if the same."""
     data = [open_data(options, model) for model in models]
     if len({of_model.texts.content() for of_model in data}) > 1:
@@ -76,14 +79,15 @@ def compare_models(
     scores: dict[str, Scores] = {}
     for model, of_model in zip(models, data, strict=True):
         tell(f"{model}: reading {of_model.texts.name} ...")
-        scores[model] = _score(machine.open(model), of_model, metrics)
+        bundle = machine.open(model)
+        scores[model] = find_task(bundle.config.task).score(bundle, of_model, metrics)
     return compare_scores(scores, data[0].texts.name, list(data[0].texts))
 
 
 def score_model(
     model: str, options: DataOptions, metrics: Sequence[str], machine: Machine, confusion: str | None
-) -> tuple[str, Scores]:
-    """Returns the name of the test data, and a model's scores on them; draws the confusion matrix into a file.
+) -> Scores:
+    """Returns a model's scores on test data; draws the confusion matrix into a file.
 
     Raises InputError for a confusion matrix of a model without classes, or in an unsupported format.
     """
@@ -94,21 +98,30 @@ def score_model(
         from transduce.analysis.plots import check_picture, plot_confusion
 
         check_picture(Path(confusion))
-    data = open_data(options, model)
-    scores = _score(machine.open(model), data, metrics)
+    data, bundle = open_data(options, model), machine.open(model)
+    scores: Scores = find_task(bundle.config.task).score(bundle, data, metrics)
     if confusion is not None and isinstance(outcome := scores.outcome, PredictedClasses):
         plot_confusion(outcome.labels, outcome.confusion, Path(confusion))
-    return data.texts.name, scores
+    return replace(scores, data=data.texts.name)
 
 
-def _score(bundle: ModelBundle, data: TestData, metrics: Sequence[str]) -> Scores:
-    scores: Scores = find_task(bundle.config.task).score(bundle, data, metrics)
-    return scores
+class TextScores(NamedTuple):
+    """A language model's loss and other scores on a text, as it reads the text for `evaluate`: without lines."""
+
+    text: str
+    """Name of the text."""
+    scores: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the output of `transduce evaluate --json`."""
+        return {"text": self.text, **self.scores}
+
+    def describe(self) -> str:
+        """Returns a line for each score, for people."""
+        return "\n".join([self.text, *(f"{name.replace('_', ' '):<20}{x:.4f}" for name, x in self.scores.items())])
 
 
-def evaluate_text(
-    model: str, options: DataOptions, machine: Machine, reading: Reading = AS_TRAINED
-) -> tuple[str, dict[str, float]]:
-    """Returns the name of a text, and a language model's loss and other scores on it; InputError if impossible."""
+def evaluate_text(model: str, options: DataOptions, machine: Machine, reading: Reading = AS_TRAINED) -> TextScores:
+    """Returns a language model's scores on a text; InputError if impossible."""
     text = cast(TextCorpus, open_data(options, model).texts)
-    return text.name, score_text(machine.open(model), text, reading=reading)
+    return TextScores(text.name, score_text(machine.open(model), text, reading=reading))

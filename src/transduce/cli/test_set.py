@@ -20,14 +20,16 @@ from transduce.corpora.formats import read_lines
 from transduce.corpora.shards import open_corpus
 from transduce.corpora.splits import open_split, open_splits
 from transduce.errors import InputError
-from transduce.evaluation.evaluate import DirectionEvaluations, Evaluation, evaluate, evaluate_outputs
+from transduce.evaluation.evaluate import evaluate, evaluate_outputs
 from transduce.evaluation.metric import check_aligned
 from transduce.evaluation.metrics import metrics_by_key
-from transduce.evaluation.robustness import TypedEvaluations, evaluate_typed
+from transduce.evaluation.robustness import evaluate_typed
+from transduce.evaluation.scores import Scores, ScoreTable
 from transduce.experiment.recipe import Recipe, recipe_of
 from transduce.inference.engines.choice import EngineName
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule
+from transduce.tasks.translation.task import held_out
 
 FOR_DATASETS = "--split and --direction are for a --dataset; give one, or leave them out"
 
@@ -67,22 +69,26 @@ def evaluate_system(
     data: DataOptions,
     scoring: ScoringOptions,
     all_bleu: bool,
+    robust: bool,
     output: str | None,
     search: DecisionRule,
-) -> Evaluation | DirectionEvaluations:
-    """Returns the scores of finished outputs, or of a translator in each direction with a test set.
+) -> Scores | ScoreTable:
+    """Returns the scores of finished outputs, or of a translator in each direction with a test set; for `robust` of a
+    test set that is typed in several ways.
 
-    Its translations are written to `output`; InputError for those of several directions."""
-    how = (scoring.lowercase, scoring.tokenize, all_bleu, scoring.metrics)
+    Translations are written to `output`; InputError for this or `robust` with several directions."""
+    how = (scoring.lowercase, scoring.tokenize)
     if isinstance(system, list):
         test = open_test_set(data, {name: system})
         check_aligned(name, system, test.references)
-        return evaluate_outputs(system, test.references, *how, test.sources)
+        return evaluate_outputs(system, test.references, *how, all_bleu, scoring.metrics, test.sources)
     directions: Sequence[Direction | None] = _directions_of(data, name, system) if _is_many(system) else [None]
-    if output is not None and len(directions) > 1:
+    if len(directions) > 1 and robust:
+        raise InputError("--robust is for one direction; choose it with --direction")
+    if len(directions) > 1 and output is not None:
         raise InputError("--output takes the translations of one direction; choose it with --direction")
     warn_of_case(name, system, scoring)
-    evaluations: dict[Any, Evaluation] = {}
+    evaluated: dict[str, Scores] = {}
     for direction in directions:
         translator = system
         if direction is not None:
@@ -90,31 +96,14 @@ def evaluate_system(
             data = replace(data, direction=str(direction))
         test = open_test_set(data, {name: translator})
         sources = test.to_translate()
+        if robust:
+            return evaluate_typed(translator, sources, test.references, search, *how, scoring.metrics)
         with nullcontext() if output is None else text_output(output) as stream:
-            evaluations[direction] = evaluate(translator, sources, test.references, search, *how)
+            scores = evaluate(translator, sources, test.references, search, *how, all_bleu, scoring.metrics)
             if stream is not None:
-                stream.writelines(f"{translation.text}\n" for translation in evaluations[direction].translations)
-    return evaluations[None] if None in evaluations else DirectionEvaluations(evaluations)
-
-
-def evaluate_as_typed(
-    name: str, system: System, data: DataOptions, scoring: ScoringOptions, search: DecisionRule
-) -> TypedEvaluations:
-    """Returns a translator's scores of its test set in several ways of typing; InputError for finished outputs, or for
-    several directions."""
-    if isinstance(system, list):
-        raise InputError(f"--robust translates the test set again; {name} has finished outputs")
-    if _is_many(system):
-        directions = _directions_of(data, name, system)
-        if len(directions) > 1:
-            raise InputError("--robust is for one direction; choose it with --direction")
-        system = system.directed(directions[0].target, directions[0].source)
-        data = replace(data, direction=str(directions[0]))
-    warn_of_case(name, system, scoring)
-    test = open_test_set(data, {name: system})
-    return evaluate_typed(
-        system, test.to_translate(), test.references, search, scoring.lowercase, scoring.tokenize, scoring.metrics
-    )
+                stream.writelines(f"{translation.text}\n" for translation in scores.translations)
+        evaluated[str(direction)] = scores
+    return scores if directions == [None] else ScoreTable("directions", evaluated)
 
 
 def directed(data: DataOptions, systems: Mapping[str, System]) -> dict[str, System]:
@@ -219,11 +208,8 @@ def _languages(data: DataOptions, systems: Iterable[System]) -> tuple[str, str]:
 
 def _tested_directions(recipe: Recipe[Any]) -> list[Direction]:
     """Lists the directions that a run has test data for."""
-    data = recipe.config.data
-    splits = open_splits(data, recipe.folder, announce(tell))
-    if splits.directions:
-        return [direction for direction, of_direction in splits.directions.items() if of_direction.test is not None]
-    return [] if splits.test is None else [Direction(data.source, data.target)]
+    splits = open_splits(recipe.config.data, recipe.folder, announce(tell))
+    return list(held_out(splits, recipe.config.data, "test"))
 
 
 def _is_many(system: System) -> bool:

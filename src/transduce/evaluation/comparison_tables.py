@@ -1,14 +1,14 @@
 """A comparison of systems for people: tables that fit a terminal, with all details, or tables for a paper."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from rich.console import Console, Group
 from rich.table import Table
 
-from transduce.evaluation.compare import Comparison, DifferingSentence, System
+from transduce.evaluation.compare import Comparison, DifferingLine, DifferingSentence
 from transduce.evaluation.paper_table import INTERVALS, TableFormat, figures_of, render
-from transduce.evaluation.scores import ModelComparison, ScoredModel
 from transduce.evaluation.significance import RESAMPLES, SEED, TRIALS, Difference
 
 SHOWN_CHARACTERS = 48  # of a line
@@ -17,48 +17,42 @@ WIDE = 1_000
 Letters = Mapping[str, str]
 """The letter of each system in the tables; the baseline is A."""
 
+Part = tuple[str, Table | Group | str]
+"""A title, and what is below it."""
+
 OF_A_DIFFERENCE = ("95 % interval", "p by\nbootstrap", "p by\nrandomis.")
 
 
-def comparison_tables(comparison: Comparison | ModelComparison, format: TableFormat) -> str:
+def comparison_tables(comparison: Comparison[Any], format: TableFormat) -> str:
     """Returns the scores of a comparison and the differences of every two systems as tables for a paper; for the format
-    "text" those of `describe_comparison`."""
-    if format == "text":
-        return describe_comparison(comparison)
-    systems: Sequence[System | ScoredModel] = comparison.systems
-    figures = figures_of(systems, comparison.pairs, comparison.metrics)
-    signatures = [score.signature for score in systems[0].scores.values() if score.signature]
-    return render(figures, format, [INTERVALS, *signatures])
-
-
-def describe_comparison(comparison: Comparison | ModelComparison) -> str:
-    """Returns scores, the differences of every two systems, and their distribution, as wide as the terminal."""
+    "text" scores, differences and their distribution, as wide as the terminal."""
+    systems = comparison.systems
+    if format != "text":
+        figures = figures_of(systems, comparison.pairs, comparison.metrics)
+        signatures = [score.signature for score in systems[0].scores.values() if score.signature]
+        return render(figures, format, [INTERVALS, *signatures])
     console = Console(markup=False, highlight=False, emoji=False)
     with console.capture() as captured:
         _print_comparison(console, comparison)
     return captured.get().removesuffix("\n")
 
 
-def _print_comparison(console: Console, comparison: Comparison | ModelComparison) -> None:
-    names = [system.name for system in comparison.systems]
-    letters = {name: chr(ord("A") + number) for number, name in enumerate(names)}
-    if isinstance(comparison, Comparison):
-        resampled, parts = "sentences", _parts_of_translations(comparison, letters)
-        console.print(f"{comparison.sentences:,} sentences")
-    else:
-        resampled, parts = comparison.unit, _parts_of_lines(comparison, letters)
-        console.print(f"{comparison.data}, {comparison.size:,} {comparison.unit}", soft_wrap=True)
+def _print_comparison(console: Console, comparison: Comparison[Any]) -> None:
+    letters = {system.name: chr(ord("A") + number) for number, system in enumerate(comparison.systems)}
+    data = f"{comparison.data}, " if comparison.data else ""
+    console.print(f"{data}{comparison.size:,} {comparison.unit}", soft_wrap=True)
     for name, letter in letters.items():
         console.print(f"{letter}  {name}{', the baseline' if letter == 'A' else ''}", soft_wrap=True)
-    _print_scores(console, comparison, letters, resampled)
-    for title, part in parts:
+    _print_scores(console, comparison, letters)
+    parts_of = _parts_of_translations if comparison.measured == "translations" else _parts_of_lines
+    for title, part in parts_of(comparison, letters):
         console.print(f"\n{title}")
         console.print(part)
 
 
-def _print_scores(console: Console, comparison: Comparison | ModelComparison, letters: Letters, resampled: str) -> None:
+def _print_scores(console: Console, comparison: Comparison[Any], letters: Letters) -> None:
     """Prints a table for each metric, another of the pairs without the baseline, and a note on the method."""
-    systems: Sequence[System | ScoredModel] = comparison.systems
+    systems = comparison.systems
     for name, first in systems[0].scores.items():
         metric = comparison.metrics[name]
         console.print(f"\n{metric.title}{'' if metric.higher_is_better else ', lower is better'}")
@@ -80,7 +74,7 @@ def _print_scores(console: Console, comparison: Comparison | ModelComparison, le
         if first.signature:
             console.print(first.signature, soft_wrap=True)
     console.print(
-        f"\nIntervals and p by bootstrap: {RESAMPLES:,} resamples of the {resampled} (Koehn 2004).\n"
+        f"\nIntervals and p by bootstrap: {RESAMPLES:,} resamples of the {comparison.unit} (Koehn 2004).\n"
         f"p by randomisation: {TRIALS:,} trials (Riezler and Maxwell 2005). Both two-sided, seed {SEED}.",
         soft_wrap=True,
     )
@@ -100,7 +94,7 @@ def _cells(difference: Difference, digits: int) -> list[str]:
     ]
 
 
-def _parts_of_lines(comparison: ModelComparison, letters: Letters) -> Iterator[tuple[str, Table | Group | str]]:
+def _parts_of_lines(comparison: Comparison[DifferingLine], letters: Letters) -> Iterator[Part]:
     """Yields the lines in which language models differ, under their title."""
     if comparison.most_different:
         rows = [
@@ -116,7 +110,7 @@ def _parts_of_lines(comparison: ModelComparison, letters: Letters) -> Iterator[t
         yield "Lines that differ most, with the bits that each model spends on them", table
 
 
-def _parts_of_translations(comparison: Comparison, letters: Letters) -> Iterator[tuple[str, Table | Group | str]]:
+def _parts_of_translations(comparison: Comparison[DifferingSentence], letters: Letters) -> Iterator[Part]:
     """Yields comparisons of parts of the test set: titles, each with a table or the reason why there is none."""
     lengths = [((_range(part.at_least, part.at_most), f"{part.sentences:,}"), part) for part in comparison.by_length]
     headings = ("words", "sentences", *letters.values())

@@ -29,6 +29,10 @@ class CopiedNumbers:
     """Share, 0 to 1, that each system has."""
 
 
+NO_NUMBERS = CopiedNumbers(0, None, {})
+"""The numbers of systems that do not translate."""
+
+
 def count_copied_numbers(
     sources: Sequence[str], references: Sequence[str], systems: Mapping[str, Sequence[str]]
 ) -> CopiedNumbers:

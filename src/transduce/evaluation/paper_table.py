@@ -5,10 +5,10 @@ import io
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
-from transduce.evaluation.metric import Score
-from transduce.evaluation.scores import Pair
+from transduce.evaluation.compare import Pair, System
+from transduce.evaluation.metric import Metric
 from transduce.evaluation.significance import RESAMPLES, SEED, TRIALS, Difference
 
 TableFormat = Literal["text", "markdown", "latex", "csv"]
@@ -66,47 +66,17 @@ class Figure:
         return f"{self.value:{sign}.{self.digits}f} [{low}, {high}]"
 
 
-class Titled(Protocol):
-    """A metric, for tables."""
-
-    @property
-    def title(self) -> str:
-        """The metric's name in tables."""
-
-    @property
-    def digits(self) -> int:
-        """Decimals shown."""
-
-
-class Scored(Protocol):
-    """A system of a comparison."""
-
-    @property
-    def name(self) -> str:
-        """The system's name in tables."""
-
-    @property
-    def scores(self) -> Mapping[str, Score]:
-        """Scores by the metrics' names."""
-
-
-def figures_of(systems: Sequence[Scored], pairs: Sequence[Pair], metrics: Mapping[str, Titled]) -> list[Figure]:
+def figures_of(systems: Sequence[System], pairs: Sequence[Pair], metrics: Mapping[str, Metric]) -> list[Figure]:
     """Returns all scores of a comparison, and the differences of all pairs."""
     scores = [
-        Figure(
-            metric.title,
-            system.name,
-            system.scores[name].score,
-            interval=system.scores[name].interval,
-            digits=metric.digits,
-        )
+        Figure(metrics[name].title, system.name, score.score, interval=score.interval, digits=metrics[name].digits)
         for system in systems
-        for name, metric in metrics.items()
+        for name, score in system.scores.items()
     ]
     return scores + [
-        Figure.of_difference(metric.title, pair.second, pair.first, pair.differences[name], metric.digits)
+        Figure.of_difference(metrics[name].title, pair.second, pair.first, difference, metrics[name].digits)
         for pair in pairs
-        for name, metric in metrics.items()
+        for name, difference in pair.differences.items()
     ]
 
 

@@ -1,15 +1,14 @@
 """Scores of a test set that is typed in other ways: in capitals, without full stops, with typing errors."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.noise import WAYS_OF_TYPING
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer
-from transduce.evaluation.evaluate import Evaluation, evaluate, evaluate_outputs, evaluation_rows
+from transduce.evaluation.evaluate import evaluate, evaluate_outputs
 from transduce.evaluation.metric import check_aligned
 from transduce.evaluation.metrics import MetricName
+from transduce.evaluation.scores import ScoreTable
 from transduce.inference.translator import Translator
 from transduce.orthography.words import word_texts
 from transduce.search.choices import DecisionRule
@@ -17,22 +16,6 @@ from transduce.search.choices import DecisionRule
 AS_WRITTEN = "as written"
 WORD_BY_WORD = "word by word"
 _SIGNS = ".,;:!?…()[]\"'“”„«»。，、！？"  # at the edges of words, not typed with one
-
-
-@dataclass(frozen=True)
-class TypedEvaluations:
-    """The scores of a test set as it is written, and as other people would type it."""
-
-    ways: Mapping[str, Evaluation]
-    """The scores by the way of typing; see `evaluate_typed`."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the output of `transduce evaluate --robust --json`."""
-        return {"ways": {name: each.to_dict() for name, each in self.ways.items()}}
-
-    def describe(self) -> str:
-        """Returns a line for each way of typing, for people."""
-        return "\n".join(evaluation_rows(self.ways))
 
 
 def evaluate_typed(
@@ -43,7 +26,7 @@ def evaluate_typed(
     lowercase: bool = False,
     tokenize: BleuTokenizer = "auto",
     metrics: Sequence[MetricName] = (),
-) -> TypedEvaluations:
+) -> ScoreTable:
     """Translates a test set as it is written, in each of WAYS_OF_TYPING, and word by word; scores each.
 
     References are typed as `data.noise` types them: in capitals too, without the full stop too, else as they are. Word
@@ -67,7 +50,7 @@ def evaluate_typed(
     }
     outputs = _word_by_word(translator, sources, search)
     ways[WORD_BY_WORD] = evaluate_outputs(outputs, references, lowercase, tokenize, metrics=metrics, sources=sources)
-    return TypedEvaluations(ways)
+    return ScoreTable("ways", ways)
 
 
 def _word_by_word(translator: Translator, sources: Sequence[str], search: DecisionRule | None) -> list[str]:

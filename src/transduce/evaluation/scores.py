@@ -1,23 +1,29 @@
-"""The scores of models on test data, and comparisons of several models on the same data."""
+"""The scores of a model, or of finished outputs, on test data: one type for all tasks, and tables of several."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+from typing import Any, Literal
 
 import msgspec
 
-from transduce.errors import InputError
 from transduce.evaluation.labels import PredictedClasses
 from transduce.evaluation.metric import Metric, Score, Scoring, SentenceCounts
-from transduce.evaluation.metrics import METRICS, Measured, MetricName, metrics_by_key
-from transduce.evaluation.running_text import LineCounts
-from transduce.evaluation.significance import RESAMPLES, SEED, Difference, compare_counts
+from transduce.evaluation.metrics import METRICS, Measured, MetricName, count_all, metrics_by_key
+from transduce.evaluation.significance import RESAMPLES, SEED
+from transduce.evaluation.translations import BleuVariant, bleu_note, exact_match, length_ratio
+from transduce.inference.translation import Translation
+from transduce.reprs import Facts, shown_by
 
-SHOWN = 10
+
+def _facts(scores: "Scores") -> Facts:
+    shown = {name: f"{score.score:.{scores.metrics[name].digits}f}" for name, score in scores.scores.items()}
+    return shown | {scores.unit: scores.size}
 
 
-@dataclass(frozen=True)
+@shown_by(_facts)
+@dataclass(frozen=True, repr=False)
 class Scores:
     """The scores of a model on test data, with the counts that they are made of."""
 
@@ -28,34 +34,77 @@ class Scores:
     """The name of the examples, plural, such as "texts"."""
     outcome: Any
     """The model's outputs for the test data; see `Metric.count`."""
+    measured: Measured
+    """The kind of the outputs."""
+    scoring: Scoring
+    data: str = ""
+    """Name of the test data; "" if it is not reported."""
+    all_bleu: Sequence[BleuVariant] | None = None
+    """BLEU in the four ways that papers report it; None if not requested."""
+    seconds: float | None = None
+    """Seconds spent on translating; None for finished outputs, and for models that do not translate."""
+    translations: Sequence[Translation] = ()
+    """The translations; empty for finished outputs, and for models that do not translate."""
 
     @staticmethod
     def of(outcome: Any, measured: Measured, metrics: Sequence[MetricName], unit: str, scoring: Scoring) -> "Scores":
         """Scores an outcome by the metrics named, else by all that measure it; for translations they must be named."""
         named = metrics_by_key(metrics or list(METRICS[measured]), measured)
-        counts = {name: metric.count(outcome, scoring) for name, metric in named.items()}
-        return Scores(named, counts, unit, outcome)
+        return Scores(named, count_all(named, outcome, scoring), unit, outcome, measured, scoring)
 
     @property
     def size(self) -> int:
         """The number of examples."""
         return len(next(iter(self.counts.values())).counts)
 
-    def summary(self) -> dict[str, Score]:
-        """Returns the score of each metric, with its interval."""
+    @property
+    def sentences(self) -> int:
+        """The number of examples, by its name in scores of translations."""
+        return self.size
+
+    @cached_property
+    def scores(self) -> dict[str, Score]:
+        """The score of each metric, by its name, with its interval."""
         return {name: counts.summary() for name, counts in self.counts.items()}
+
+    @property
+    def bleu(self) -> Score:
+        """BLEU, the metric of translations that is reported first."""
+        return self.scores["bleu"]
+
+    @cached_property
+    def exact_match(self) -> float:
+        """Share of translations that equal their reference, 0 to 1."""
+        return exact_match(self.outcome.outputs, self.outcome.references, self.scoring.lowercase)
+
+    @property
+    def length_ratio(self) -> float:
+        """Tokens of the translations divided by tokens of the references, as BLEU splits them."""
+        return length_ratio(self.counts["bleu"])
+
+    @property
+    def note(self) -> str | None:
+        """A line that explains an unexpected score of translations, such as a BLEU of 0 of very short lines; None if
+        none needs it."""
+        return bleu_note(self.counts["bleu"])
 
     def history(self) -> dict[str, Any]:
         """Returns the test scores for a model's history: scores, the first one's interval, and the number of
         examples."""
-        summaries = self.summary()
-        first = next(iter(summaries.values()))
-        scores = {name: summary.score for name, summary in summaries.items()}
+        first = next(iter(self.scores.values()))
+        scores = {name: score.score for name, score in self.scores.items()}
         return scores | {"interval": list(first.interval), self.unit: self.size}
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the scores as `transduce evaluate --json` has them; of classes, also the confusion matrix."""
-        facts: dict[str, Any] = {self.unit: self.size, "scores": msgspec.to_builtins(self.summary())}
+        scores: dict[str, Any] = msgspec.to_builtins(self.scores)
+        if self.measured == "translations":
+            scores |= {"exact_match": self.exact_match, "length_ratio": self.length_ratio, "sentences": self.size}
+            scores |= {} if self.note is None else {"note": self.note}
+            scores |= {} if self.all_bleu is None else {"all_bleu": msgspec.to_builtins(self.all_bleu)}
+            return scores | {"seconds": self.seconds}
+        facts: dict[str, Any] = {"data": self.data} if self.data else {}
+        facts |= {self.unit: self.size, "scores": scores}
         if isinstance(self.outcome, PredictedClasses):
             labels, counts = list(self.outcome.labels), self.outcome.confusion.tolist()
             facts["confusion"] = {"labels": labels, "counts": counts}
@@ -63,133 +112,66 @@ class Scores:
 
     def describe(self) -> str:
         """Returns a line for each metric, for people."""
-        width = max(len(metric.title) for metric in self.metrics.values()) + 2
-        lines = []
-        for name, score in self.summary().items():
-            metric = self.metrics[name]
-            low, high = (f"{end:.{metric.digits}f}" for end in score.interval)
-            lines.append(f"{metric.title:<{width}}{score.score:.{metric.digits}f}  [{low}, {high}]")
-        lines.append(f"95 % intervals by {RESAMPLES:,} bootstrap resamples of the {self.unit}, seed {SEED}")
-        return "\n".join([*lines, f"{self.size:,} {self.unit}"])
+        width = max(len(metric.title) for metric in self.metrics.values())
+        named = [(self.metrics[name], score) for name, score in self.scores.items()]
+        size = f"{self.size:,} {self.unit}"
+        resampled = f"95 % intervals by {RESAMPLES:,} bootstrap resamples of the {self.unit}, seed {SEED}"
+        if self.measured != "translations":
+            lines = [f"{metric.title:<{width + 2}}{_shown(score, metric.digits)}" for metric, score in named]
+            return "\n".join([*([self.data] if self.data else []), *lines, resampled, size])
+        rows = [(f"{metric.title:<{width + 1}}", score, metric.digits) for metric, score in named]
+        for variant in self.all_bleu or ():
+            rows.append((f"BLEU {variant.tokenize:<5}{'uncased' if variant.lowercase else 'cased':<8}", variant, 2))
+        lines = [f"{name}{_shown(score, digits, digits + 4)}  {score.signature}" for name, score, digits in rows]
+        lines += [] if self.note is None else [self.note]
+        ratios = f"length {self.length_ratio:.3f} of the reference's; exact match {100 * self.exact_match:.1f} %"
+        if self.seconds is not None:
+            size += f" in {self.seconds:.1f} s, {self.size / max(self.seconds, 1e-9):,.1f} a second"
+        return "\n".join([*lines, resampled, ratios, size])
+
+
+def _shown(score: Score, digits: int, width: int = 1) -> str:
+    low, high = score.interval
+    return f"{score.score:{width}.{digits}f}  [{low:.{digits}f}, {high:.{digits}f}]"
 
 
 @dataclass(frozen=True)
-class Pair:
-    """The differences of the second of two systems from the first."""
+class ScoreTable:
+    """Scores of translations by direction, or by the way the test set is typed."""
 
-    first: str
-    second: str
-    differences: dict[str, Difference]
-    """Differences by the metrics' names: the second's score minus the first's."""
+    rows_are: Literal["directions", "ways"]
+    rows: Mapping[str, Scores]
+    """Scores by the names of the rows."""
 
+    @property
+    def ways(self) -> Mapping[str, Scores]:
+        """The scores by the way of typing; see `evaluate_typed`."""
+        return self.rows
 
-def compare_pairs(counts: Mapping[str, Mapping[str, SentenceCounts]]) -> list[Pair]:
-    """Compares all pairs of systems, from the counts of each metric and system, by name, in the same sentences."""
-    names = next(iter(counts.values()))
-    return [
-        Pair(
-            first,
-            second,
-            {
-                metric: compare_counts(of[second].counts, of[first].counts, of[second].score_rows)
-                for metric, of in counts.items()
-            },
-        )
-        for first, second in combinations(names, 2)
-    ]
-
-
-def against(pairs: Iterable[Pair], baseline: str, system: str) -> dict[str, Difference] | None:
-    """Returns a system's differences from the baseline; None for the baseline itself."""
-    return next((pair.differences for pair in pairs if (pair.first, pair.second) == (baseline, system)), None)
-
-
-@dataclass(frozen=True)
-class ScoredModel:
-    """The scores of one of several models."""
-
-    name: str
-    scores: dict[str, Score]
-    """Scores by the metrics' names."""
-    against_baseline: dict[str, Difference] | None
-    """Differences from the baseline by metric; None for the baseline itself."""
-
-
-@dataclass(frozen=True)
-class DifferingLine:
-    """A line that language models predicted with different success."""
-
-    line: int
-    """The line's number in the text, from 1."""
-    text: str
-    nats: dict[str, float]
-    """The nats that each model spent on the line."""
-
-
-@dataclass(frozen=True)
-class ModelComparison:
-    """The comparison of models on the same test data."""
-
-    data: str
-    size: int
-    unit: str
-    metrics: Mapping[str, Metric]
-    systems: list[ScoredModel]
-    """The models; the first is the baseline."""
-    pairs: list[Pair]
-    """All pairs of models, each tested against the other."""
-    most_different: list[DifferingLine] | None = field(default=None)
-    """For language models: the lines with the widest span of nats, widest first."""
+    @property
+    def mean(self) -> dict[str, float]:
+        """The mean of each metric over the rows."""
+        names = next(iter(self.rows.values())).counts
+        return {name: fmean(each.scores[name].score for each in self.rows.values()) for name in names}
 
     def to_dict(self) -> dict[str, Any]:
-        """Returns the output of `transduce compare --json`."""
-        systems = [system.pop("scores") | system for system in msgspec.to_builtins(self.systems)]
-        if self.most_different is None:
-            return {"data": self.data, "size": self.size, "unit": self.unit, "systems": systems}
-        lines = msgspec.to_builtins(self.most_different)
-        return {"text": self.data, "lines": self.size, "systems": systems, "most_different": lines}
+        """Returns the output of `transduce evaluate --json`; of directions also their mean."""
+        facts: dict[str, Any] = {self.rows_are: {name: each.to_dict() for name, each in self.rows.items()}}
+        return facts | ({"mean": self.mean} if self.rows_are == "directions" else {})
 
-
-def compare_scores(systems: Mapping[str, Scores], data: str, lines: Sequence[str] = ()) -> ModelComparison:
-    """Compares models, by name, with the first, the baseline, from their scores on the same data.
-
-    `lines` are those of the text that language models predicted. Raises InputError for fewer than two models, or models
-    that do not have the same metrics or classes.
-    """
-    if len(systems) < 2:
-        raise InputError(f"there is nothing to compare {', '.join(systems) or 'no models'} with; name two or more")
-    (first, baseline), *others = systems.items()
-    for name, scores in others:
-        if list(scores.counts) != list(baseline.counts):
-            raise InputError(f"{name} and {first} predict different things of a text and cannot be compared")
-        classes, expected = _classes(scores), _classes(baseline)
-        if classes != expected:
-            names = [", ".join(known[:10]) + ", ..." * (len(known) > 10) for known in (classes, expected)]
-            raise InputError(f"{name} predicts the classes {names[0]}, but {first} {names[1]}; they must be the same")
-    pairs = compare_pairs(
-        {metric: {name: scores.counts[metric] for name, scores in systems.items()} for metric in baseline.counts}
-    )
-    return ModelComparison(
-        data,
-        baseline.size,
-        baseline.unit,
-        baseline.metrics,
-        [ScoredModel(name, scores.summary(), against(pairs, first, name)) for name, scores in systems.items()],
-        pairs,
-        _most_different(systems, lines) if isinstance(baseline.outcome, LineCounts) else None,
-    )
-
-
-def _classes(scores: Scores) -> list[str]:
-    return list(scores.outcome.labels) if isinstance(scores.outcome, PredictedClasses) else []
-
-
-def _most_different(systems: Mapping[str, Scores], lines: Sequence[str]) -> list[DifferingLine]:
-    nats = {name: scores.outcome.counts[:, 0].tolist() for name, scores in systems.items()}
-    of_lines = list(zip(*nats.values(), strict=True))
-    widest = sorted(range(len(lines)), key=lambda i: min(of_lines[i]) - max(of_lines[i]))[:SHOWN]
-    return [
-        DifferingLine(i + 1, lines[i], dict(zip(nats, of_lines[i], strict=True)))
-        for i in widest
-        if max(of_lines[i]) > min(of_lines[i])
-    ]
+    def describe(self) -> str:
+        """Returns a table for people: a line for each row, of several directions one with the means, the signatures,
+        and the seconds spent on translating."""
+        first = next(iter(self.rows.values()))
+        rows = {name: {key: score.score for key, score in each.scores.items()} for name, each in self.rows.items()}
+        if self.rows_are == "directions" and len(rows) > 1:
+            rows["mean"] = self.mean
+        width = max(map(len, [*rows, "mean"])) + 2
+        lines = [" " * width + "".join(f"{metric.title:>9}" for metric in first.metrics.values())]
+        for name, values in rows.items():
+            cells = [f"{value:9.{first.metrics[key].digits}f}" for key, value in values.items()]
+            lines.append("".join([f"{name:<{width}}", *cells]))
+        lines += [f"{first.metrics[key].title}: {score.signature}" for key, score in first.scores.items()]
+        sentences = sum(each.size for each in self.rows.values())
+        seconds = sum(each.seconds or 0.0 for each in self.rows.values())
+        return "\n".join([*lines, f"{sentences:,} sentences in {seconds:.1f} s"])

@@ -1,9 +1,8 @@
 """Sweeps: trainings of one recipe with every combination of some settings' values and several seeds, compared."""
 
-import itertools
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,10 @@ import msgspec
 from transduce.config import to_toml
 from transduce.devices import find_device
 from transduce.errors import InputError
+from transduce.evaluation.compare import Pair, against, compare_pairs
 from transduce.evaluation.metric import Scoring, SentenceCounts
 from transduce.evaluation.metrics import METRICS, find_metric, metric_key
-from transduce.evaluation.significance import Difference, compare_counts
+from transduce.evaluation.significance import Difference
 from transduce.experiment.automatic import Files, files_of, recipe_for
 from transduce.experiment.machine import measure_machine
 from transduce.experiment.recipe import Recipe, find_recipe, record
@@ -73,16 +73,6 @@ class Combination:
 
 
 @dataclass(frozen=True)
-class ComparedCombinations:
-    """The difference between two combinations over the test sentences of all seeds."""
-
-    first: int
-    """The index of the combination whose score is subtracted, from 0."""
-    second: int
-    difference: Difference
-
-
-@dataclass(frozen=True)
 class Sweep:
     """The results of all combinations, in the order given."""
 
@@ -99,8 +89,9 @@ class Sweep:
     unit: str
     """The unit of `size`: "sentences" or "lines"."""
     cells: list[Combination]
-    pairs: list[ComparedCombinations]
-    """All pairs of combinations without a diverged training."""
+    pairs: list[Pair]
+    """All pairs of combinations without a diverged training, by their names: differences over the test sentences of all
+    seeds."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the output of `transduce sweep --json`."""
@@ -171,43 +162,36 @@ def sweep(
     if files is not None:
         _keep(recipe, folder / CHOSEN, tell)  # type: ignore[arg-type]
     scoring = Scoring(any(data.folds_case for data in tested))  # of all: cased scores do not compare with others
-    trained: list[list[TrainedRun]] = []
-    counts: list[SentenceCounts | None] = []
+    trained = [Combination(settings, [], None) for settings in combinations]
+    counts: dict[str, SentenceCounts] = {}
     number, count = 0, len(combinations) * len(seeds)
-    for settings, row, data in zip(combinations, trainings, tested, strict=True):
-        of_seeds: list[SentenceCounts | None] = []
-        trained.append([])
+    for cell, row, data in zip(trained, trainings, tested, strict=True):
+        finished: list[SentenceCounts] = []
         for seed, training in zip(seeds, row, strict=True):
             number += 1
-            tell(f"training {number} of {count}: {', '.join([*_assignments(settings), f'seed={seed}'])}")
-            name_of_run = ",".join(_assignments(settings)).replace("/", "_").replace(" ", "") or "recipe"
+            tell(f"training {number} of {count}: {', '.join([*_assignments(cell.settings), f'seed={seed}'])}")
+            name_of_run = ",".join(_assignments(cell.settings)).replace("/", "_").replace(" ", "") or "recipe"
             run = folder / name_of_run / f"seed-{seed}"
             try:
                 result = train(training, run, resume=True, observers=observers(), tell=tell, device=device)
             except FloatingPointError as error:
                 tell(str(error))
-                trained[-1].append(TrainedRun(run, seed, None, None))
-                of_seeds.append(None)
+                cell.trained.append(TrainedRun(run, seed, None, None))
                 continue
             scores = task.score(open_model(run, device), data, [name], scoring)
             counted = next(iter(scores.counts.values()))
-            of_seeds.append(counted)
-            trained[-1].append(TrainedRun(run, seed, result.validation.get("perplexity"), counted.score))
-        finished = [counted for counted in of_seeds if counted is not None]
-        counts.append(SentenceCounts.summed(finished) if len(finished) == len(seeds) else None)
-    signature = next((of_cell.signature for of_cell in counts if of_cell is not None), "")
-    whole = [(number, of_cell) for number, of_cell in enumerate(counts) if of_cell is not None]
-    pairs = [
-        ComparedCombinations(i, j, compare_counts(second.counts, first.counts, second.score_rows))
-        for (i, first), (j, second) in itertools.combinations(whole, 2)
-    ]
-    against = {pair.second: pair.difference for pair in pairs if pair.first == 0}
+            finished.append(counted)
+            cell.trained.append(TrainedRun(run, seed, result.validation.get("perplexity"), counted.score))
+        if len(finished) == len(seeds):
+            counts[cell.name] = SentenceCounts.summed(finished)
+    signature = next((of_cell.signature for of_cell in counts.values()), "")
+    key = metric_key(name)
+    pairs = compare_pairs({key: counts})
     cells = [
-        Combination(settings, runs, against.get(number))
-        for number, (settings, runs) in enumerate(zip(combinations, trained, strict=True))
+        replace(cell, against_first=(against(pairs, trained[0].name, cell.name) or {}).get(key)) for cell in trained
     ]
     return Sweep(
-        metric_key(name),
+        key,
         found_metric.title,
         found_metric.digits,
         signature,

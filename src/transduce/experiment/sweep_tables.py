@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from transduce.evaluation.compare import Pair
 from transduce.evaluation.paper_table import INTERVALS, Figure, TableFormat, render
-from transduce.evaluation.significance import Difference
 from transduce.experiment.sweep import Combination, Sweep
 
 POOLED = (
@@ -14,25 +14,14 @@ POOLED = (
 
 def sweep_tables(sweep: Sweep, format: TableFormat) -> str:
     """Returns the scores and the differences of every two combinations as tables for a paper; for the format "text"
-    the lines of `describe_sweep`."""
+    a paragraph for each combination, which fits any terminal."""
     if format == "text":
-        return "\n".join(describe_sweep(sweep))
+        return "\n".join(_lines_of(sweep))
     seeds = len(sweep.cells[0].trained)
-    figures = [
-        Figure(sweep.title, cell.name, cell.mean("score"), spread=cell.spread("score"), digits=sweep.digits)
-        for cell in sweep.cells
-    ]
+    figures = [_figure(sweep, cell, "score") for cell in sweep.cells]
     if any(cell.mean("perplexity") is not None for cell in sweep.cells):
-        figures += [
-            Figure("perplexity", cell.name, cell.mean("perplexity"), spread=cell.spread("perplexity"))
-            for cell in sweep.cells
-        ]
-    figures += [
-        Figure.of_difference(
-            sweep.title, sweep.cells[pair.second].name, sweep.cells[pair.first].name, pair.difference, sweep.digits
-        )
-        for pair in sweep.pairs
-    ]
+        figures += [_figure(sweep, cell, "perplexity") for cell in sweep.cells]
+    figures += [_difference(sweep, pair) for pair in sweep.pairs]
     notes = [f"{sweep.title} of {sweep.test_set}, {sweep.size:,} {sweep.unit}.", INTERVALS]
     if sweep.signature:
         notes.insert(1, sweep.signature)
@@ -41,40 +30,45 @@ def sweep_tables(sweep: Sweep, format: TableFormat) -> str:
     return render(figures, format, notes)
 
 
-def describe_sweep(sweep: Sweep) -> Iterator[str]:
-    """Yields the lines of a paragraph for each combination, which fits any terminal."""
-    seeds = len(sweep.cells[0].trained)
+def _lines_of(sweep: Sweep) -> Iterator[str]:
+    seeds, first = len(sweep.cells[0].trained), sweep.cells[0].name
+    against_first = {pair.second: pair for pair in sweep.pairs if pair.first == first}
     yield f"{sweep.title} of {sweep.test_set}, {sweep.size:,} {sweep.unit}; {seeds} seed{'s' * (seeds > 1)} each"
     if sweep.signature:
         yield sweep.signature
     for cell in sweep.cells:
         yield ""
         yield cell.name
-        perplexity = _figure(cell, "perplexity", 2)
         has_none = cell.mean("perplexity") is None and cell.mean("score") is not None  # no model of tokens
-        beside = "" if has_none else f"  perplexity {perplexity}"
-        yield f"  {sweep.title} {_figure(cell, 'score', sweep.digits)}{beside}"
-        if (difference := cell.against_first) is not None:
-            yield f"  against the first {_tested(difference, sweep.digits)}"
-    if others := [pair for pair in sweep.pairs if pair.first > 0]:
+        beside = "" if has_none else f"  perplexity {_shown(sweep, cell, 'perplexity')}"
+        yield f"  {sweep.title} {_shown(sweep, cell, 'score')}{beside}"
+        if cell.name in against_first:
+            yield f"  against the first {_tested(sweep, against_first[cell.name])}"
+    if others := [pair for pair in sweep.pairs if pair.first != first]:
         yield "\nThe others against each other"
     for pair in others:
-        yield f"{sweep.cells[pair.second].name} against {sweep.cells[pair.first].name}"
-        yield f"  {_tested(pair.difference, sweep.digits)}"
+        yield f"{pair.second} against {pair.first}"
+        yield f"  {_tested(sweep, pair)}"
     if seeds > 1 and sweep.pairs:
         yield f"\n{POOLED}"
 
 
-def _tested(difference: Difference, digits: int) -> str:
-    low, high = difference.interval
-    return (
-        f"{difference.difference:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}], "
-        f"p {difference.bootstrap_p:.3f} (bootstrap) {difference.randomization_p:.3f} (randomisation)"
-    )
+def _figure(sweep: Sweep, cell: Combination, name: str) -> Figure:
+    """Returns the mean of `score` or `perplexity` over the seeds."""
+    title, digits = (sweep.title, sweep.digits) if name == "score" else (name, 2)
+    return Figure(title, cell.name, cell.mean(name), spread=cell.spread(name), digits=digits)
 
 
-def _figure(cell: Combination, figure: str, digits: int) -> str:
-    mean, spread = cell.mean(figure), cell.spread(figure)
-    diverged = sum(getattr(training, figure) is None for training in cell.trained)
-    shown = "-" if mean is None else f"{mean:.{digits}f}" + ("" if spread is None else f" ± {spread:.{digits}f}")
-    return shown + (f" ({diverged} diverged)" if diverged else "")
+def _difference(sweep: Sweep, pair: Pair) -> Figure:
+    return Figure.of_difference(sweep.title, pair.second, pair.first, pair.differences[sweep.metric], sweep.digits)
+
+
+def _shown(sweep: Sweep, cell: Combination, name: str) -> str:
+    diverged = sum(getattr(training, name) is None for training in cell.trained)
+    return _figure(sweep, cell, name).shown + (f" ({diverged} diverged)" if diverged else "")
+
+
+def _tested(sweep: Sweep, pair: Pair) -> str:
+    tested = pair.differences[sweep.metric]
+    p_values = f"p {tested.bootstrap_p:.3f} (bootstrap) {tested.randomization_p:.3f} (randomisation)"
+    return f"{_difference(sweep, pair).shown}, {p_values}"

@@ -25,9 +25,6 @@ from transduce.data.masked_words import MaskedBatch, MaskedTexts, SentenceStore,
 from transduce.data.masking import Masking, MaskingConfig
 from transduce.data.planned import Epoch
 from transduce.errors import ConfigError, DataError, InputError
-from transduce.evaluation.metric import PLAIN, Scoring
-from transduce.evaluation.metrics import MetricName
-from transduce.evaluation.scores import Scores
 from transduce.models.bert import BertConfig
 from transduce.models.heads import WordHeadConfig
 from transduce.objectives.masked_words import MaskedWords, masked_logits
@@ -36,7 +33,7 @@ from transduce.ranges import ShareWithin
 from transduce.tasks.encoder_data import Examples
 from transduce.tasks.encoder_origin import find_encoder
 from transduce.tasks.encoder_settings import EncoderExperimentConfig, check_encoder
-from transduce.tasks.task import Input, Prepared, Rate, Tell, TestData, Wanted, tokenizer_inputs
+from transduce.tasks.task import Input, Prepared, Rate, Tell, TestData, tokenizer_inputs
 from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import ALONE, Processes
@@ -274,16 +271,6 @@ class EncoderTask:
     def describe_test(self, test: dict[str, Any]) -> str:
         """Returns "": there is no test."""
         return ""
-
-    def test_data(self, wanted: Wanted) -> TestData:
-        """Raises InputError: there is nothing to evaluate."""
-        raise InputError("a text encoder has nothing to evaluate; fine-tune it first")
-
-    def score(
-        self, bundle: ModelBundle, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
-    ) -> Scores:
-        """Raises InputError; see `test_data`."""
-        raise InputError("a text encoder has nothing to evaluate; fine-tune it first")
 
 
 ENCODER = EncoderTask()

@@ -194,13 +194,22 @@ class Task(Protocol, Generic[Config]):
     def describe_test(self, test: dict[str, Any]) -> str:
         """Describes the result of `Experiment.test` on one line."""
 
-    def test_data(self, wanted: Wanted) -> TestData:
-        """Opens test data; for a run without any, its validation data.
 
-        Raises InputError if none are named and there is no run, ConfigError or DataError for unreadable data.
-        """
+class ScoredTask(Task[Config], Protocol):
+    """A task whose models are scored: all but the pre-training of encoders."""
 
     def score(
         self, bundle: ModelBundle, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
     ) -> Scores:
         """Scores a model on test data, by the metrics named, else by the task's usual ones."""
+
+
+class TestedTask(ScoredTask[Config], Protocol):
+    """A task whose models are tested on a single text: all but translation, whose tests have sources and references;
+    see cli/test_set.py."""
+
+    def test_data(self, wanted: Wanted) -> TestData:
+        """Opens test data; for a run without any, its validation data.
+
+        Raises InputError if none are named and there is no run, ConfigError or DataError for unreadable data.
+        """

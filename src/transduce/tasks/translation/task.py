@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,11 +17,12 @@ from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
 from transduce.corpora.directions import Direction
 from transduce.corpora.formats import text_file
+from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import Splits, open_splits
 from transduce.data.store import TokenStore, open_store
-from transduce.errors import ConfigError, InputError
+from transduce.errors import ConfigError
 from transduce.evaluation.breakdown import by_length, by_word_frequency
-from transduce.evaluation.metric import PLAIN, Score, Scoring, Texts
+from transduce.evaluation.metric import PLAIN, Scoring, SentenceCounts, Texts
 from transduce.evaluation.metrics import STANDARD, MetricName
 from transduce.evaluation.scores import Scores
 from transduce.evaluation.translations import count_bleu, score_bleu
@@ -38,7 +39,6 @@ from transduce.tasks.task import (
     Tell,
     TestData,
     Validator,
-    Wanted,
     corpus_input,
     next_token_objective,
     tokenizer_inputs,
@@ -70,19 +70,18 @@ class TestPairs:
         return (pair for corpus in self.corpora.values() for pair in corpus)
 
 
-def score_translations(bundle: Model, pairs: TestPairs, metrics: Sequence[MetricName], scoring: Scoring) -> Scores:
-    """Translates the pairs of all directions and scores them together."""
+def translate_pairs(bundle: Model, pairs: TestPairs) -> dict[Direction, Texts]:
+    """Translates the pairs of each direction that has any."""
     check_installed("train", "sacrebleu")
-    translator, outputs = Translator(bundle), []
+    translator, texts = Translator(bundle), {}
     for direction, corpus in pairs.corpora.items():
-        directed = translator
-        if bundle.config.languages is not None:
-            directed = translator.directed(direction.target, direction.source)
-        translations = directed.translate([pair.source for pair in corpus], pairs.search)
-        outputs += [translation.text for translation in translations]
-    sources, references = zip(*((pair.source, pair.target) for pair in pairs), strict=True)
-    texts = Texts(outputs, references, sources)
-    return Scores.of(texts, "translations", metrics or STANDARD, "sentences", scoring)
+        if sides := [(pair.source, pair.target) for pair in corpus]:
+            sources, references = zip(*sides, strict=True)
+            is_many = bundle.config.languages is not None
+            directed = translator.directed(direction.target, direction.source) if is_many else translator
+            outputs = [translation.text for translation in directed.translate(sources, pairs.search)]
+            texts[direction] = Texts(outputs, references, sources)
+    return texts
 
 
 @dataclass(frozen=True)
@@ -168,46 +167,39 @@ class TranslationExperiment:
     def test(self, bundle: Model, processes: Processes) -> dict[str, Any] | None:
         """Returns BLEU, its signature and the search; with several directions their mean and each; BLEU on general text
         too, if there is one."""
-        translator = Translator(in_own_direction(self.config, self.splits, bundle))
-        scores: dict[Direction | None, Score] = {}
-        parts: dict[str, Any] = {}
-        for direction, corpus in _tests(self.splits).items():
-            if pairs := list(corpus):
-                directed = translator if direction is None else translator.directed(direction.target, direction.source)
-                scores[direction], outputs = self._bleu(directed, pairs)
-                if direction is None and not self.config.data.is_generated:
-                    parts = self._parts(pairs, outputs, directed.bundle.config.tokenizer.of_target.folds_case)
-        if not scores:
+        data, search = self.config.data, self.config.search
+        translated = translate_pairs(bundle, TestPairs(held_out(self.splits, data, "test"), "test", search))
+        if not translated:
             return None
-        first, mean = next(iter(scores.values())), fmean(score.score for score in scores.values())
-        facts: dict[str, Any] = {"bleu": mean, "signature": first.signature, "search": to_tree(self.config.search)}
-        if None in scores:
-            facts |= {"interval": list(first.interval), "sentences": len(pairs)}
-        if each := {str(direction): score.score for direction, score in scores.items() if direction is not None}:
-            facts["directions"] = each
-        if general := list(self.splits.general_test or ()):
-            facts[f"{GENERAL}bleu"] = self._bleu(translator, general)[0].score
-        return facts | ({PARTS: parts} if parts else {})
+        lowercase = bundle.config.tokenizer.of_target.folds_case
+        counts = {name: count_bleu(of.outputs, of.references, lowercase) for name, of in translated.items()}
+        scores = {name: counted.summary() for name, counted in counts.items()}
+        (direction, first), *_ = scores.items()
+        mean = fmean(score.score for score in scores.values())
+        facts: dict[str, Any] = {"bleu": mean, "signature": first.signature, "search": to_tree(search)}
+        if self.splits.directions:
+            facts["directions"] = {str(name): score.score for name, score in scores.items()}
+        else:
+            facts |= {"interval": list(first.interval), "sentences": len(counts[direction].counts)}
+        if general := self.splits.general_test:
+            known = TestPairs({Direction(data.source, data.target): general}, general.name, search)
+            for of in translate_pairs(bundle, known).values():
+                facts[f"{GENERAL}bleu"] = score_bleu(of.outputs, of.references, lowercase).score
+        if not self.splits.directions and not data.is_generated:
+            facts[PARTS] = self._parts(translated[direction], counts[direction], lowercase)
+        return facts
 
-    def _bleu(self, translator: Translator, pairs: Sequence[SentencePair]) -> tuple[Score, list[str]]:
-        folds_case = translator.bundle.config.tokenizer.of_target.folds_case
-        translations = translator.translate([pair.source for pair in pairs], self.config.search)
-        outputs = [translation.text for translation in translations]
-        return score_bleu(outputs, [pair.target for pair in pairs], folds_case), outputs
-
-    def _parts(self, pairs: Sequence[SentencePair], outputs: Sequence[str], lowercase: bool) -> dict[str, Any]:
+    def _parts(self, texts: Texts, counts: SentenceCounts, lowercase: bool) -> dict[str, Any]:
         """Returns scores of the only direction's test set by parts, for the model card."""
-        references = [pair.target for pair in pairs]
-        counts = count_bleu(outputs, references, lowercase)
         training = (pair.target for entry in self.splits.train for pair in islice(entry.corpus, MOST_COUNTED))
         return {
             "lengths": [
                 {"at_least": part.at_least, "at_most": part.at_most, "sentences": part.sentences, "bleu": part.bleu[""]}
-                for part in by_length([pair.source for pair in pairs], {"": counts})
+                for part in by_length(texts.sources or (), {"": counts})
             ],
             "words": [
                 {"at_least": part.at_least, "at_most": part.at_most, "words": part.words, "recall": part.recall[""]}
-                for part in by_word_frequency(references, {"": outputs}, training, lowercase)
+                for part in by_word_frequency(texts.references, {"": texts.outputs}, training, lowercase)
             ],
         }
 
@@ -215,10 +207,7 @@ class TranslationExperiment:
     def tested(self) -> TestData:
         """See Experiment; of several directions their texts together."""
         data, splits = self.config.data, self.splits
-        corpora: dict[Direction, ParallelCorpus] = {}
-        for direction, of_direction in (splits.directions or {Direction(data.source, data.target): splits}).items():
-            if corpus := of_direction.test if splits.test else of_direction.validation:
-                corpora[direction] = corpus
+        corpora = held_out(splits, data, "test") or held_out(splits, data, "validation")
         texts = TestPairs(corpora, (splits.test or splits.validation).name, self.config.search)
         return TestData(texts, "sentences", "translations", self.config.tokenizer.of_target.folds_case)
 
@@ -238,11 +227,11 @@ MEANINGS = (
 """From which BLEU on it means what, by a common reading, and what would help."""
 
 
-def _tests(splits: Splits) -> dict[Direction | None, ParallelCorpus]:
-    """Returns the test set of each direction; the key None is the only direction."""
-    if not splits.directions:
-        return {} if splits.test is None else {None: splits.test}
-    return {direction: each.test for direction, each in splits.directions.items() if each.test is not None}
+def held_out(splits: Splits, data: DataConfig, part: Literal["test", "validation"]) -> dict[Direction, ParallelCorpus]:
+    """Returns the test or validation pairs of each direction that has any."""
+    directions = splits.directions or {Direction(data.source, data.target): splits}
+    corpora = ((name, each.test if part == "test" else each.validation) for name, each in directions.items())
+    return {name: corpus for name, corpus in corpora if corpus is not None}
 
 
 class TranslationTask:
@@ -269,16 +258,15 @@ class TranslationTask:
         """See Task."""
         return TranslationExperiment(config, folder, open_splits(config.data, folder, progress))
 
-    def test_data(self, wanted: Wanted) -> TestData:
-        """Raises InputError: a translation test set has two sides; see cli/test_set.py."""
-        raise InputError("a translation model is tested on sources and references, not on one text")
-
     def score(
         self, bundle: Model, data: TestData, metrics: Sequence[MetricName] = (), scoring: Scoring = PLAIN
     ) -> Scores:
         """See Task; BLEU, chrF and TER are usual."""
         assert isinstance(data.texts, TestPairs)
-        return score_translations(bundle, data.texts, metrics, scoring)
+        translated = translate_pairs(bundle, data.texts).values()
+        sides = zip(*((each.outputs, each.references, each.sources or ()) for each in translated), strict=True)
+        texts = Texts(*(list(chain.from_iterable(side)) for side in sides))
+        return Scores.of(texts, "translations", metrics or STANDARD, data.unit, scoring)
 
     def describe_test(self, test: dict[str, Any]) -> str:
         """Describes BLEU with its interval and signature, and what such a score means."""
