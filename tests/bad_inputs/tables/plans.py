@@ -10,13 +10,6 @@ ROWS = [
     row("a plan: a GPU that is not known", "plan tiny.toml --gpu h900", 2, ("--gpu", "h100")),
     row("a plan: no GPUs", "plan tiny.toml --gpus 0", 2, ("--gpus", "from 1 to 1,024")),
     row("a plan: hardly any memory", "plan tiny.toml --memory 0.5", 2, ("--memory", "from 1 to 1,024")),
-    row("a plan: sentences without words", "plan tiny.toml --length 1", 2, ("--length", "from 2 to 100,000")),
-    row("a plan: a recurrent model", "plan multi30k-rnn", 2, ("cannot be counted", "plan is for Transformers")),
+    row("a plan: a recurrent model", "plan rnn.toml -q", 2, ("depends on numbers", "plan is for Transformers")),
     row("a plan: an encoder without a model to start from", "plan sst2", 2, "training.start_from is missing"),
-    row(
-        "a plan: sentences longer than the table of positions",
-        "plan multi30k model.positions=learned model.max_positions=20",
-        2,
-        ("length = 32", "model.max_positions = 20"),
-    ),
 ]
