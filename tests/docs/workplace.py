@@ -302,6 +302,8 @@ def make_small(patch: pytest.MonkeyPatch, data: Path) -> None:
     patch.setattr(MemoryCheck, "run", lambda *_: None)  # nothing here needs much
     patch.setattr(running, "measure_machine", lambda device, *_: Machine(device.type, 1e10))
     patch.setitem(plan.__globals__, "ATTEMPTS", 0)  # at larger batches, which are most of a plan's work
+    find = plan.__globals__["find_recipe"]
+    patch.setitem(plan.__globals__, "find_recipe", lambda *of: shrink(find(*of)))
     for module in (decoding, ctranslate2_engine):
         patch.setattr(module, "limits_for", lambda settings, lengths, _: limits_for(settings, lengths, MAX_TOKENS))
     patch.setattr(webbrowser, "open", lambda page: True)

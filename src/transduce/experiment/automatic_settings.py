@@ -23,7 +23,8 @@ SHARE_OF_TRAINING = 0.85  # of the minutes given for all
 VALIDATIONS, PATIENCE = 12, 4
 HEADS, HEADS_ON_GPU, GROUPS, SMALL_DIM = 4, 8, 4, 128
 LAYERS = ((4e13, 2), (4e14, 3), (4e15, 4), (math.inf, 6))  # of a side, for so many operations of training
-WIDTHS, WIDTHS_ON_GPU = range(64, 513, 8), range(96, 513, 16)
+WIDTHS, WIDTHS_ON_GPU = range(48, 513, 8), range(96, 513, 16)
+NARROW = 64  # a width below which the rate does not rise
 TOKENS_OF_A_WEIGHT = 5.0  # that a model should see
 WIDE = 300.0  # the width that the known set fills
 MORE_PASSES = 3.0  # of those that are enough, before a wider model is taken
@@ -35,7 +36,7 @@ SUBWORDS_OF_A_CHARACTER = 2  # of a little text without spaces: half of them or 
 ADAPTING_PASSES, ADAPTING_RATE = 10, 0.1  # more of either, and a model forgets more than it learns
 
 PHRASES_BELOW = 30_000  # pairs, from which on neural models were better in all trials
-SECONDS_OF_A_WORD, SHARE_OF_PHRASES = 2e-4, 0.3  # to learn phrases, of all words; the most of the time for it
+SECONDS_OF_A_WORD, SHARE_OF_PHRASES = 2e-4, 0.7  # to learn phrases, of all words; the most of the time for it
 
 Tables = dict[str, Any]
 
@@ -341,7 +342,7 @@ def _choose_schedule(
         updates = round(updates, -1)
     is_steady = (given is not None or not is_adapted) and "updates" not in asked_schedule  # which the decay ends
     validation = _choose_validation(updates, wanted.get("validation", {}), is_steady)
-    rate = 3e-3 * (256 / max(model.dim, WIDTHS[0])) ** (1 if model.dim < 256 else 1.5) * min(batch / 4096, 1.0) ** 0.25
+    rate = 3e-3 * (256 / max(model.dim, NARROW)) ** (1 if model.dim < 256 else 1.5) * min(batch / 4096, 1.0) ** 0.25
     if is_adapted and not _trains_adapters(wanted):
         rate *= ADAPTING_RATE
     span = min(asked_schedule.get("updates", updates), updates)
