@@ -56,4 +56,4 @@ def test_no_generated_request_is_a_mistake_of_the_server(
     told = f"{answers.total()} answers: {answers}"
     assert answers.total() >= (25 if is_valid else 5) * EXAMPLES, told
     if is_valid and languages:
-        assert answers["/v1/translate", 200] > EXAMPLES / 5, told  # which requests are refused is chance
+        assert answers["/v1/translate", 200] > EXAMPLES / 10, told  # which requests are refused is chance
