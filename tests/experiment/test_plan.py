@@ -260,6 +260,14 @@ def test_a_model_whose_work_depends_on_numbers_is_refused(folder: Path, kind: st
         plan(recipe(folder, kind, model=model, training={"label_smoothing": 0.0}))
 
 
+def test_a_run_of_minutes_has_no_number_of_updates(folder: Path) -> None:
+    path = recipe(folder)
+    planned, timed = plan(path), plan(path, overrides={"training.updates": None, "training.minutes": 5})
+    assert (planned.updates, timed.updates) == (20, None)
+    assert timed.describe()["run"] == "as many updates as its minutes allow"
+    assert timed.operations == planned.operations
+
+
 def test_phrases_have_nothing_to_plan(folder: Path) -> None:
     with pytest.raises(ConfigError, match="phrases are learned without a GPU"):
         plan(recipe(folder, model={"kind": "phrases"}))

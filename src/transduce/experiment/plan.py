@@ -112,8 +112,8 @@ class TrainingPlan:
     seconds: Seconds
     """Seconds of an update."""
     updates_of_an_epoch: int
-    updates: int
-    """Updates of the run."""
+    updates: int | None
+    """Updates of the run; None if it has minutes."""
     assumed: list[str]
     """The assumptions behind the figures, in sentences."""
 
@@ -139,7 +139,7 @@ class TrainingPlan:
                 f"exchange of gradients {seconds.exchange:.3g}"
             ),
             "epoch": _duration(seconds.total, self.updates_of_an_epoch),
-            "run": _duration(seconds.total, self.updates),
+            "run": _duration(seconds.total, self.updates) if self.updates else "as many updates as its minutes allow",
             "assumed": "; ".join(self.assumed),
         }
         if fit.accumulate is None:
@@ -172,11 +172,9 @@ class _Run:
     def peak_of_part(self, rows: int) -> int:
         """Returns the most bytes that an update of so many rows needs as one part, whatever its budget."""
         epoch = replace(self.epoch, split=split_evenly)
-        return (
-            replace(self, prepared=replace(self.prepared, data=PlannedData(lambda _: epoch)))
-            .count_update(rows, 1)[1]
-            .peak
-        )
+        whole = replace(self.prepared, data=PlannedData(lambda _: epoch))
+        _, counts = replace(self, prepared=whole).count_update(rows, 1)
+        return counts.peak
 
     def count_update(self, rows: int, parts: int) -> tuple[Trainer, Counts]:
         """Counts the second update of a GPU that is none, with this many rows in so many parts; the first update also
@@ -184,7 +182,9 @@ class _Run:
         settings: dict[str, Any] = {"accumulate": parts, "compile": False, "activation_checkpointing": False}
         if self.config.training.precision == "auto":
             settings["precision"] = "bfloat16"
-        training = msgspec.structs.replace(self.config.training, minutes=None, **settings)
+        if self.config.training.minutes is not None:
+            settings |= {"minutes": None, "updates": 2}
+        training = msgspec.structs.replace(self.config.training, **settings)
         config = msgspec.structs.replace(self.config, training=training)
         bundle = replace(self.prepared.bundle, model=_shapes_of(self.prepared.bundle.model))
         gpu = CountedGpu(len(bundle.tokenizers.target))
@@ -277,7 +277,7 @@ def _plan(name: str, run: _Run, gpus: int, device: Gpu, gib: float) -> TrainingP
         gpu=device.title,
         seconds=seconds_of(device, update.operations, update.traffic, update.launches, gradients, gpus),
         updates_of_an_epoch=epoch,
-        updates=trainer.updates,
+        updates=None if config.training.minutes is not None else trainer.updates,
         assumed=_assumptions(config, device),
     )
 
