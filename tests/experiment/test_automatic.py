@@ -17,7 +17,7 @@ from transduce.errors import ConfigError, DataError
 from transduce.experiment import Files, Recipe, from_words, load_recipe
 from transduce.experiment.automatic import recipe_for
 from transduce.experiment.automatic_settings import choose_language_model
-from transduce.experiment.machine import Machine, measure_machine
+from transduce.experiment.machine import Machine, measure_machine, rounded
 from transduce.experiment.recipe import find_recipe
 from transduce.tasks.language.settings import LanguageConfig
 
@@ -224,6 +224,12 @@ def test_files_with_too_little_in_them_say_how_much_is_left(tmp_path: Path) -> N
     pairs.write_text("")
     with pytest.raises(DataError, match="no sentence pairs"):
         recipe_for(Files((str(pairs),)), machine=processor)
+
+
+def test_a_machine_that_is_measured_a_little_faster_or_slower_is_the_same() -> None:
+    for speed in (rounded(3e9), rounded(6.65e10), rounded(1e13)):
+        assert rounded(0.9 * speed) == rounded(1.1 * speed) == pytest.approx(speed)
+        assert rounded(1.3 * speed) > speed > rounded(0.7 * speed)
 
 
 def test_measuring_the_machine_moves_no_random_generator() -> None:

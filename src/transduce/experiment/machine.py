@@ -1,5 +1,6 @@
 """Measuring how fast this machine trains, in operations per second of a small Transformer."""
 
+import math
 import platform
 import time
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ BOUTS, ENOUGH, PAUSE = 3, 0.4, 0.2  # bouts, seconds of each and between them: o
 OF_A_LAYER = 1e6
 SHARED_OUT = 0.9  # exponent of the threads, by which their joint speed grows
 BUSY = 1.3  # seconds by the clock for one of the processor, from which on other work slows this machine
+STEP = 2**0.5  # between speeds: measurements differ by some per cent, and what is chosen by them should not
 SPECIAL = SpecialIds(source_pad=0, source_eos=3, target_pad=0, target_bos=2, target_eos=3)
 
 
@@ -72,7 +74,7 @@ def measure_machine(device: torch.device, processes: int = 1) -> Machine:
     """Trains a small model on random tokens in a few bouts; the fastest step counts.
 
     On a CPU one thread is measured, in time of the processor, so that other work on the machine changes little; the
-    result is multiplied by the threads, and by the processes, each of which has its own cores or GPU.
+    result is rounded, and multiplied by the threads, and by the processes, each of which has its own cores or GPU.
     """
     generator = torch.Generator().manual_seed(1)
     sentences = SENTENCES if device.type == "cpu" else ON_GPU
@@ -108,8 +110,14 @@ def measure_machine(device: torch.device, processes: int = 1) -> Machine:
     operations = processes * sentences * (LENGTH + 1) * cost_of_a_token(MODEL, VOCABULARY)
     clock, worked = zip(*times, strict=True)
     if device.type != "cpu":
-        return Machine(device.type, operations / min(clock))
-    return Machine("cpu", threads**SHARED_OUT * operations / min(worked), max(sum(clock) / sum(worked), 1.0))
+        return Machine(device.type, rounded(operations / min(clock)))
+    speed = rounded(operations / min(worked))
+    return Machine("cpu", threads**SHARED_OUT * speed, max(sum(clock) / sum(worked), 1.0))
+
+
+def rounded(speed: float) -> float:
+    """Returns the nearest speed in steps of `STEP`, so that a machine is the same one at each measurement."""
+    return float(STEP ** round(math.log(speed, STEP)))
 
 
 def describe_machine(device: torch.device, processes: int, precision: torch.dtype) -> str:
