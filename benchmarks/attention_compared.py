@@ -159,7 +159,7 @@ def log(run: Path) -> list[dict[str, Any]]:
     return [msgspec.json.decode(line) for line in (run / "log.jsonl").read_bytes().splitlines()]
 
 
-def table(comparison: Comparison, facts: dict[str, dict[str, float]]) -> str:
+def table(comparison: Comparison[Any], facts: dict[str, dict[str, float]]) -> str:
     """Rows from the best to the worst, each against the best, and BLEU by source words."""
     parts = comparison.by_length
     spans = [f"{part.at_least}-{part.at_most}" if part.at_most else f"{part.at_least}+" for part in parts]
@@ -182,7 +182,7 @@ def table(comparison: Comparison, facts: dict[str, dict[str, float]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def draw(comparison: Comparison, systems: list[str], picture: Path) -> None:
+def draw(comparison: Comparison[Any], systems: list[str], picture: Path) -> None:
     """BLEU over the source's length, a line a system."""
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()

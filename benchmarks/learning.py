@@ -236,7 +236,7 @@ def show(facts: Mapping[str, Any]) -> None:
     print(f"undone: {len(facts['undone'])} segments")
 
 
-def _scores(comparison: Comparison) -> dict[str, Any]:
+def _scores(comparison: Comparison[Any]) -> dict[str, Any]:
     return {
         system.name: {
             "bleu": system.scores["bleu"].score,
