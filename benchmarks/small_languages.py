@@ -1,4 +1,4 @@
-"""What two files and some minutes bring in small languages: the model that is kept, its scores, and a published one's.
+"""Small languages, two files and some minutes each: which model is kept, its scores, and a published score.
 
     TRANSDUCE_DATA=data python benchmarks/small_languages.py --minutes 4 --out runs/bench/small-languages
 

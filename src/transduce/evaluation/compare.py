@@ -115,14 +115,14 @@ class Comparison(Generic[Differing]):
     pairs: list[Pair]
     """All pairs of systems, each tested against the other."""
     most_different: list[Differing]
-    """Of translations: the sentences with the widest span of sentence-level chrF between systems, widest first. Of
-    language models: the lines with the widest span of nats."""
+    """Examples on which systems differ most, by the span of sentence-level chrF of translations or of nats of language
+    models; empty for other outputs."""
     by_length: list[LengthPart] = field(default_factory=list)
-    """Of translations: scores by the number of words in the source."""
+    """Scores by the number of words in the source, of systems that translate; else empty."""
     by_word_frequency: list[FrequencyPart] | None = None
-    """Of translations: recall by word frequency; None if the training data are unknown."""
+    """Recall of words by their frequency in the training data, of systems that translate; None if these are unknown."""
     numbers: CopiedNumbers = NO_NUMBERS
-    """Of translations: the numbers copied."""
+    """How many numbers of the sources stand in the outputs of systems that translate; else `NO_NUMBERS`."""
 
     @property
     def sentences(self) -> int:
