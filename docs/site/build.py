@@ -58,7 +58,7 @@ PARTS = {
 def reference_pages() -> Iterator[tuple[str, str]]:
     """Yields the name and the text of each page of the API, which mkdocstrings fills from docstrings."""
     for title, names in REFERENCE.items():
-        members = (f"::: transduce.{transduce._MODULES[name]}.{name}" for name in names.split())
+        members = (f"::: {transduce._MODULES[name]}.{name}" for name in names.split())
         yield f"api/{slug(title)}.md", f"# {title}\n\nNames of `transduce`.\n\n" + "\n\n".join(members) + "\n"
     for title, modules in PARTS.items():
         members = (

@@ -36,33 +36,33 @@ if TYPE_CHECKING:
     from transduce.tasks.translation.settings import TranslationConfig as TranslationConfig
 
 _MODULES = {
-    "load": "inference.loading",
-    "train": "experiment.run",
-    "plan": "experiment.plan",
-    "distill": "experiment.distill",
-    "backtranslate": "experiment.distill",
-    "evaluate": "evaluation.evaluate",
-    "compare": "evaluation.compare",
-    "Translator": "inference.translator",
-    "Translation": "inference.translation",
-    "DocumentTranslator": "inference.documents.translate",
-    "Generator": "inference.generator",
-    "Generation": "inference.generator",
-    "Classifier": "inference.classifier",
-    "Tagger": "inference.tagger",
-    "Answerer": "inference.answerer",
-    "Encoder": "inference.encoder",
-    "Request": "inference.requests",
-    "Beam": "search.beam",
-    "DiverseBeam": "search.diverse",
-    "Sampling": "search.sampling",
-    "MinimumBayesRisk": "search.choices",
-    "Scorer": "inference.scorer",
-    "SentencePair": "corpora.corpus",
-    "TranslationConfig": "tasks.translation.settings",
-    "LanguageConfig": "tasks.language.settings",
-    "load_recipe": "experiment.recipe",
-    "TransduceError": "errors",
+    "load": "transduce.inference.loading",
+    "train": "transduce.experiment.run",
+    "plan": "transduce.experiment.plan",
+    "distill": "transduce.experiment.distill",
+    "backtranslate": "transduce.experiment.distill",
+    "evaluate": "transduce.evaluation.evaluate",
+    "compare": "transduce.evaluation.compare",
+    "Translator": "transduce.inference.translator",
+    "Translation": "transduce.inference.translation",
+    "DocumentTranslator": "transduce.inference.documents.translate",
+    "Generator": "transduce.inference.generator",
+    "Generation": "transduce.inference.generator",
+    "Classifier": "transduce.inference.classifier",
+    "Tagger": "transduce.inference.tagger",
+    "Answerer": "transduce.inference.answerer",
+    "Encoder": "transduce.inference.encoder",
+    "Request": "transduce.inference.requests",
+    "Beam": "transduce.search.beam",
+    "DiverseBeam": "transduce.search.diverse",
+    "Sampling": "transduce.search.sampling",
+    "MinimumBayesRisk": "transduce.search.choices",
+    "Scorer": "transduce.inference.scorer",
+    "SentencePair": "transduce.corpora.corpus",
+    "TranslationConfig": "transduce.tasks.translation.settings",
+    "LanguageConfig": "transduce.tasks.language.settings",
+    "load_recipe": "transduce.experiment.recipe",
+    "TransduceError": "transduce.errors",
 }
 """The module of each public name: it is imported on first use, so that `transduce --help` needs no torch."""
 
@@ -105,7 +105,7 @@ prepare_environment()  # before anything loads torch
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'transduce' has no attribute '{name}'")
-    return getattr(import_module(f"transduce.{_MODULES[name]}"), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:
