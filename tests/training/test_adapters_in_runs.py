@@ -23,6 +23,7 @@ from transduce.errors import CheckpointError, ConfigError, InputError, Interrupt
 from transduce.exchange.huggingface.importing import import_huggingface
 from transduce.experiment import average, load_recipe, merge
 from transduce.training.checkpoint import whole_checkpoints
+from transduce.training.observers import Observer
 
 pytestmark = pytest.mark.slow
 
@@ -110,14 +111,10 @@ def test_adapters_of_adapters_name_their_base_in_turn(runs: Path, recipe_file: P
 def test_a_stopped_run_goes_on_as_the_one_left_alone(
     recipe_file: Path, tiny_run: Path, tmp_path: Path, changes: list[str]
 ) -> None:
-    class Stop:
+    class Stop(Observer):
         def report(self, report: object) -> None:
             if report.update == 15:  # type: ignore[attr-defined]
                 os.kill(os.getpid(), signal.SIGINT)
-
-        def validated(self, *_: object) -> None: ...
-
-        def close(self) -> None: ...
 
     recipe = load_recipe(recipe_file, [f"training.start_from={tiny_run}", *ADAPTERS, *changes])
     transduce.train(recipe, tmp_path / "alone")

@@ -24,7 +24,7 @@ class EnoughError(Exception):
     """Ends a training from within."""
 
 
-class Counting:
+class Counting(Observer):
     """Keeps the work of each update."""
 
     def __init__(self, work: Work) -> None:
@@ -32,12 +32,6 @@ class Counting:
         self.launches: list[int] = []
         self.waits: list[list[str]] = []
         self.attentions: list[dict[str, int]] = []
-
-    def report(self, report: Any) -> None: ...
-
-    def validated(self, *_: Any) -> None: ...
-
-    def close(self) -> None: ...
 
     def updated(self, update: int) -> None:
         self.launches.append(sum(self.work.launches.values()))
@@ -169,3 +163,5 @@ def test_a_model_of_texts_waits_for_nothing(
     assert found.waits[1:] == [[]] * (UPDATES - 1)
     assert kernel in found.attentions[1:]
     assert max(found.launches[1:]) <= 1000
+
+

@@ -40,6 +40,7 @@ from transduce.models.recurrent.attention import (
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.nn.recording import record_attention
 from transduce.objectives.next_token import NextToken
+from transduce.training.observers import Observer
 
 NAMES = [name for name, config in CONFIGS.items() if isinstance(config, RecurrentConfig)]
 ATTENTIONS = {
@@ -139,16 +140,12 @@ def test_vocabularies_of_different_sizes_cannot_share_a_matrix() -> None:
         build_model(recurrent(tie="all"), SOURCE_VOCABULARY, TARGET_VOCABULARY)
 
 
-class Stop:
+class Stop(Observer):
     """An observer that asks for a stop as Ctrl-C does."""
 
     def report(self, report: Any) -> None:
         if report.update == 2:
             os.kill(os.getpid(), signal.SIGINT)
-
-    def validated(self, *_: object) -> None: ...
-
-    def close(self) -> None: ...
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(run: Path, folder: Path, tmp_pat
     "changes",
     [
         {"next_sentence": False},
-        {"masking": {"whole_words": True, "dynamic": False}},
+        {"masking": {"dynamic": False}},
         {"batching": {"tokens": 100, "examples": None}},
         {"tokenizer": {"lowercase": True}},
     ],
