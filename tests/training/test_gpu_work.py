@@ -14,6 +14,7 @@ from transduce.nn import losses
 from transduce.tasks.translation.validation import TranslationValidator
 from transduce.training.distributed import Processes
 from transduce.training.estimate import Estimate
+from transduce.training.observers import Observer
 from transduce.training.trainer import Trainer
 from transduce.training.validation import Validation
 
@@ -163,5 +164,3 @@ def test_a_model_of_texts_waits_for_nothing(
     assert found.waits[1:] == [[]] * (UPDATES - 1)
     assert kernel in found.attentions[1:]
     assert max(found.launches[1:]) <= 1000
-
-

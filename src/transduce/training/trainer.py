@@ -281,6 +281,7 @@ class Trainer:
     def update(self, rows: Rows) -> Tensor:
         """Takes one optimiser step on a batch, of which this process has some parts; returns the gradient's norm."""
         tokens = torch.zeros((), dtype=torch.int64, device=self.device)
+        # forward and backward, part by part: gradients of summed losses add up
         parts = self._own_parts(rows)
         for number, part in enumerate(parts, 1):
             batch, is_last = self._epoch.make(part.rows).to(self.device), number == len(parts)
@@ -291,15 +292,19 @@ class Trainer:
                 tokens += loss.tokens
                 self._tally.plain += loss.plain.detach()
         self._tally.tokens += tokens
+        # count the real tokens of all processes, whose gradients have been added up
         self.processes.all_reduce(tokens)
         for parameter, fixed in self._fixed_rows:
             if parameter.grad is not None:
                 clear_first_rows(parameter.grad, fixed)
+        # divide by the tokens once, and clip
         norm = normalize_gradients(self.model.parameters(), tokens, self.config.clip_norm)
+        # step at the schedule's rate
         for optimizer in self.optimizers:
             set_rate(optimizer, self._rate(self.position.update + 1))
             optimizer.step()
             optimizer.zero_grad()
+        # bring copies of the weights up to date: those in bfloat16, and the moving average
         self.gradients.refresh()
         if self.average:
             self.average.follow(self.position.update + 1)
