@@ -66,6 +66,7 @@ class DataConfig(Settings, frozen=True):
     objects: ClassVar = dict.fromkeys(
         ("train", "validation", "test", "general_validation", "general_test"), pairs_setting
     )
+    retired: ClassVar = {"terms": None}
 
     dataset: str | None = None
     """Name of a built-in data set; `transduce data list` shows them."""

@@ -273,12 +273,15 @@ class LanguageTask:
             )
         check_weight(config.validation, config.data.general_validation is not None)
         model = config.model
-        if isinstance(model, CausalTransformerConfig):
-            if model.positions == "learned" and config.batching.window > model.max_positions:
-                raise ConfigError(
-                    f"batching.window = {config.batching.window}, but model.max_positions = {model.max_positions}; "
-                    "lower batching.window, or raise model.max_positions"
-                )
+        if (
+            isinstance(model, CausalTransformerConfig)
+            and model.positions == "learned"
+            and config.batching.window > model.max_positions
+        ):
+            raise ConfigError(
+                f"batching.window = {config.batching.window}, but model.max_positions = {model.max_positions}; "
+                "lower batching.window, or raise model.max_positions"
+            )
         if isinstance(model, REMEMBERING) and config.training.teacher_forcing != TeacherForcing():
             raise ConfigError("training.teacher_forcing: a model that remembers reads the true text; leave it out")
         if isinstance(model, REMEMBERING) and config.training.r_drop:
