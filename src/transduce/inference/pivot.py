@@ -153,7 +153,6 @@ def _config(first: Translator, second: Translator) -> BundleConfig:
         source=source,
         target=target,
         languages=None,
-        terms=None,
         longest_source=first.bundle.config.longest_source,
     )
 

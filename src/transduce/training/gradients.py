@@ -16,13 +16,10 @@ from transduce.training.precision import WorkingCopy
 class Gradients(Protocol):
     """The weights that are trained, and the sums of their gradients over the parts of an update."""
 
-    @property
-    def model(self) -> nn.Module:
-        """The weights that optimisers move, in float32, and their gradients."""
-
-    @property
-    def at_work(self) -> nn.Module:
-        """The model that parts run through, which may have weights of its own."""
+    model: nn.Module
+    """The weights that optimisers move, in float32, and their gradients."""
+    at_work: nn.Module
+    """The model that parts run through, which may have weights of its own."""
 
     def prepare(self) -> None:
         """Takes the memory that the exchange of gradients needs; all processes do this together."""
@@ -86,25 +83,13 @@ class _DependsOnAll(torch.autograd.Function):
         return gradient, *[None] * context.others
 
 
-class OneProcess:
-    """Gradients of a single process; see Gradients."""
+class OneProcess(Gradients):
+    """Gradients of a single process."""
 
     def __init__(self, model: nn.Module, objective: Objective, precision: torch.dtype) -> None:
         self._working = WorkingCopy(model, precision)
+        self.model, self.at_work = self._working.masters, self._working.model
         self._objective = objective
-
-    @property
-    def model(self) -> nn.Module:
-        """See Gradients."""
-        return self._working.masters
-
-    @property
-    def at_work(self) -> nn.Module:
-        """See Gradients."""
-        return self._working.model
-
-    def prepare(self) -> None:
-        """Does nothing."""
 
     def add(self, batch: Any, carried: dict[str, Tensor] | None, *, counts: bool = True, is_last: bool = False) -> Loss:
         """See Gradients."""
@@ -132,9 +117,6 @@ class OneProcess:
     def whole(self, model: nn.Module) -> nn.Module:
         """See Gradients."""
         return model
-
-    def close(self) -> None:
-        """See Gradients."""
 
 
 class Replicas(OneProcess):
