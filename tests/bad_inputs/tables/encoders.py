@@ -37,6 +37,7 @@ SETTINGS = (
     ("classes", "training.start_from=tags", "leave [model] out"),
     ("classes", "optimizer.layer_decay=0", "layer_decay"),
     ("classes", "optimizer.layer_decay=1.5", "layer_decay"),
+    ("classes", "optimizer.kind=muon optimizer.layer_decay=0.9", "layer_decay is for adam"),
     ("tiny", "optimizer.layer_decay=0", "layer_decay"),
     ("tiny", "optimizer.frozen_layers=2", "optimizer: the setting 'frozen_layers' has been removed"),
     ("tags", "data.word=0", "data.word"),
