@@ -33,8 +33,9 @@ class BatchReading(TargetReading):
 def read_batch(model: EncoderDecoder[State], batch: Batch, teacher_forcing: float = 1.0) -> BatchReading:
     """Reads a batch; without its padding, all rows in one, where the model can and all true tokens are read."""
     of_source, of_target = batch.source_rows, batch.target_rows
-    takes_ragged = isinstance(model, ReadsRagged) and model.takes_ragged and teacher_forcing == 1
-    if takes_ragged and of_source is not None and of_target is not None:
+    is_whole = teacher_forcing == 1 and of_source is not None and of_target is not None
+    if is_whole and isinstance(model, ReadsRagged) and model.takes_ragged:
+        assert of_source is not None and of_target is not None
         target_in, target_out = (of_target.pack(tokens) for tokens in (batch.target_in, batch.target_out))
         hidden = model.read_ragged(of_source.pack(batch.source), of_source, target_in, of_target)  # [1, tokens, dim]
         return BatchReading(hidden, None, target_out, None)

@@ -1,9 +1,10 @@
 """The gradients of an update: summed over its parts, and over the processes that have copies of the model."""
 
 import copy
+from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
@@ -13,7 +14,7 @@ from transduce.objectives.objective import Loss, Objective, most_carried
 from transduce.training.precision import WorkingCopy
 
 
-class Gradients(Protocol):
+class Gradients(ABC):
     """The weights that are trained, and the sums of their gradients over the parts of an update."""
 
     model: nn.Module
@@ -24,6 +25,7 @@ class Gradients(Protocol):
     def prepare(self) -> None:
         """Takes the memory that the exchange of gradients needs; all processes do this together."""
 
+    @abstractmethod
     def add(self, batch: Any, carried: dict[str, Tensor] | None, *, counts: bool = True, is_last: bool = False) -> Loss:
         """Adds the gradients of a part's loss.
 
@@ -34,18 +36,22 @@ class Gradients(Protocol):
             is_last: after the last part of an update, gradients become sums over all processes, which do this together.
         """
 
+    @abstractmethod
     def most_carried(self, batch: Any) -> dict[str, Tensor] | None:
         """Returns the largest tensors that may be carried to a part; None for little or nothing."""
 
+    @abstractmethod
     def forget(self) -> None:
         """Removes all gradients."""
 
     def refresh(self) -> None:
         """Lets the next part see the weights that the optimisers have moved."""
 
+    @abstractmethod
     def copy(self) -> nn.Module:
         """Returns a model with a copy of the weights of `model`."""
 
+    @abstractmethod
     def whole(self, model: nn.Module) -> nn.Module:
         """Returns `model`, or a copy of it, with all of its weights in every process; all do this together."""
 
