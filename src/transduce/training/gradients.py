@@ -24,6 +24,7 @@ class Gradients(ABC):
 
     def prepare(self) -> None:
         """Takes the memory that the exchange of gradients needs; all processes do this together."""
+        return  # most have nothing to do
 
     @abstractmethod
     def add(self, batch: Any, carried: dict[str, Tensor] | None, *, counts: bool = True, is_last: bool = False) -> Loss:
@@ -46,6 +47,7 @@ class Gradients(ABC):
 
     def refresh(self) -> None:
         """Lets the next part see the weights that the optimisers have moved."""
+        return  # most have nothing to do
 
     @abstractmethod
     def copy(self) -> nn.Module:
@@ -57,6 +59,7 @@ class Gradients(ABC):
 
     def close(self) -> None:
         """Lets go of the group of processes, whose threads end with it."""
+        return  # most have nothing to do
 
 
 class PartLoss(nn.Module):
