@@ -15,8 +15,6 @@ from toy_models import (
     EQUAL,
     LENGTHS,
     RECURRENT,
-    SOURCE_VOCABULARY,
-    TARGET_VOCABULARY,
     TIME,
     at_once,
     make_model,
@@ -27,7 +25,7 @@ from toy_models import (
 import transduce
 from transduce.bundle import ModelBundle
 from transduce.data.batch import Batch
-from transduce.errors import ConfigError, Interrupted
+from transduce.errors import Interrupted
 from transduce.experiment import load_recipe
 from transduce.models.families import build_model
 from transduce.models.recurrent.attention import (
@@ -133,11 +131,6 @@ def test_tied_matrices_are_one(tie: str) -> None:
     source, target = model.encoder.embedding[0].weight, model.decoder.embedding[0].weight
     assert (source is target) == (tie == "all")
     assert (model.decoder.output.weight is target) == (tie != "none")
-
-
-def test_vocabularies_of_different_sizes_cannot_share_a_matrix() -> None:
-    with pytest.raises(ConfigError, match=r'model\.tie = "all".*11 tokens and the target 13.*set tokenizer\.shared'):
-        build_model(recurrent(tie="all"), SOURCE_VOCABULARY, TARGET_VOCABULARY)
 
 
 class Stop(Observer):
