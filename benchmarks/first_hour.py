@@ -27,7 +27,7 @@ from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split, open_splits
 from transduce.evaluation.evaluate import evaluate
 from transduce.experiment import Files, Recipe, TranslationConfig, load_recipe
-from transduce.training.observers import Lines
+from transduce.training.observers import Lines, Observer
 
 TUNED: dict[str, list[str]] = {  # what differs from the recipe multi30k
     "captions-3000": [
@@ -141,13 +141,9 @@ def seconds_per_update(recipe: Recipe[Any], run: Path) -> float:
     """Measured on the first updates of a run that is made for it, all but the very first."""
     speeds: list[float] = []
 
-    class Speed:
+    class Speed(Observer):
         def report(self, report: Any) -> None:
             speeds.append(report.seconds_per_update)
-
-        def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None: ...
-
-        def close(self) -> None: ...
 
     short = of_length(recipe, TIMED)
     search = msgspec.structs.replace(short.config.search, size=1, max_ratio=0.0, max_extra=1)

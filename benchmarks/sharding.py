@@ -70,24 +70,19 @@ def _train(way: str, recipe: str, updates: int, changes: Sequence[str], out: Pat
     return counted
 
 
-class _LastLoss:
-    """An observer that keeps the loss of the last update."""
-
-    loss = 0.0
-
-    def report(self, report: Any) -> None:
-        self.loss = report.loss
-
-    def validated(self, *_: object) -> None: ...
-
-    def close(self) -> None: ...
-
-
 def _count(out: Path, recipe: str, updates: int, changes: Sequence[str]) -> None:
     """Trains in this process, which is one of those that were started."""
     from transduce.experiment import load_recipe, train
     from transduce.training.distributed import is_first_process
+    from transduce.training.observers import Observer, Report
     from transduce.training.optimizer import normalize_gradients
+
+    class LastLoss(Observer):
+        loss = 0.0
+
+        def report(self, report: Report) -> None:
+            self.loss = report.loss
+
     from transduce.training.sharded_tensors import local
     from transduce.training.trainer import Trainer
 
@@ -110,7 +105,7 @@ def _count(out: Path, recipe: str, updates: int, changes: Sequence[str]) -> None
             counts["optimizer"] = _bytes(map(local, states))
             raise _EnoughError
 
-    observer = _LastLoss()
+    observer = LastLoss()
     with (
         mock.patch("transduce.training.trainer.normalize_gradients", counting),
         mock.patch("transduce.experiment.run.Trainer", Counting),

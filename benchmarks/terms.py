@@ -1,17 +1,17 @@
 """Measures glossary terms in inflected forms: entries whose form in a glossary differs from the reference's.
 
-    python benchmarks/terms.py MODEL [--trained MODEL] --sentences 500
+    python benchmarks/terms.py MODEL --sentences 500
 
 An entry is a word of a sentence of Multi30k's validation or test set and the most frequent form of its translation that
 the reference does not have; each sentence is translated with that entry alone. The first table has the first entries of
 all, the second those that MODEL translates otherwise without a glossary. Inflected forms are learned from the training
-set. MODEL translates English to German; so does the one trained with `data.terms`.
+set. MODEL translates English to German.
 """
 
 import argparse
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import sacrebleu
 
@@ -23,7 +23,6 @@ from transduce.inference.translator import Translator
 from transduce.orthography.words import holds
 from transduce.search.beam import Beam
 from transduce.text.glossary import Entry, Glossary, Use
-from transduce.text.terms import Term
 
 SPLITS = ("val", "test_2016_flickr")
 
@@ -65,8 +64,6 @@ def request(case: Case, use: Use | None) -> Request:
 def measure(translator: Translator, chosen: Sequence[Case], use: Use | None) -> dict[str, float]:
     """Returns the shares of entries that translations have, in any form and in the reference's, and BLEU and chrF."""
     requests = [request(case, use) for case in chosen]
-    if use == "exact" and translator.reads_terms:  # the term is read, too, and only its own form is required
-        requests = [replace(each, terms=(Term(each.terms[0].source, each.terms[0].target),)) for each in requests]
     outputs = [translation.text for translation in translator.translate(requests, Beam(size=5))]
     met = [case.is_met(output) for output, case in zip(outputs, chosen, strict=True)]
     as_reference = [holds(output, case.form) for output, case in zip(outputs, chosen, strict=True)]
@@ -83,7 +80,6 @@ def main() -> None:
     """Prints a row for each model and use of the glossary."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model")
-    parser.add_argument("--trained", help="a model trained with data.terms")
     parser.add_argument("--sentences", type=int, default=500)
     parser.add_argument("--show", type=int, default=0, help="entries to show")
     parser.add_argument("--json", action="store_true")
@@ -100,9 +96,6 @@ def main() -> None:
         (arguments.model, "exact", "exact"),
         (arguments.model, "inflected", "inflected"),
     ]
-    if arguments.trained:
-        uses: tuple[Use | None, ...] = (None, "hint", "exact", "inflected")
-        systems += [(arguments.trained, f"trained with terms, {use or 'no glossary'}", use) for use in uses]
     for title, of in (("entries", every), ("entries that the model translates otherwise", otherwise)):
         chosen = of[: arguments.sentences]
         print(f"{len(chosen)} of {len(of)} {title}")

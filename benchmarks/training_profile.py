@@ -15,7 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 
 import transduce
 from transduce.experiment import load_recipe
-from transduce.training.observers import Report
+from transduce.training.observers import Observer, Report
 
 BEFORE, COUNTED = 6, 6  # updates
 KINDS = {
@@ -32,26 +32,20 @@ KINDS = {
 OTHER = "views, dispatch and the rest"
 
 
-class Profile:
+class Profile(Observer):
     """An observer that profiles the updates that it sees, and then ends the run."""
 
     def __init__(self) -> None:
         self._profile = profile(activities=[ProfilerActivity.CPU])
 
     def report(self, report: Report) -> None:
-        """See Observer."""
+        """Profiles the updates after the first ones."""
         if report.update == BEFORE:
             self._profile.start()
         if report.update == BEFORE + COUNTED:
             self._profile.stop()
             print(table(self._profile))
             raise SystemExit
-
-    def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """See Observer; the run ends before the first."""
-
-    def close(self) -> None:
-        """See Observer."""
 
 
 def table(measured: profile) -> str:

@@ -10,7 +10,7 @@ import torch
 import transduce
 from gpu_parts.measuring import Figures, Measurement, Scale
 from transduce.experiment import load_recipe
-from transduce.training.observers import Report
+from transduce.training.observers import Observer, Report
 
 SHORT = [
     "training.updates=24",
@@ -20,17 +20,13 @@ SHORT = [
 """Changes to a recipe, to learn how many updates a minute has."""
 
 
-class Pace:
+class Pace(Observer):
     """Observes how long updates take."""
 
     seconds_per_update = 0.0
 
     def report(self, report: Report) -> None:
         self.seconds_per_update = report.seconds_per_update
-
-    def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None: ...
-
-    def close(self) -> None: ...
 
 
 def train_for_a_minute(scale: Scale, device: torch.device) -> Iterator[Measurement]:

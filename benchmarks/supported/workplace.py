@@ -6,12 +6,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import tomli_w
@@ -19,6 +20,9 @@ import tomli_w
 from supported.cells import CELLS, LOOKED_AT, SCORED, USE, Cell, Outcome
 from supported.partners import train_together
 from supported.rows import Row, base_of
+
+if TYPE_CHECKING:
+    from transduce.training.observers import Observer
 
 EQUAL = 1e-6  # of weights, after updates of about 1e-2
 DATA = "data"
@@ -148,31 +152,23 @@ def _resume(row: Row) -> Outcome:
 
     def again() -> None:
         with contextlib.suppress(Interrupted):
-            train(load_recipe("recipe.toml"), halfway, observers=[StopAt(2)])
+            train(load_recipe("recipe.toml"), halfway, observers=[_stop_at(2)])
         train(load_recipe("recipe.toml"), halfway, resume=True)
 
     outcome = _attempted(again)
     return outcome if outcome.line else _equal(Path("run"), halfway, 0.0)
 
 
-class StopAt:
-    """An observer that interrupts a run."""
+def _stop_at(update: int) -> "Observer":
+    """Returns an observer that interrupts a run at an update."""
+    from transduce.training.observers import Observer, Report
 
-    def __init__(self, update: int) -> None:
-        self.update = update
+    class StopAt(Observer):
+        def report(self, report: Report) -> None:
+            if report.update == update:
+                os.kill(os.getpid(), signal.SIGINT)
 
-    def report(self, report: object) -> None:
-        """Interrupt at the update."""
-        if getattr(report, "update", None) == self.update:
-            import signal
-
-            os.kill(os.getpid(), signal.SIGINT)
-
-    def validated(self, *_: object) -> None:
-        """Nothing."""
-
-    def close(self) -> None:
-        """Nothing."""
+    return StopAt()
 
 
 def _equal(one: Path, other: Path, most: float) -> Outcome:

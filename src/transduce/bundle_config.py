@@ -1,7 +1,7 @@
 """The config.toml of a model folder."""
 
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import msgspec
 
@@ -14,7 +14,6 @@ from transduce.models.families import ModelConfig
 from transduce.models.heads import HeadConfig
 from transduce.ranges import PositiveInt
 from transduce.task_table import TASKS
-from transduce.text.source_terms import TermMarks
 from transduce.text.tokenizer import TokenizerConfig
 
 FORMAT = 2  # in 1, settings had other names
@@ -33,6 +32,8 @@ class BaseConfig(Settings, frozen=True):
 
 class BundleConfig(Settings, frozen=True):
     """The description of a bundle: enough to build its model again, nothing of how it was trained."""
+
+    retired: ClassVar = {"terms": None}
 
     format: int
     """Version of the folder's layout."""
@@ -57,8 +58,6 @@ class BundleConfig(Settings, frozen=True):
     """The adapters in `weights.safetensors`, beside the weights that they adapt; loading the bundle merges them."""
     base: BaseConfig | None = None
     """The bundle of all other weights, if this one holds only adapters."""
-    terms: TermMarks | None = None
-    """The marks of terms in sources, if the model was trained with `data.terms`."""
     languages: LanguageTokens | None = None
     """Languages of a model of several directions, and their tokens; source and target are the chosen direction."""
 

@@ -23,8 +23,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """
 
     retired: ClassVar[Mapping[str, Any]] = {}
-    """Former settings of the table, with the values at which they did nothing; old tables with these values can be
-    read."""
+    """Removed settings of the table, with the values at which they did nothing; old tables with these values can be
+    read, and others are told that the setting has been removed."""
     objects: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
     """For each setting that may be an object in Python: the function that returns its stored value, such as a name."""
 
@@ -330,7 +330,10 @@ def _field_type(type_: Any, key: str, value: Any) -> Any:
 
 
 def _unknown_key(key: str, type_: Any, value: Any) -> str:
-    known = [field.encode_name for struct in _structs(type_, value) for field in msgspec.structs.fields(struct)]
+    structs = _structs(type_, value)
+    if any(key in getattr(struct, "retired", {}) for struct in structs):
+        return f"the setting '{key}' has been removed; leave it out"
+    known = [field.encode_name for struct in structs for field in msgspec.structs.fields(struct)]
     keys = f"; known are {', '.join(known)}" if known else "; there are no others"
     return f"unknown key '{key}'" + (suggestion(key, known) or keys)
 

@@ -14,6 +14,7 @@ from transduce.models.bert import BertConfig
 from transduce.models.families import build_model
 from transduce.models.heads import WordHeadConfig
 from transduce.objectives.masked_words import MaskedWords
+from transduce.text.phrases import PhraseEncoder
 from transduce.text.tokenizer import Tokenizer, TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
@@ -56,19 +57,6 @@ def test_eighty_of_a_hundred_are_masked_ten_random_and_ten_stay(tokenizer: Token
 def test_random_tokens_are_no_special_ones(tokenizer: Tokenizer) -> None:
     special = {tokenizer.pad, tokenizer.unknown, tokenizer.bos, tokenizer.eos, tokenizer.mask}
     assert not special & set(masking(tokenizer).ordinary.tolist())
-
-
-def test_whole_words_are_hidden_or_none_of_their_pieces(tokenizer: Tokenizer) -> None:
-    hides, random = masking(tokenizer, whole_words=True), np.random.default_rng(2)
-    tokens = np.array(tokenizer.encode(" ".join(SENTENCES[:20])))
-    starts = ~hides.continues[tokens]
-    assert 0 < starts.sum() < len(tokens)
-    word = np.cumsum(starts)
-    for _ in range(20):
-        _, places = hides.hide(tokens, random)
-        hidden = set(word[places].tolist())
-        assert len(places) == np.isin(word, list(hidden)).sum()
-        assert 0.05 * len(tokens) < len(places) <= round(0.15 * len(tokens)) + 3
 
 
 def test_at_least_one_token_is_hidden(tokenizer: Tokenizer) -> None:
@@ -137,10 +125,9 @@ def test_without_next_sentences_rows_are_the_whole_text(tokenizer: Tokenizer) ->
 )
 def test_pieces_of_a_word_are_known_whatever_the_tokenizer(kind: str, size: int | None) -> None:
     tokenizer = train_tokenizer(TokenizerConfig(kind=kind, size=size, min_frequency=1), SENTENCES)  # type: ignore[arg-type]
-    tokenizer.mask = tokenizer.pad
-    hides, tokens = masking(tokenizer, whole_words=True), np.array(tokenizer.encode(" ".join(SENTENCES[:9])))
+    continues, tokens = np.array(PhraseEncoder(tokenizer).continues), tokenizer.encode(" ".join(SENTENCES[:9]))
     words = sum(len(sentence.split()) for sentence in SENTENCES[:9])
-    assert (~hides.continues[tokens]).sum() in (words - 1, words)  # the first word has no space before it
+    assert (~continues[tokens]).sum() in (words - 1, words)  # the first word has no space before it
 
 
 def test_without_second_texts_rows_are_filled_with_whole_sentences(tokenizer: Tokenizer) -> None:

@@ -32,7 +32,7 @@ from transduce.experiment.synthetic_stages import SyntheticRun
 from transduce.experiment.synthetic_texts import Sources, languages_of_direction, open_texts
 from transduce.experiment.translated_shards import Translated, read_translations
 from transduce.inference.translation import Candidate, Translation
-from transduce.training.observers import Report
+from transduce.training.observers import Observer, Report
 
 QUICK = {"training": {"updates": 12, "report_every": 1}, "checkpoint.every_updates": 4, "validation.every_updates": 4}
 SIZES = {"test": 5, "dev": 4, "more": 11, "train": 130}
@@ -154,14 +154,10 @@ def stopped_in_data(patch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def stopped_in_run(patch: pytest.MonkeyPatch) -> dict[str, Any]:
-    class Stopping:
+    class Stopping(Observer):
         def report(self, report: Report) -> None:
             if report.update > 5:
                 raise KeyboardInterrupt
-
-        def validated(self, *_: object) -> None: ...
-
-        def close(self) -> None: ...
 
     return {"observers": [Stopping()]}
 

@@ -101,7 +101,7 @@ def moved(recipe: Path, start: Path, out: Path, **optimizer: Any) -> dict[str, f
         ({"frozen": ["encoder", "cross_attention"]}, lambda name: "encoder." in name or ".cross_attention." in name),
         ({"frozen": ["decoder.layers.1"]}, lambda name: name.startswith("decoder.layers.1.")),
         (
-            {"frozen_layers": 1},
+            {"frozen": ["embeddings", "layers.0"]},
             lambda name: "layers.0" in name or "table" in name or name == "decoder.output.weight",
         ),
     ],

@@ -94,10 +94,9 @@ def test_entries_keep_the_forms_that_people_gave(inflections: Inflections) -> No
     ]
 
 
-def test_links_are_sure_and_lemmas_frequent(inflections: Inflections) -> None:
+def test_links_are_sure(inflections: Inflections) -> None:
     links = [(source, target) for _, source, target in inflections.links(SentencePair("many dogs", "viele Hunde"))]
     assert set(links) <= {("dogs", "Hunde"), ("many", "viele")}
-    assert inflections.lemma("dogs", "Hunde") in ("Hund", "Hunde")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,6 @@ from transduce.search.required_phrases import Phrase
 from transduce.search.sampling import Sampling
 from transduce.text.long_texts import split_text
 from transduce.text.phrases import holds
-from transduce.text.source_terms import TermMarks
 from transduce.text.terms import Term
 from transduce.text.tokenizer import TokenizerConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizers
@@ -165,25 +164,6 @@ def test_why_a_term_is_not_met_is_said(translator: Translator) -> None:
         "it was not required, and the model chose other words",
         "the model's vocabulary cannot write 'Zebras'",
     ]
-
-
-def test_a_model_trained_with_terms_reads_them_and_details_leave_them_out(corpus: Path) -> None:
-    texts = (corpus / "train.en").read_text(encoding="utf-8").splitlines()
-    config = TokenizerConfig(kind="bpe", size=400, min_frequency=1)
-    both = train_tokenizers(config, [*texts, "⟦ ⟧"], (corpus / "train.de").read_text(encoding="utf-8").splitlines())
-    torch.manual_seed(3)
-    sizes = TransformerConfig(encoder_layers=1, decoder_layers=1, dim=12, heads=2, feed_forward_dim=14)
-    model = build_model(sizes, len(both.source), len(both.target)).eval()
-    facts = BundleConfig(format=1, source="en", target="de", model=sizes, tokenizer=config, longest_source=40)
-    marked = msgspec.structs.replace(facts, terms=TermMarks())
-    reads, ignores = (Translator(ModelBundle(each, model, both)) for each in (marked, facts))
-    request = Request("The dogs sleep.", terms=(Term("dog", "Hund", (), "dogs"),))
-    assert reads.encode([request]) == ignores.encode(["The dogs ⟦ Hund ⟧ sleep."])
-    assert ignores.encode([request]) == ignores.encode(["The dogs sleep."]) == reads.encode(["The dogs sleep."])
-    (translation,) = reads.translate_chunk([request], GREEDY, with_details=True)
-    assert translation.details is not None
-    assert translation.details.source_words == ["The", "dogs", "sleep."]
-    assert all(i < 3 for i, _ in translation.details.alignment or ())
 
 
 def test_what_one_line_requires_changes_no_other(untrained: Translator) -> None:

@@ -12,7 +12,8 @@ from transduce.models.recurrent.attention import HardAttentionConfig
 from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.model import build_recurrent
 from transduce.models.transformer import TransformerConfig, build_transformer
-from transduce.objectives.next_token import KEPT, NextToken, read_target, score_function_loss
+from transduce.objectives.next_token import KEPT, NextToken, score_function_loss
+from transduce.objectives.reading import read_target
 
 ROWS, TIME, VOCABULARY = 3, 40, 7
 TARGET_IN = torch.randint(0, VOCABULARY, (ROWS, TIME))

@@ -1,7 +1,5 @@
 """Diverse beams: groups that avoid each other's tokens."""
 
-from typing import Any
-
 import pytest
 import torch
 from hypothesis import given, settings
@@ -59,17 +57,3 @@ def test_groups_of_one_go_where_the_paper_says(family: Family, diversity: float)
         for hypothesis in found[sentence]:
             total = log_probability(decoder, start([sentence]), hypothesis.tokens)
             assert hypothesis.log_probability == pytest.approx(total, abs=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"size": 4, "groups": 3}, "groups must divide the beam's size, 4, but is 3"),
-        ({"groups": 0}, "groups must be from 1"),
-        ({"diversity": -1.0}, "diversity must be at least 0"),
-        ({"n_best": 5}, "n_best must be from 1"),
-    ],
-)
-def test_settings_that_make_no_groups_are_refused(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        DiverseBeam(**wrong)

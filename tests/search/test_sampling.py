@@ -1,7 +1,6 @@
 """Sampling: draws follow the model's probabilities, a seed repeats them, and neighbours do not change them."""
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -133,22 +132,3 @@ def test_outputs_obey_limits_and_rules_and_have_the_models_own_log_probability(f
 
 def test_a_draw_without_any_next_token_is_dropped() -> None:
     assert run(recurrent, 1, [1], Sampling(), (SuppressTokens([0, 1, 2, 3, 4]),)) == [[]]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"temperature": 0.0}, "use a beam of size 1"),
-        ({"top_k": -1}, "top_k must be at least 0"),
-        ({"top_p": 0.0}, "top_p must be above 0"),
-        ({"top_p": 1.1}, "at most 1"),
-        ({"min_p": 1.1}, "min_p must be from 0 to 1"),
-        ({"repetition_penalty": 0.5}, "repetition_penalty must be"),
-        ({"seed": -1}, "seed must be"),
-        ({"n_best": 0}, "n_best must be from 1"),
-        ({"no_repeat_ngram": -1}, "no_repeat_ngram must be"),
-    ],
-)
-def test_settings_that_allow_no_draw_are_refused(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Sampling(**wrong)

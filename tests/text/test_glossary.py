@@ -230,15 +230,9 @@ def test_an_entry_applies_to_forms_of_its_term_and_is_met_by_forms_of_its_phrase
 
 def test_a_use_says_which_forms_are_required(tmp_path: Path) -> None:
     entries = glossary(tmp_path, "hound\tHund|Hunde\n\tnie\tban\n").entries
-    exact, hint = Glossary(entries, use="exact"), Glossary(entries, use="hint")
+    exact = Glossary(entries, use="exact")
     assert exact.applying("A hound.").required == ("Hund",)
     assert exact.applying("A hound.").terms == (Term("hound", "Hund", (), "hound"),)
-    assert (hint.applying("A hound.").required, hint.requires_any, hint.applying("A hound.").banned) == (
-        (),
-        False,
-        ("nie",),
-    )
-    assert hint.applying("A hound.").terms == (Term("hound", "Hund", ("Hunde",), "hound"),)
 
 
 @pytest.mark.parametrize("line", ["hound|\tHund", "hound\tHund||Hunde", "hound\t|Hund"])

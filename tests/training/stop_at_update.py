@@ -3,8 +3,10 @@
 import os
 import signal
 
+from transduce.training.observers import Observer
 
-class Stop:
+
+class Stop(Observer):
     """An observer that asks for a stop as Ctrl-C does."""
 
     def __init__(self, update: int) -> None:
@@ -13,7 +15,3 @@ class Stop:
     def report(self, report: object) -> None:
         if report.update == self.update:  # type: ignore[attr-defined]
             os.kill(os.getpid(), signal.SIGINT)
-
-    def validated(self, *_: object) -> None: ...
-
-    def close(self) -> None: ...

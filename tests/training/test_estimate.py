@@ -15,7 +15,7 @@ from transduce.objectives.objective import Loss
 from transduce.training.distributed import Part, Processes
 from transduce.training.estimate import Estimate, describe_duration, seconds_per_update
 from transduce.training.gradients import OneProcess
-from transduce.training.observers import Report
+from transduce.training.observers import Observer, Report
 
 
 def epoch_of(batches: Plan) -> Epoch[Batch]:
@@ -44,7 +44,7 @@ def test_no_weight_gradient_or_random_state_is_left_changed(precision: torch.dty
     assert torch.equal(torch.get_rng_state(), random)
 
 
-class Listener:
+class Listener(Observer):
     def __init__(self) -> None:
         self.heard: list[str] = []
         self.estimate: Estimate | None = None
@@ -58,8 +58,6 @@ class Listener:
 
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
         self.heard.append("validated")
-
-    def close(self) -> None: ...
 
 
 def test_an_estimate_comes_before_the_first_update_of_a_run_and_of_its_going_on(

@@ -14,6 +14,7 @@ from transduce.nn import losses
 from transduce.tasks.translation.validation import TranslationValidator
 from transduce.training.distributed import Processes
 from transduce.training.estimate import Estimate
+from transduce.training.observers import Observer
 from transduce.training.trainer import Trainer
 from transduce.training.validation import Validation
 
@@ -24,7 +25,7 @@ class EnoughError(Exception):
     """Ends a training from within."""
 
 
-class Counting:
+class Counting(Observer):
     """Keeps the work of each update."""
 
     def __init__(self, work: Work) -> None:
@@ -32,12 +33,6 @@ class Counting:
         self.launches: list[int] = []
         self.waits: list[list[str]] = []
         self.attentions: list[dict[str, int]] = []
-
-    def report(self, report: Any) -> None: ...
-
-    def validated(self, *_: Any) -> None: ...
-
-    def close(self) -> None: ...
 
     def updated(self, update: int) -> None:
         self.launches.append(sum(self.work.launches.values()))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from transduce.errors import ConfigError
 from transduce.experiment import RunResult, preview, train
 from transduce.training.checkpoint import before_decay, complete_checkpoints
 from transduce.training.pace import Pace
@@ -90,8 +89,3 @@ def test_a_preview_describes_what_would_learn(recipe_file: Path, tiny_run: Path)
     adapted = {"training.start_from": str(tiny_run / "model"), "training.adapters.rank": 4, "training.updates": 9}
     preview(recipe_file, overrides=adapted, tell=told.append)
     assert "parameters, of which" in told[-2]
-
-
-def test_updates_epochs_and_minutes_exclude_each_other(pairs: tuple[str, str], tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="one of updates, epochs and minutes"):
-        train(pairs, tmp_path / "run", overrides=["training.updates=3", "training.minutes=1"])

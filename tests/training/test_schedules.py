@@ -16,11 +16,6 @@ def test_noam_is_the_papers_equation_3_and_its_doubled_form(update: int, dim: in
     assert doubled.rate(update, 1, 0) == pytest.approx(2 * paper)
 
 
-def test_noam_takes_no_learning_rate_beside_it() -> None:
-    with pytest.raises(ValueError, match="leave learning_rate out"):
-        OptimizerConfig(learning_rate=1e-3, schedule=Noam(dim=512))
-
-
 @pytest.mark.parametrize("schedule", [Constant(warmup=7), Linear(warmup=7), Cosine(warmup=7), Plateau(warmup=7)])
 def test_warm_up_rises_in_equal_steps_to_the_highest_rate(schedule: Schedule) -> None:
     config = OptimizerConfig(learning_rate=0.7, schedule=schedule)

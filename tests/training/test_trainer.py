@@ -13,10 +13,11 @@ from transduce.experiment import load_recipe
 from transduce.objectives.next_token import NextToken
 from transduce.tasks.translation import validation
 from transduce.training.checkpoint import whole_checkpoints
+from transduce.training.observers import Observer
 from transduce.training.trainer import Trainer
 
 
-class Reports:
+class Reports(Observer):
     """An observer that counts."""
 
     def __init__(self) -> None:
@@ -24,10 +25,6 @@ class Reports:
 
     def report(self, report: Any) -> None:
         self.updates.append(report.update)
-
-    def validated(self, *_: object) -> None: ...
-
-    def close(self) -> None: ...
 
 
 def lacks_memory(*_: object, **__: object) -> Any:

@@ -87,8 +87,7 @@ def translate_document(
     languages = _languages(translator, options["source_language"], options["target_language"])
     sides = (languages.source, languages.target)
     entries = () if knowledge is None else knowledge.entries
-    use, reads_terms = options["glossary_use"], translator.reads_terms
-    glossary = read_glossary(options["glossary"], search, sides, use, reads_terms, entries)
+    glossary = read_glossary(options["glossary"], search, sides, options["glossary_use"], entries)
     memory = None if knowledge is None else knowledge.memory
     if options["memory"] is not None:
         memory = Memory.read(options["memory"], languages)

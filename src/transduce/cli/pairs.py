@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from transduce.corpora.corpus import Pair
     from transduce.experiment.learn_shortlist import ShortlistSettings
 
-SETTINGS = From("experiment.learn_shortlist.ShortlistSettings", "per_token frequent iterations most_pairs")
+SETTINGS = From("experiment.learn_shortlist.ShortlistSettings", "per_token frequent iterations")
 
 
 def score(

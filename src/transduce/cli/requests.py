@@ -21,25 +21,20 @@ def read_glossary(
     search: DecisionRule,
     languages: tuple[str, str],
     use: Use | None,
-    reads_terms: bool,
     entries: Sequence[Entry] = (),
 ) -> Glossary | None:
     """Reads the glossary of two languages, if asked for, or takes a project's entries; InputError if the search cannot
-    require its phrases, or the model cannot read them as hints."""
+    require its phrases."""
     if path is None and not entries:
         if use is not None:
             raise InputError("--glossary-use is for a glossary: add --glossary, or leave it out")
         return None
-    if use == "hint" and not reads_terms:
-        raise InputError(
-            "--glossary-use hint is for a model trained with terms (data.terms), and this one was not; leave it out"
-        )
     how: Use = use or "inflected"
     glossary = Glossary(entries, use=how) if path is None else Glossary.read(path, *languages, use=how)
     if glossary.requires_any and not can_require(search):
         raise InputError(
-            f"{path or 'the glossary of the project'}: required phrases go with a plain beam, not with --sample, "
-            "--groups or the samples of --mbr; leave one out"
+            f"{path or 'the glossary of the project'}: required phrases go with a plain beam, not with --sample or "
+            "--groups; leave one out"
         )
     return glossary
 
@@ -98,10 +93,6 @@ class RequestReport:
     satisfied: int = 0
     inflected: int = 0
     """Terms that are met in another form than the glossary's."""
-    hinted: int = 0
-    """Terms that were not required."""
-    hinted_met: int = 0
-    """Terms that were not required, and that translations have, in any form."""
     applied: list[str] = field(default_factory=list)
     """The terms that were in a line, with their translations."""
     unsatisfied: list[int] = field(default_factory=list)
@@ -125,10 +116,6 @@ class RequestReport:
         for phrase in translation.unsatisfied:
             reason = reasons[phrase] if phrase in reasons else why(translation, phrase)
             self.reasons.setdefault(reason, []).append(self.lines)
-        required = {*translation.satisfied, *translation.unsatisfied}
-        hinted = [term for term in translation.terms if term.target not in required]
-        self.hinted += len(hinted)
-        self.hinted_met += sum(term.met for term in hinted)
         self.inflected += sum(term.met and term.form != term.target for term in translation.terms)
         self.applied = list(
             dict.fromkeys([*self.applied, *(f"{term.source}\t{term.target}" for term in translation.terms)])
@@ -147,8 +134,6 @@ class RequestReport:
             yield f"{self.satisfied:,} of {asked:,} required phrases satisfied{where}"
             for reason, lines in islice(self.reasons.items(), LINES_NAMED):
                 yield f"{len(lines):,} unsatisfied{_where(lines, '')}: {reason}"
-        if self.hinted:
-            yield f"{self.hinted_met:,} of {self.hinted:,} terms met, which were not required"
         if self.inflected:
             yield f"{self.inflected:,} terms met in another form than the glossary's"
         if absent := _absent(glossary, self.applied):

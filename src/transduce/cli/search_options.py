@@ -24,8 +24,7 @@ OF_BEAM = From("search.beam.Beam", "beam_size=size length_penalty normalization"
 OF_COVERAGE = From("search.beam.Beam", "coverage_penalty")
 OF_GROUPS = From("search.diverse.DiverseBeam", "groups", defaults={"groups": 1})
 OF_DIVERSITY = From("search.diverse.DiverseBeam", "diversity", when="With --groups")
-OF_SAMPLING = From("search.sampling.Sampling", "temperature top_k top_p min_p seed", when="With --sample or --mbr")
-OF_SAMPLES = From("search.sampling.Sampling", "temperature top_p min_p seed", when="With --mbr")
+OF_SAMPLING = From("search.sampling.Sampling", "temperature top_k top_p min_p seed", when="With --sample")
 SAMPLE, MBR = (From("cli.search_options.Choices", name) for name in ("sample", "mbr"))
 
 
@@ -35,8 +34,8 @@ class Choices:
     sample: bool = False
     """Sample at random instead of greedy or beam search."""
     mbr: Candidates | None = None
-    """Minimum Bayes risk: choose, of this many samples (with --beam-size: outputs of the beam), the one that is most
-    like all others by chrF."""
+    """Minimum Bayes risk: choose, of this many outputs of the beam, the one that is most like all others by chrF
+    (default of --beam-size: as many)."""
 
 
 def make_rule(context: typer.Context) -> "DecisionRule":
@@ -49,7 +48,7 @@ def make_rule(context: typer.Context) -> "DecisionRule":
 
 BeamOptions = Annotated[Any, Options(OF_BEAM, make=make_rule)]
 """The options of a plain beam."""
-RuleOptions = Annotated[Any, Options(OF_BEAM, MBR, OF_SAMPLES, make=make_rule)]
+RuleOptions = Annotated[Any, Options(OF_BEAM, MBR, make=make_rule)]
 """The options of a plain beam, or minimum Bayes risk."""
 TranslationOptions = Annotated[
     Any,
@@ -87,8 +86,7 @@ def _search(context: typer.Context) -> "Search":
             context, (OF_BEAM, OF_COVERAGE, OF_GROUPS, OF_DIVERSITY), "works with beam search only, not with --sample"
         )
         return Sampling(**shared, **of_samples)
-    owners = [f"--{name}" for name in ("sample", "mbr") if name in options]
-    _refuse(context, (OF_SAMPLING,), f"goes with {' or '.join(owners)}")
+    _refuse(context, (OF_SAMPLING,), "goes with --sample")
     if options.get("groups", 1) > 1:
         return DiverseBeam(**shared, **beam, **of_groups)
     _refuse(context, (OF_DIVERSITY,), "goes with --groups 2 or more")
@@ -102,23 +100,20 @@ def _settings(context: typer.Context) -> Iterator[dict[str, Any]]:
 
 
 def _minimum_bayes_risk(context: typer.Context) -> "MinimumBayesRisk":
-    """Returns the choice among samples, or among the outputs of a beam if the command line gives its size."""
+    """Returns the choice among the outputs of a beam, which is as wide as they are many by default."""
     from transduce.search.beam import Beam
     from transduce.search.choices import MinimumBayesRisk
-    from transduce.search.sampling import Sampling
 
-    shared, beam, _, of_samples = _settings(context)
+    shared, beam, _, _ = _settings(context)
     count, wanted = context.params["mbr"], shared.get("n_best", 1)
     if context.params.get("sample"):
-        raise InputError("--mbr samples by itself; leave --sample out")
+        raise InputError("--mbr chooses among outputs of a beam; leave --sample out")
     _refuse(context, (OF_GROUPS, OF_DIVERSITY), "does not go with --mbr")
+    _refuse(context, (OF_SAMPLING,), "goes with --sample")
     if wanted > count:
         raise InputError(f"--n-best must be from 1 to the number of candidates, {count} (--mbr)")
     if not is_given(context, "beam_size"):
-        why = "goes with --mbr only where --beam-size says that a beam finds the candidates"
-        _refuse(context, (OF_BEAM, OF_COVERAGE), why)
-        return MinimumBayesRisk(candidates=Sampling(**shared | {"n_best": count}, **of_samples), n_best=wanted)
-    _refuse(context, (OF_SAMPLING,), "is for samples, but with --beam-size a beam finds the candidates")
+        beam["size"] = count
     if count > beam["size"]:
         raise InputError(f"--mbr {count} asks for more outputs than --beam-size {beam['size']} finds; raise it")
     return MinimumBayesRisk(candidates=Beam(**shared | {"n_best": count}, **beam), n_best=wanted)

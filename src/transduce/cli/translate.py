@@ -54,7 +54,7 @@ def translate(
     languages: LanguageOptions,
     lines: LineOptions,
     glossary: str | None = None,
-    glossary_use: Literal["inflected", "exact", "hint"] | None = None,
+    glossary_use: Literal["inflected", "exact"] | None = None,
     project: str | None = None,
     quality: str | None = None,
     with_: list[str] | None = None,
@@ -80,8 +80,7 @@ def translate(
         output: A new file, .gz, .xz and .zst compressed; - is standard output. For several files a folder.
         glossary: A file of lines: source term, tab, required target phrase; a third column 'ban' forbids the phrase. Or
             a .csv, or a term base (.tbx). Forms of a term are separated by |: hound|hounds, tab, Hund|Hunde.
-        glossary_use: Which forms of a term are required: inflected, any of them (default); exact, the first one; hint,
-            none, for a model trained with terms, which reads them.
+        glossary_use: Which forms of a term are required: inflected, any of them (default); exact, the first one.
         project: A project's folder, whose terms are required, and whose model is used as it has been taught; its memory
             is for documents. --glossary and --memory take the place of its own.
         quality: Estimate how much of each translation will be edited, with an interval, from past edits: a project's
@@ -150,8 +149,8 @@ def translate(
     if glossary is not None or glossary_use is not None or terms:  # before the model is opened
         config = read_config(find_bundle(Path(model))) if then is None else opened().bundle.config
         direction = config.find_direction(languages.to, languages.from_)
-        sides, reads_terms = (direction.source, direction.target), config.terms is not None
-        entries = read_glossary(glossary, search, sides, glossary_use, reads_terms, terms)
+        sides = (direction.source, direction.target)
+        entries = read_glossary(glossary, search, sides, glossary_use, terms)
     parameters = context.params if edits is None else {**context.params, "quality": content_of(edits)}
     parameters = parameters if knowledge is None else {**parameters, "project": knowledge.content}
     is_compiled = lines.compile and not machine.is_gpu

@@ -18,7 +18,7 @@ from transduce.corpora.languages import UNKNOWN, language_of, languages_of
 from transduce.corpora.noise import Noise
 from transduce.corpora.splitting import Side, Split, SplitKind
 from transduce.errors import ConfigError
-from transduce.ranges import PositiveInt, PositiveShare, Seed, ShareBelowOne, ShareWithin
+from transduce.ranges import PositiveInt, Seed, ShareBelowOne, ShareWithin
 
 SEQUENCES = ("copy", "reverse")
 SPLIT_FIELDS = {"split": "kind", "validation_share": "validation", "test_share": "test", "split_seed": "seed"}
@@ -57,16 +57,6 @@ class CorpusConfig(FilesConfig, frozen=True):
     """Number of times each of its pairs is seen in an epoch; 0.5 shows a new random half in each epoch."""
 
 
-class TermsConfig(Settings, frozen=True):
-    """Terms written into sources after the words that they translate, each the most frequent form of a word of the
-    target (Dinu et al. 2019, Bergmanis and Pinnis 2021); the model learns to use and inflect a glossary's."""
-
-    sentences: PositiveShare = 0.5
-    """Share of the training sentences that have terms."""
-    words: PositiveShare = 0.2
-    """Share of the words of such a sentence that have one, of those whose translation is sure; one at least."""
-
-
 class DataConfig(Settings, frozen=True):
     """A built-in data set, or files; paths are relative to the file that names them.
 
@@ -76,6 +66,7 @@ class DataConfig(Settings, frozen=True):
     objects: ClassVar = dict.fromkeys(
         ("train", "validation", "test", "general_validation", "general_test"), pairs_setting
     )
+    retired: ClassVar = {"terms": None}
 
     dataset: str | None = None
     """Name of a built-in data set; `transduce data list` shows them."""
@@ -113,9 +104,6 @@ class DataConfig(Settings, frozen=True):
     default is source and target."""
     max_tokens: PositiveInt | None = None
     """Training pairs with more tokens on either side are removed; no limit by default."""
-    terms: TermsConfig | None = None
-    """Terms in the sources of training pairs, so that the model learns to use and inflect those of a glossary; none by
-    default. Inflected forms are learned from the same pairs."""
     cleaning: tuple[Step, ...] = ()
     """Cleaning steps, applied in this order to the training pairs; counts and examples are printed. Data without a
     predefined split are cleaned before they are split."""
@@ -183,8 +171,6 @@ class DataConfig(Settings, frozen=True):
             raise ValueError("directions: they say source and target, too; leave these out")
         if self.general_validation or self.general_test:
             raise ValueError("directions: general_validation and general_test have one direction; leave them out")
-        if self.terms is not None:
-            raise ValueError("directions: terms are learned in one direction; leave one of both out")
         if self.is_generated:
             raise ValueError(f"directions: {self.dataset} has one direction; leave them out")
 

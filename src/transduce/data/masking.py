@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from transduce.config import Settings
 from transduce.ranges import ShareWithin
-from transduce.text.phrases import PhraseEncoder
 from transduce.text.tokenizer import Tokenizer
 
 MASKED, RANDOM = 0.8, 0.1  # of the hidden tokens; the others stay, so that a visible token may be wrong, too
@@ -17,10 +17,10 @@ MASKED, RANDOM = 0.8, 0.1  # of the hidden tokens; the others stay, so that a vi
 class MaskingConfig(Settings, frozen=True):
     """Settings for hiding tokens."""
 
+    retired: ClassVar = {"whole_words": False}
+
     share: ShareWithin = 0.15
     """Share of the tokens that are hidden: 80 % become [MASK], 10 % a random token, 10 % stay."""
-    whole_words: bool = False
-    """Hide all tokens of a word or none."""
     dynamic: bool = True
     """Hide different tokens in each epoch; else the same texts with the same hidden tokens (Liu et al. 2019, section
     4.1)."""
@@ -34,8 +34,6 @@ class Masking:
     mask: int
     ordinary: NDArray[np.int64]
     """The tokens that may replace another."""
-    continues: NDArray[np.bool_]
-    """For each token of the vocabulary, True if it continues a word."""
 
     @staticmethod
     def of(config: MaskingConfig, tokenizer: Tokenizer) -> "Masking":
@@ -44,8 +42,7 @@ class Masking:
         pieces = tokenizer.pieces(range(len(tokenizer)))
         special = {tokenizer.pad, tokenizer.unknown, tokenizer.bos, tokenizer.eos, tokenizer.mask}
         ordinary = [token for token, piece in enumerate(pieces) if piece and token not in special]
-        continues = PhraseEncoder(tokenizer).continues if config.whole_words else [False] * len(pieces)
-        return Masking(config, tokenizer.mask, np.array(ordinary), np.array(continues))
+        return Masking(config, tokenizer.mask, np.array(ordinary))
 
     def hide(
         self, tokens: Sequence[int] | NDArray[np.integer], random: np.random.Generator
@@ -53,15 +50,7 @@ class Masking:
         """Returns the tokens with some of them hidden, at least one, and the indices of these."""
         changed = np.array(tokens, dtype=np.int64)
         count = max(round(self.config.share * len(changed)), 1)
-        if self.config.whole_words:
-            word = np.cumsum(~self.continues[changed])
-            words, sizes = np.unique(word, return_counts=True)
-            order = random.permutation(words)
-            sizes = sizes[order - words[0]]  # words are numbered consecutively
-            chosen = order[: max(int(np.searchsorted(np.cumsum(sizes), count, side="right")), 1)]
-            indices = np.flatnonzero(np.isin(word, chosen))
-        else:
-            indices = np.sort(random.permutation(len(changed))[:count])
+        indices = np.sort(random.permutation(len(changed))[:count])
         draw = random.random(len(indices))
         changed[indices[draw < MASKED]] = self.mask
         is_random = (draw >= MASKED) & (draw < MASKED + RANDOM)

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -91,17 +91,6 @@ Watch = Callable[[ParallelCorpus, Iterable[SentencePair]], Iterator[SentencePair
 """Yields the pairs of a pass over a corpus as they are, and sees them."""
 
 
-class Rewrite(Protocol):
-    """Rewrites the pairs of a corpus before they are tokenized."""
-
-    @property
-    def content(self) -> str:
-        """A text that changes if the pairs that are written may change."""
-
-    def __call__(self, pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
-        """Yields pairs as they are learned from."""
-
-
 def open_store(
     corpus: ParallelCorpus,
     tokenizers: Tokenizers,
@@ -109,21 +98,19 @@ def open_store(
     cache: Path,
     watch: Watch | None = None,
     may_be_empty: bool = False,
-    rewrite: Rewrite | None = None,
 ) -> TokenStore:
     """Returns the store of a corpus, built if the cache has none of these contents, tokenizers and limit.
 
-    A pass that builds it is also given to `watch`, so that what else is to be known of the pairs needs no further pass;
-    it sees them before they are rewritten.
+    A pass that builds it is also given to `watch`, so that what else is to be known of the pairs needs no further pass.
 
     Pairs with a blank side or, if max_tokens is given, with more tokens on a side are left out whole. Raises DataError
     for a corpus that has nothing else, unless it may be empty, or whose tokens are mostly unknown.
     """
 
     def build(new: Path) -> None:
-        _build(corpus, tokenizers, max_tokens, new, watch, rewrite)
+        _build(corpus, tokenizers, max_tokens, new, watch)
 
-    store = found_or_made(_folder_of(corpus, tokenizers, max_tokens, cache, rewrite), _read, build)
+    store = found_or_made(_folder_of(corpus, tokenizers, max_tokens, cache), _read, build)
     if not len(store) and not may_be_empty:
         raise nothing_left(corpus.name, {reason: dropped.count for reason, dropped in store.dropped.items()})
     return store
@@ -135,24 +122,20 @@ def open_stores(
     max_tokens: int | None,
     cache: Path,
     watch: Watch | None = None,
-    rewrite: Rewrite | None = None,
 ) -> list[TokenStore]:
     """Returns the store of each corpus, which may be empty; all cores build those that the cache has not, each one."""
 
     def build(corpus: ParallelCorpus) -> TokenStore:
-        return open_store(corpus, tokenizers, max_tokens, cache, watch, may_be_empty=True, rewrite=rewrite)
+        return open_store(corpus, tokenizers, max_tokens, cache, watch, may_be_empty=True)
 
-    folders = [_folder_of(corpus, tokenizers, max_tokens, cache, rewrite) for corpus in corpora]
+    folders = [_folder_of(corpus, tokenizers, max_tokens, cache) for corpus in corpora]
     missing = [corpus for corpus, folder in zip(corpora, folders, strict=True) if not (folder / "store.json").exists()]
     for_each(build, missing)
     return list(map(build, corpora))
 
 
-def _folder_of(
-    corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, cache: Path, rewrite: Rewrite | None
-) -> Path:
+def _folder_of(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int | None, cache: Path) -> Path:
     made_from = [FORMAT, corpus.content(), tokenizers.source.content, tokenizers.target.content, max_tokens]
-    made_from += [] if rewrite is None else [rewrite.content]
     return cache / "stores" / hashlib.sha256(json.dumps(made_from).encode()).hexdigest()[:32]
 
 
@@ -196,14 +179,12 @@ def _build(
     max_tokens: int | None,
     folder: Path,
     watch: Watch | None,
-    rewrite: Rewrite | None,
 ) -> None:
     """Writes the files of a store into an empty folder."""
     largest = max(len(tokenizers.source), len(tokenizers.target))
     dtype: np.dtype[np.unsignedinteger] = np.dtype(np.uint16 if largest <= 2**16 else np.uint32)
     with _Writer(folder, dtype, (tokenizers.source.unknown, tokenizers.target.unknown)) as writer:
         sifted = corpus.sift(writer.drop) if watch is None else watch(corpus, corpus.sift(writer.drop))
-        sifted = sifted if rewrite is None else rewrite(sifted)
         while pairs := list(itertools.islice(sifted, PAIRS_AT_ONCE)):
             _write_chunk(pairs, tokenizers, max_tokens, writer)
     _check_unknown(corpus.name, writer.unknown, writer.tokens)

@@ -28,6 +28,7 @@ from transduce.unzipping import is_zipped
 
 MEASURED = 2000  # sentence pairs
 AT_ONCE = 100  # of these
+MOST_PAIRS = 100_000  # to learn from, sampled evenly
 
 
 class ShortlistSettings(Settings, frozen=True):
@@ -39,8 +40,6 @@ class ShortlistSettings(Settings, frozen=True):
     """Most frequent target tokens, allowed in every sentence."""
     iterations: Iterations = 5
     """Iterations of expectation maximisation (IBM Model 1)."""
-    most_pairs: PositiveInt = 100_000
-    """Maximum number of sentence pairs to learn from, sampled evenly."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def learn_shortlist(
         stores = [open_store(corpus, tokenizers, None, cache_folder())]
     else:
         stores, validation = _stores_of_run(model, tokenizers, tell)
-    pairs = PairSample.spread(stores, settings.most_pairs)
+    pairs = PairSample.spread(stores, MOST_PAIRS)
     of_pairs = sum(map(len, stores))
     tell(f"learning from {len(pairs):,} of {of_pairs:,} sentence pairs")
     table = learn_lexical_table(pairs, len(tokenizers.source), len(tokenizers.target), settings.iterations)

@@ -48,7 +48,7 @@ from transduce.tasks.translation.task import TranslationExperiment
 from transduce.training.checkpoint import before_decay, forget_decay, newest_checkpoint, read_progress
 from transduce.training.display import console_observer
 from transduce.training.distributed import Processes, join_processes, local_device
-from transduce.training.observers import FINAL_TEST, JsonLog, Observer, StartLines, announce_phase, last_samples
+from transduce.training.observers import FINAL_TEST, JsonLog, Observer, StartLines, last_samples
 from transduce.training.schedules import why_never_high
 from transduce.training.trackers import OBSERVERS, ObserverFactory, WatchedRun, tensorboard
 from transduce.training.trainer import Trainer
@@ -251,7 +251,7 @@ def _train(
         learn_phrases(with_phrases, run / "phrases", _facts(with_phrases), tell)
     try:
         trainer.run()
-        announce_phase(trainer.observers, FINAL_TEST)
+        trainer.announce(FINAL_TEST)
         result = processes.broadcast(lambda: _finish(run, trainer, experiment, apart))
         if with_phrases is None:
             return result

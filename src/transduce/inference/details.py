@@ -1,7 +1,7 @@
 """Details of finished translations: how sure the model was of each token, and which words translate which."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from torch import nn
@@ -15,7 +15,6 @@ from transduce.data.batch import make_batch
 from transduce.data.parts import batches_by_length
 from transduce.errors import InputError
 from transduce.orthography.words import word_texts
-from transduce.text.source_terms import TermMarks
 from transduce.text.tokenizer import Tokenizer
 
 TOKENS_AT_ONCE = 1024
@@ -52,18 +51,6 @@ class Details:
     """The word of each token, counted from 0; the end token belongs to the last."""
     alignment: list[tuple[int, int]] | None
     """Pairs (source word, target word) that go together, counted from 0; None without attention to the source."""
-
-    def without_terms(self, marks: TermMarks) -> "Details":
-        """Returns the same details without the terms that a model read beside the words of its source."""
-        numbers: dict[int, int] = {}
-        is_term = False
-        for number, word in enumerate(self.source_words):
-            is_term = is_term or word.startswith(marks.opening)
-            if not is_term:
-                numbers[number] = len(numbers)
-            is_term = is_term and not word.startswith(marks.closing)
-        links = None if self.alignment is None else [(numbers[i], j) for i, j in self.alignment if i in numbers]
-        return replace(self, source_words=[self.source_words[number] for number in numbers], alignment=links)
 
     @staticmethod
     def joined(pieces: Sequence["Details"]) -> "Details":

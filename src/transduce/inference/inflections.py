@@ -207,10 +207,6 @@ class Inflections:
             if sources[index] not in self.source.most_frequent and targets[best] not in self.target.most_frequent:
                 yield index, sources[index], targets[best]
 
-    def lemma(self, source: str, target: str) -> str:
-        """Returns the most frequent form of a target word that translates a source word."""
-        return next(iter(self._forms_of_word(target, [source], self.target, self.source)), target)
-
     def _forms(self, term: str, translation: str, side: Words, other: Words) -> list[str]:
         """Returns the other forms of a term of one or several words, the most frequent first."""
         meanings = spoken_words(translation)

@@ -119,16 +119,11 @@ class Pivot(Translator):
 
     def continued(self, request: Request, middle: Translation) -> Request:
         """Returns what the second model is asked for, after the translation by the first."""
-        return replace(request, text=middle.text, terms=() if self.second.reads_terms else request.terms)
+        return replace(request, text=middle.text)
 
     def join(self, request: Request, pieces: Sequence[Translation], rule: DecisionRule) -> Translation:
         """See Translator."""
         return self.second.join(request, pieces, rule)
-
-    @property
-    def reads_terms(self) -> bool:
-        """See Translator; terms are of the source's language, which the second model does not read."""
-        return False
 
     def why_unsatisfied(self, translation: Translation, phrase: str) -> str:
         """See Translator."""
@@ -158,7 +153,6 @@ def _config(first: Translator, second: Translator) -> BundleConfig:
         source=source,
         target=target,
         languages=None,
-        terms=None,
         longest_source=first.bundle.config.longest_source,
     )
 

@@ -17,8 +17,7 @@ class Request:
     banned: tuple[str, ...] = ()
     """Words or phrases that the translation must not hold."""
     terms: tuple[Term, ...] = ()
-    """Terms of the line. One whose target is required is met by any of its forms; a model trained with terms reads all
-    of them beside their sources."""
+    """Terms of the line. One whose target is required is met by any of its forms."""
 
     def allowed(self, phrase: str) -> tuple[str, ...]:
         """Returns the phrases that meet a required one: itself first, then other forms of terms."""

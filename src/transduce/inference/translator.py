@@ -318,18 +318,13 @@ class Translator:
         translations = [self._join(*line, search) for line in zip(requests, hypotheses, strict=True)]
         return self._with_details(translations, lines, hypotheses) if with_details else translations
 
-    @property
-    def reads_terms(self) -> bool:
-        """True if the model was trained with terms in its sources, and reads those of requests."""
-        return self.bundle.config.terms is not None
-
     def why_unsatisfied(self, translation: Translation, phrase: str) -> str:
         """Explains why a translation lacks a phrase that it was required to hold, and what may help."""
         return why_unsatisfied(translation, phrase, self._constraints)
 
     def encode(self, texts: Sequence[str | Request]) -> list[list[list[int]]]:
         """Returns the token ids of each line's pieces: one piece unless it is too long, none if it has no words."""
-        read = [self._read_text(Request(text) if isinstance(text, str) else text) for text in texts]
+        read = [text if isinstance(text, str) else text.text for text in texts]
         tokenizer = self.bundle.tokenizers.source
         longest = self.longest_source
         lines = [text.strip() if self._is_translated(text) else "" for text in read]
@@ -342,14 +337,8 @@ class Translator:
         """Returns the required phrases of each piece of a line, whose token ids are given."""
         if len(encoded) == 1:
             return [request.required]
-        texts = split_text(self._read_text(request), self.bundle.tokenizers.source, self.longest_source)
+        texts = split_text(request.text, self.bundle.tokenizers.source, self.longest_source)
         return required_of_pieces(request, texts if encoded else [])
-
-    def _read_text(self, request: Request) -> str:
-        """Returns the text that the model reads: that of a request, for a model trained so with its terms."""
-        if (marks := self.bundle.config.terms) is None:
-            return request.text
-        return marks.insert(request.text, [(term.written or term.source, term.target) for term in request.terms])
 
     def _is_translated(self, text: str) -> bool:
         """Returns True if the model should translate a text: it has words, or the model is one of numbers or signs."""
@@ -387,8 +376,6 @@ class Translator:
             self._head = find_head(bundle, sources, targets)
         of_pieces = iter(details_of(bundle, self._head, sources, targets))
         of_lines = [Details.joined([next(of_pieces) for _ in line]) for line in lines]
-        if (marks := self.bundle.config.terms) is not None:
-            of_lines = [each.without_terms(marks) for each in of_lines]
         return [replace(translation, details=each) for translation, each in zip(translations, of_lines, strict=True)]
 
     def single_model(self) -> ModelBundle:
@@ -431,9 +418,5 @@ def _check_alike(first: Model, other: Model, number: int) -> None:
                 f"model {number} of the ensemble has another {side} tokenizer than the first; all must have the same: "
                 "train them on the same text with the same [tokenizer]"
             )
-    if first.config.terms != other.config.terms:
-        raise InputError(
-            f"model {number} of the ensemble reads terms differently than the first; all must read them alike"
-        )
     if first.config.languages != other.config.languages:
         raise InputError(f"model {number} of the ensemble has other directions than the first; all must have the same")

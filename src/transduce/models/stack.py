@@ -126,7 +126,9 @@ class SelfAttentionLayer(nn.Module):
             x, cache = self.attention(x, at, may_attend, cache)
             return x
 
+        # x + self-attention(norm(x))  [rows, time, dim], with pre-norm
         hidden = self.around_attention(hidden, attend)
+        # x + feed-forward(norm(x))
         return self.around_feed_forward(hidden, self.feed_forward), cache
 
     def read_whole(self, hidden: Hidden, may_attend: AnyMask | None, at: Span | Ragged | None = None) -> Hidden:

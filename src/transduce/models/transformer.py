@@ -159,9 +159,9 @@ class TransformerEncoder(nn.Module):
 
     def read(self, hidden: Hidden, is_real: Mask) -> Hidden:
         """Runs the layers on embedded tokens, [sentences, time, dim]."""
-        may_attend = padding_mask(is_real)
+        may_attend = padding_mask(is_real)  # [sentences, 1, 1, time]
         for layer in self.layers:
-            hidden = layer.read_whole(hidden, may_attend)
+            hidden = layer.read_whole(hidden, may_attend)  # [sentences, time, dim]
         return self.norm(hidden)
 
 
@@ -199,14 +199,18 @@ class TransformerDecoder(Decoder[AttentionState]):
 
     def read(self, tokens: Tokens, state: AttentionState) -> tuple[Hidden, AttentionState]:
         """See Decoder."""
+        # embed the tokens at the positions after those that the state has read
         span = state.span(tokens.shape[1])
-        embedded = self.embedding(tokens, span)
-        may_attend, past = state.extend(span)
-        hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])  # queries of a cache's row in one axis
+        embedded = self.embedding(tokens, span)  # [rows, time, dim]
+        # each may attend to itself and to all before it
+        may_attend, past = state.extend(span)  # [rows, 1, queries, keys]
+        # hypotheses of a sentence that share its cache are one row, their queries in one axis
+        hidden = embedded.view(state.cache[0].rows, -1, embedded.shape[-1])
         caches = []
         for layer, source, cache in zip(self.layers, state.source, state.cache, strict=True):
             hidden, cache = layer(hidden, span, may_attend, cache, source, state.source_may_attend)
             caches.append(cache)
+        # the state keeps the keys and values of these tokens for the next call
         return self.norm(hidden).view_as(embedded), state.advance(tuple(caches), span.time, past)
 
     def read_ragged(
@@ -257,9 +261,12 @@ class DecoderLayer(nn.Module):
             x, cache = self.attention(x, at, may_attend, cache)
             return x
 
+        # x + self-attention(norm(x))  [rows, time, dim], with pre-norm; likewise below
         hidden = self.around_attention(hidden, attend_to_target)
+        # x + cross-attention(norm(x), source)
         to_source = partial(_attend_to_source, self.cross_attention, source, source_may_attend)
         hidden = self.around_cross_attention(hidden, to_source)
+        # x + feed-forward(norm(x))
         return self.around_feed_forward(hidden, self.feed_forward), cache
 
 
@@ -311,5 +318,6 @@ class RecurrentDecoderLayer(nn.Module):
 def _attend_to_source(
     attention: MultiHeadAttention, source: KeysValues, may_attend: SourceMask | RowsApart, hidden: Hidden
 ) -> Hidden:
+    # all hypotheses of a sentence attend to the same keys: their queries are one axis
     folded = hidden.view(len(source.keys), -1, hidden.shape[-1])  # [sentences, rows_per_sentence * time, dim]
     return attention(attention.queries(folded), source, may_attend).view_as(hidden)

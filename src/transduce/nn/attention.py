@@ -100,11 +100,13 @@ def fused_attention(
     return functional.scaled_dot_product_attention(query, keys, values, may_attend, dropout.share)
 
 
-def causal_attention(query: Queries, keys: Keys, values: Values, dropout: Dropout) -> Context:
-    """Returns the same for whole rows whose queries may attend up to their own position; needs no mask."""
-    is_grouped = query.shape[1] != keys.shape[1]
+def maskless_attention(query: Queries, memory: KeysValues, rule: Causal | RowsApart, dropout: Dropout) -> Context:
+    """Returns the same formula by a kernel that knows by itself which keys a query may attend to."""
+    if isinstance(rule, RowsApart):
+        return ragged_attention(query, memory.keys, memory.values, rule)
+    is_grouped = query.shape[1] != memory.keys.shape[1]
     return functional.scaled_dot_product_attention(
-        query, keys, values, dropout_p=dropout.share, is_causal=True, enable_gqa=is_grouped
+        query, memory.keys, memory.values, dropout_p=dropout.share, is_causal=True, enable_gqa=is_grouped
     )
 
 
@@ -201,22 +203,24 @@ class MultiHeadAttention(nn.Module):
         self, query: Queries, memory: KeysValues, may_attend: AnyMask | None
     ) -> Float[Tensor, "rows queries heads_dim"]:
         """Returns the heads' contexts, concatenated, before they are projected back."""
-        if isinstance(may_attend, RowsApart):
-            return ragged_attention(query, memory.keys, memory.values, may_attend).transpose(1, 2).flatten(-2)
-        if isinstance(may_attend, Causal):
-            if self.kernel is fast_attention:
-                context = causal_attention(query, memory.keys, memory.values, self.dropout)
-                return context.transpose(1, 2).flatten(-2)
+        if isinstance(may_attend, Causal) and self.kernel is not fast_attention:
             may_attend = causal_mask(query.shape[2], memory.keys.shape[2], query.device)
-        group = self.heads // self.kv_heads
-        if group > 1:  # the queries of a group attend to the same keys, which are not copied
-            query = query.unflatten(1, (-1, group)).flatten(2, 3)  # [rows, kv_heads, group * queries, key_dim]
-            if may_attend is not None and may_attend.shape[2] > 1:
-                may_attend = may_attend.repeat(1, 1, group, 1)  # [rows, 1, group * queries, keys]
-        context = self.kernel(query, memory.keys, memory.values, may_attend, self.dropout)
-        if group > 1:
-            context = context.unflatten(2, (group, -1)).flatten(1, 2)  # [rows, heads, queries, value_dim]
+        if isinstance(may_attend, Causal | RowsApart):
+            context = maskless_attention(query, memory, may_attend, self.dropout)
+        else:
+            context = self._attend_by_group(query, memory, may_attend)
         return context.transpose(1, 2).flatten(-2)  # [rows, queries, heads * value_dim]
+
+    def _attend_by_group(self, query: Queries, memory: KeysValues, may_attend: AttentionMask | None) -> Context:
+        """Returns a context for each head; the queries of a group attend to the same keys, which are not copied."""
+        group = self.heads // self.kv_heads
+        if group == 1:
+            return self.kernel(query, memory.keys, memory.values, may_attend, self.dropout)
+        query = query.unflatten(1, (-1, group)).flatten(2, 3)  # [rows, kv_heads, group * queries, key_dim]
+        if may_attend is not None and may_attend.shape[2] > 1:
+            may_attend = may_attend.repeat(1, 1, group, 1)  # [rows, 1, group * queries, keys]
+        context = self.kernel(query, memory.keys, memory.values, may_attend, self.dropout)
+        return context.unflatten(2, (group, -1)).flatten(1, 2)  # [rows, heads, queries, value_dim]
 
     def recording_kernel(self, write: Write) -> AttentionKernel:
         """See Recordable."""

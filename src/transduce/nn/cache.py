@@ -60,10 +60,6 @@ class Cache:
         buffer.values[:, :, : self.length] = known.values
         return Cache(buffer, self.length)
 
-    def blank(self, rows: int, positions: int) -> "Cache":
-        """Returns a cache of the same kind, of zeros which all count as known."""
-        return Cache(self.buffer.blank(rows, positions), positions)
-
     def write(self, new: KeysValues, slots: Int[Tensor, " new"]) -> "Cache":
         """Returns the cache with positions written at these indices of its buffer, of which all count as known."""
         self.buffer.keys.index_copy_(2, slots, new.keys)

@@ -126,13 +126,17 @@ class RelativeSelfAttention(nn.Module):
             may_attend: mask of the keys that each query may attend to.
             by_segment: scores by segment of scaled queries, added if given.
         """
+        # scale queries and both biases: all scores are divided by sqrt(d_k)
         root = math.sqrt(self.key_dim)
-        query = split_heads(self.query(hidden), self.heads) / root  # q / sqrt(d_k)  [rows, heads, queries, key_dim]
-        content_bias, distance_bias = self.content_bias / root, self.distance_bias / root  # u and v likewise
-        by_content = (query + content_bias) @ keys_values.keys.transpose(-2, -1)  # (q + u) k
-        scores = by_content + by_distance(query + distance_bias)  # + (q + v) W_R R_d  [rows, heads, queries, keys]
+        query = split_heads(self.query(hidden), self.heads) / root  # q  [rows, heads, queries, key_dim]
+        content_bias, distance_bias = self.content_bias / root, self.distance_bias / root  # u, v  [heads, 1, key_dim]
+        # terms a and c: the content of keys
+        scores = (query + content_bias) @ keys_values.keys.transpose(-2, -1)  # (q + u) k  [rows, heads, queries, keys]
+        # terms b and d: the distance of keys
+        scores = scores + by_distance(query + distance_bias)  # + (q + v) W_R R_d
         if by_segment is not None:
             scores = scores + by_segment(query)
+        # weigh the values by a softmax, and project the heads' contexts back
         context = self.kernel(scores, keys_values.values, may_attend, self.dropout)  # [rows, heads, queries, value_dim]
         return self.output(context.transpose(1, 2).flatten(-2))  # [rows, time, dim]
 

@@ -31,10 +31,13 @@ class SelfAttention(nn.Module):
 
         A row may hold several sequences, one after another, all of the same span.
         """
-        queries, new = self._project(hidden, at)
+        # project the new positions: a query, a key and a value for each head
+        queries, new = self._project(hidden, at)  # [rows, heads, time, key_dim]
+        # put the new keys and values behind the known ones
         slots = at.on_device.slots if isinstance(at, Span) and at.on_device is not None else None
         cache = cache.append(new) if slots is None else cache.write(new, slots)
-        return self.attention(queries, cache.known, may_attend), cache
+        # weigh all values by softmax(Q K^T / sqrt(d_k)), and project back
+        return self.attention(queries, cache.known, may_attend), cache  # [rows, time, dim]
 
     @torch.no_grad()
     def join(self) -> None:

@@ -28,10 +28,6 @@ class Cell:
         """Number of rows."""
         return len(self.value)
 
-    def blank(self, rows: int, positions: int) -> "Cell":
-        """Returns a memory of zeros, which needs no room for positions."""
-        return Cell(self.value.new_zeros(rows, self.value.shape[1]))
-
     def select(self, rows: Tensor) -> "Cell":
         """Returns the given rows, in the given order."""
         return Cell(self.value.index_select(0, rows))

@@ -46,28 +46,6 @@ class Reserves(DecoderState, Protocol):
 
 
 @runtime_checkable
-class Replayable(DecoderState, Protocol):
-    """A state that can have the same shapes at every step, so that a GPU replays one graph of a step.
-
-    What grows from step to step has room instead, and numbers that change are tensors.
-    """
-
-    position: int
-    """Number of tokens read; of a state with room, the largest position that it has room for."""
-    rows_per_sentence: int
-
-    @property
-    def source_length(self) -> int:
-        """Positions of each source, padding included."""
-
-    def numbered(self: Same) -> Same:
-        """Returns the state with its numbers as tensors."""
-
-    def blank(self: Same, sentences: int, source_length: int, tokens: int) -> Same:
-        """Returns a state of zeros with room for as much, with the tensors of `numbered`, each at least as large."""
-
-
-@runtime_checkable
 class Sampler(Protocol):
     """The state of a decoder that may draw positions; only an objective asks for it."""
 
@@ -101,7 +79,7 @@ class AttentionState:
     it may have room for later keys."""
     rows_per_sentence: int = 1
     place: Int[Tensor, " 2"] | None = None
-    """Numbers of tokens read and of keys known, where a graph takes the steps (see Replayable)."""
+    """Numbers of tokens read and of keys known, where a graph takes the steps (inference/engines/graph_states.py)."""
 
     def expand(self, rows_per_sentence: int) -> "AttentionState":
         """See DecoderState."""
@@ -140,38 +118,6 @@ class AttentionState:
         keys = self.position + tokens * rows_per_sentence
         cache = tuple(layer.reserve(keys) if isinstance(layer, Cache) else layer for layer in self.cache)
         return replace(self, cache=cache)
-
-    @property
-    def source_length(self) -> int:
-        """See Replayable."""
-        return self.source_may_attend.shape[-1]
-
-    def numbered(self) -> "AttentionState":
-        """See Replayable."""
-        if self.place is not None:
-            return self
-        cache = self.cache[0]
-        numbers = (self.position, cache.length if isinstance(cache, Cache) else 0)
-        device = self.source_may_attend.device
-        place = torch.cat([torch.full((1,), number, dtype=torch.long, device=device) for number in numbers])
-        return replace(self, place=place)
-
-    def blank(self, sentences: int, source_length: int, tokens: int) -> "AttentionState":
-        """See Replayable."""
-        mask = self.source_may_attend
-        rows, slots = (
-            (sentences * self.rows_per_sentence, 1) if self.past is None else (sentences, self.rows_per_sentence)
-        )
-        keys = tokens * slots
-        return replace(
-            self,
-            source=tuple(layer.blank(sentences, source_length) for layer in self.source),
-            source_may_attend=mask.new_zeros(sentences, 1, 1, source_length),
-            cache=tuple(layer.blank(rows, keys) for layer in self.cache),
-            position=tokens - 1,
-            past=None if self.past is None else mask.new_zeros(sentences, slots, keys),
-            place=torch.zeros(2, dtype=torch.long, device=mask.device),
-        )
 
     def span(self, time: int) -> Span:
         """Returns the positions of the next tokens; one, where a graph takes the steps."""
@@ -313,31 +259,7 @@ class RecurrentState:
     """Log-probabilities of the source positions that the last call drew, for the score-function gradient; else None."""
     rows_per_sentence: int = 1
     place: Int[Tensor, " 1"] | None = None
-    """Number of tokens read, where a graph takes the steps (see Replayable)."""
-
-    @property
-    def source_length(self) -> int:
-        """See Replayable."""
-        return self.source_may_attend.shape[-1]
-
-    def numbered(self) -> "RecurrentState":
-        """See Replayable."""
-        if self.place is not None:
-            return self
-        return replace(self, place=torch.full((1,), self.position, dtype=torch.long, device=self.hidden.device))
-
-    def blank(self, sentences: int, source_length: int, tokens: int) -> "RecurrentState":
-        """See Replayable."""
-        rows = sentences * self.rows_per_sentence
-        return replace(
-            self,
-            source=self.source.blank(sentences, source_length),
-            source_may_attend=self.source_may_attend.new_zeros(sentences, 1, 1, source_length),
-            hidden=self.hidden.new_zeros(rows, *self.hidden.shape[1:]),
-            fed=self.fed.new_zeros(rows, self.fed.shape[1]),
-            position=tokens - 1,
-            place=torch.zeros(1, dtype=torch.long, device=self.hidden.device),
-        )
+    """Number of tokens read, where a graph takes the steps (inference/engines/graph_states.py)."""
 
     def expand(self, rows_per_sentence: int) -> "RecurrentState":
         """See DecoderState."""

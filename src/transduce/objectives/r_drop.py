@@ -8,8 +8,9 @@ from torch import Tensor, nn
 from transduce.data.batch import Batch
 from transduce.models.interface import EncoderDecoder, State
 from transduce.nn.losses import paired_cross_entropy
-from transduce.objectives.next_token import TargetReading, encode_source, read_target, score_function_loss
+from transduce.objectives.next_token import score_function_loss
 from transduce.objectives.objective import Loss
+from transduce.objectives.reading import TargetReading, encode_source, read_target
 
 
 @dataclass(frozen=True)

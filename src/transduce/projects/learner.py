@@ -23,7 +23,8 @@ from transduce.inference.translator import Translator
 from transduce.models.adapters import AdaptersConfig, add_adapters
 from transduce.models.scoring import score_tokens
 from transduce.nn.low_rank import UP, LowRankLinear
-from transduce.objectives.next_token import NextToken, read_target
+from transduce.objectives.next_token import NextToken
+from transduce.objectives.reading import read_target
 from transduce.projects.general import General
 from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.lessons import Check, Learned, Lesson, Progress

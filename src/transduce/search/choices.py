@@ -1,4 +1,4 @@
-"""Decision rules, of which one is chosen: a search, or minimum Bayes risk among the outputs of a search."""
+"""Decision rules, of which one is chosen: a search, or minimum Bayes risk among the outputs of a beam."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from transduce.search.loop import Hypothesis
 from transduce.search.sampling import Sampling
 from transduce.text.chrf import pairwise_chrf
 
-SAMPLES = 32
+CANDIDATES = 16
 
 Search = Beam | DiverseBeam | Sampling
 """The search for a model's outputs; the class of the settings says which."""
@@ -23,13 +23,15 @@ Search = Beam | DiverseBeam | Sampling
 class MinimumBayesRisk(Settings, frozen=True):
     """Choose the output of highest expected chrF, with the candidates as possible references (Eikema and Aziz 2022)."""
 
-    candidates: Search = Sampling(n_best=SAMPLES)
-    """The search for candidates, `n_best` for each sentence. Samples have equal weight, since likely ones are drawn
-    more often; outputs of a beam are weighted by their probabilities (Kumar and Byrne 2004)."""
+    candidates: Beam = Beam(size=CANDIDATES, n_best=CANDIDATES)
+    """The search for candidates, `n_best` for each sentence, which are weighted by their probabilities (Kumar and Byrne
+    2004)."""
     n_best: NBest = 1
     """Outputs per sentence, those of highest expected chrF first."""
 
     def _check_together(self) -> None:
+        if not isinstance(self.candidates, Beam):
+            raise ValueError("candidates: give a Beam; a choice among samples was worse and has been removed")
         if self.candidates.n_best < 2:
             raise ValueError("candidates: a choice needs n_best of 2 or more")
         if self.n_best > self.candidates.n_best:
@@ -39,10 +41,8 @@ class MinimumBayesRisk(Settings, frozen=True):
         """Returns the best of a sentence's candidates, each text once; their scores are the expected chrF, 0 to 100."""
         if not hypotheses:
             return []
-        weights = np.ones(len(hypotheses))
-        if isinstance(self.candidates, Beam):
-            logs = np.array([hypothesis.log_probability for hypothesis in hypotheses])
-            weights = np.exp(logs - logs.max())
+        logs = np.array([hypothesis.log_probability for hypothesis in hypotheses])
+        weights = np.exp(logs - logs.max())
         weight_of: dict[str, float] = {}
         first_of: dict[str, Hypothesis] = {}
         for hypothesis, weight in zip(hypotheses, weights.tolist(), strict=True):

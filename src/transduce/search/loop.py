@@ -132,7 +132,7 @@ def take_step(
     beam_per_group: int,
     end: int,
 ) -> Step[State]:
-    """Reads the last tokens and choose the hypotheses that continue, one token longer.
+    """Reads the last tokens and chooses the hypotheses that continue, one token longer.
 
     Except in `choose` and `rule`, no number is read from a tensor, so that the step can be compiled whole.
 
@@ -142,27 +142,33 @@ def take_step(
         beam_per_group: how many outputs each group is to set aside.
         end: the token that ends an output.
     """
-    scores, history = active.scores, active.tokens
-    logits, state = decoder(active.last.flatten(0, 1), active.state)
+    scores, history, written = active.scores, active.tokens, active.written
+    # read the last token of each hypothesis and predict the next
+    logits, state = decoder(active.last.flatten(0, 1), active.state)  # [sentences * rows, 1, vocabulary]
     log_probabilities = logits[:, -1].float().log_softmax(-1).unflatten(0, scores.shape)  # [sentences, rows, vocab]
-    written = active.written
+    # exclude what constraints and length limits forbid
     prefixes = Prefixes(active.sentences, history[..., 1:], None if written is None else written.on_device)
     rule(log_probabilities, prefixes)
-    candidates = choose(scores, log_probabilities, prefixes)
+    # choose the best extensions, twice as many as continue: at most half of them can end now
+    candidates = choose(scores, log_probabilities, prefixes)  # [sentences, groups, candidates]
+    # set aside the outputs that end among the best, until a group has enough
     ends = candidates.tokens == end
     are_finished = ends & candidates.totals.isfinite() & (active.counts < beam_per_group)[..., None]
     are_finished[..., beam_per_group:] = False
+    # the best of the others continue
     going_on = first_unfinished(ends, beam_per_group)  # [sentences, groups, beam_per_group]
     scores = candidates.totals.gather(2, going_on).masked_fill(ends.gather(2, going_on), -torch.inf).flatten(1)
     rows, chosen = candidates.rows.gather(2, going_on), candidates.tokens.gather(2, going_on)
+    # each takes the text of the hypothesis that it extends, and its new token
     starts = torch.arange(len(history), device=history.device)[:, None] * history.shape[1]
-    from_rows = (starts + rows.flatten(1)).flatten()  # indices of the hypotheses that are continued
+    from_rows = (starts + rows.flatten(1)).flatten()  # [sentences * rows]
     kept, new = history.flatten(0, 1)[from_rows], chosen.flatten()[:, None]
     if written is None:
-        tokens = torch.cat([kept, new], 1)
+        tokens = torch.cat([kept, new], 1)  # [sentences * rows, length + 1]
     else:
         written = replace(written, on_device=written.on_device + 1)
         tokens = kept.index_copy(1, written.on_device, new)
+    # and the decoder's state of that hypothesis
     if scores.shape[1] > history.shape[1]:  # all begin from one
         state = state.expand(scores.shape[1])
     elif scores.shape[1] > 1:

@@ -35,9 +35,8 @@ FORMS = "|"
 LONGEST = 2000
 """The most characters of an entry: a search tries each form of a term at each step."""
 
-Use = Literal["inflected", "exact", "hint"]
-"""The use of target phrases: inflected, any of their forms is required; exact, they themselves; hint, none is, but a
-model trained with terms reads them."""
+Use = Literal["inflected", "exact"]
+"""The use of target phrases: inflected, any of their forms is required; exact, they themselves."""
 
 
 @cache
@@ -125,7 +124,7 @@ class Glossary:
     @property
     def requires_any(self) -> bool:
         """True if any phrase is required."""
-        return self.use != "hint" and not all(entry.is_banned for entry in self.entries)
+        return not all(entry.is_banned for entry in self.entries)
 
     def applying(self, source: str) -> Applying:
         """Returns what applies to a source line; BudgetError if finding that is to end."""
@@ -140,8 +139,7 @@ class Glossary:
             for entry, form in found
             if not entry.is_banned
         )
-        required = () if self.use == "hint" else (term.target for term in terms)
-        return Applying(tuple(dict.fromkeys(required)), tuple(dict.fromkeys(banned)), terms)
+        return Applying(tuple(dict.fromkeys(term.target for term in terms)), tuple(dict.fromkeys(banned)), terms)
 
     @cached_property
     def _forms(self) -> tuple[dict[str, list[tuple[int, int, str]]], PhraseIndex]:

@@ -13,7 +13,7 @@ from transduce.training.observers import Lines, Observer, Report, clock, describ
 TRAINING = "training"
 
 
-class ProgressBar:
+class ProgressBar(Observer):
     """A bar of all updates, and below it the current phase with its duration."""
 
     def __init__(self, console: Console | None = None) -> None:

@@ -1,9 +1,10 @@
 """The gradients of an update: summed over its parts, and over the processes that have copies of the model."""
 
 import copy
+from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, distributed, nn
@@ -13,20 +14,19 @@ from transduce.objectives.objective import Loss, Objective, most_carried
 from transduce.training.precision import WorkingCopy
 
 
-class Gradients(Protocol):
+class Gradients(ABC):
     """The weights that are trained, and the sums of their gradients over the parts of an update."""
 
-    @property
-    def model(self) -> nn.Module:
-        """The weights that optimisers move, in float32, and their gradients."""
-
-    @property
-    def at_work(self) -> nn.Module:
-        """The model that parts run through, which may have weights of its own."""
+    model: nn.Module
+    """The weights that optimisers move, in float32, and their gradients."""
+    at_work: nn.Module
+    """The model that parts run through, which may have weights of its own."""
 
     def prepare(self) -> None:
         """Takes the memory that the exchange of gradients needs; all processes do this together."""
+        return  # most have nothing to do
 
+    @abstractmethod
     def add(self, batch: Any, carried: dict[str, Tensor] | None, *, counts: bool = True, is_last: bool = False) -> Loss:
         """Adds the gradients of a part's loss.
 
@@ -37,23 +37,29 @@ class Gradients(Protocol):
             is_last: after the last part of an update, gradients become sums over all processes, which do this together.
         """
 
+    @abstractmethod
     def most_carried(self, batch: Any) -> dict[str, Tensor] | None:
         """Returns the largest tensors that may be carried to a part; None for little or nothing."""
 
+    @abstractmethod
     def forget(self) -> None:
         """Removes all gradients."""
 
     def refresh(self) -> None:
         """Lets the next part see the weights that the optimisers have moved."""
+        return  # most have nothing to do
 
+    @abstractmethod
     def copy(self) -> nn.Module:
         """Returns a model with a copy of the weights of `model`."""
 
+    @abstractmethod
     def whole(self, model: nn.Module) -> nn.Module:
         """Returns `model`, or a copy of it, with all of its weights in every process; all do this together."""
 
     def close(self) -> None:
         """Lets go of the group of processes, whose threads end with it."""
+        return  # most have nothing to do
 
 
 class PartLoss(nn.Module):
@@ -86,25 +92,13 @@ class _DependsOnAll(torch.autograd.Function):
         return gradient, *[None] * context.others
 
 
-class OneProcess:
-    """Gradients of a single process; see Gradients."""
+class OneProcess(Gradients):
+    """Gradients of a single process."""
 
     def __init__(self, model: nn.Module, objective: Objective, precision: torch.dtype) -> None:
         self._working = WorkingCopy(model, precision)
+        self.model, self.at_work = self._working.masters, self._working.model
         self._objective = objective
-
-    @property
-    def model(self) -> nn.Module:
-        """See Gradients."""
-        return self._working.masters
-
-    @property
-    def at_work(self) -> nn.Module:
-        """See Gradients."""
-        return self._working.model
-
-    def prepare(self) -> None:
-        """Does nothing."""
 
     def add(self, batch: Any, carried: dict[str, Tensor] | None, *, counts: bool = True, is_last: bool = False) -> Loss:
         """See Gradients."""
@@ -132,9 +126,6 @@ class OneProcess:
     def whole(self, model: nn.Module) -> nn.Module:
         """See Gradients."""
         return model
-
-    def close(self) -> None:
-        """See Gradients."""
 
 
 class Replicas(OneProcess):

@@ -9,13 +9,13 @@ from time import monotonic
 from typing import Any
 
 from transduce.training.estimate import Estimate
-from transduce.training.observers import Report
+from transduce.training.observers import Observer, Report
 
 SHOWN = 8  # validations
 
 
-class NotebookBar:
-    """A bar of all updates, with a countdown each second; see Observer."""
+class NotebookBar(Observer):
+    """A bar of all updates, with a countdown each second."""
 
     def __init__(self) -> None:
         notebook: Any = import_module("IPython.display")

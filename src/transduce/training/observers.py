@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol, TextIO, runtime_checkable
+from typing import Any, TextIO
 
 import msgspec
 
@@ -55,8 +55,20 @@ class Report:
         return (self.updates - self.update) * self.seconds_per_update
 
 
-class Observer(Protocol):
-    """Receives every report and validation of a run."""
+class Observer:
+    """Base of what watches a run; a subclass overrides the events that it wants to see."""
+
+    def phase(self, name: str) -> None:
+        """Receives the phase that begins: "checking memory", "training", "validating", "final test"."""
+
+    def parts_chosen(self, parts: int, before: int | None) -> None:
+        """Receives the number of parts of a batch that the memory check chose, and that of a run before it resumed."""
+
+    def started(self, estimate: Estimate) -> None:
+        """Receives an estimate of the run's duration when training begins or resumes."""
+
+    def updated(self, update: int) -> None:
+        """Receives the number of updates made, after each one, while a GPU may still be computing it."""
 
     def report(self, report: Report) -> None:
         """Receives a report on training."""
@@ -64,58 +76,22 @@ class Observer(Protocol):
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
         """Receives the scores of a validation."""
 
+    def sampled(self, update: int, samples: Sequence[Sample]) -> None:
+        """Receives the outputs for a few sentences, the same ones after each validation."""
+
     def close(self) -> None:
         """Finishes when the run ends, for any reason."""
 
 
-@runtime_checkable
-class StartObserver(Protocol):
-    """An observer that also receives an estimate of the run's duration before the first update."""
+class GivenObserver(Observer):
+    """An observer of a user's own class, which may lack events."""
 
-    def started(self, estimate: Estimate) -> None:
-        """Receives the estimate when training begins or resumes."""
-
-
-@runtime_checkable
-class PartsObserver(Protocol):
-    """An observer that also receives the number of parts of a batch that the memory check has chosen."""
-
-    def parts_chosen(self, parts: int, before: int | None) -> None:
-        """Receives the number before the first update, and that of the run before it was resumed, if it was."""
+    def __init__(self, given: Any) -> None:
+        for event in (name for name in vars(Observer) if hasattr(given, name) and not name.startswith("_")):
+            setattr(self, event, getattr(given, event))
 
 
-@runtime_checkable
-class SampleObserver(Protocol):
-    """An observer that also receives outputs for a few sentences after each validation."""
-
-    def sampled(self, update: int, samples: Sequence[Sample]) -> None:
-        """Receives outputs for the same sentences each time."""
-
-
-@runtime_checkable
-class UpdateObserver(Protocol):
-    """An observer that also receives every single update, while a GPU may still be computing it."""
-
-    def updated(self, update: int) -> None:
-        """Receives the number of updates made."""
-
-
-@runtime_checkable
-class PhaseObserver(Protocol):
-    """An observer that also receives the phases of the run."""
-
-    def phase(self, name: str) -> None:
-        """Receives the phase that begins: "checking memory", "training", "validating", "final test"."""
-
-
-def announce_phase(observers: Sequence[Observer], name: str) -> None:
-    """Announces the phase that begins to the observers that receive phases."""
-    for observer in observers:
-        if isinstance(observer, PhaseObserver):
-            observer.phase(name)
-
-
-class JsonLog:
+class JsonLog(Observer):
     """A log file with one JSON object a line, appended."""
 
     def __init__(self, path: Path) -> None:
@@ -168,7 +144,7 @@ def last_samples(log: Path) -> list[dict[str, Any]]:
     return []
 
 
-class StartLines:
+class StartLines(Observer):
     """Reports how long the run will take, and once, while it trains, if the estimate was wrong."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
@@ -202,14 +178,8 @@ class StartLines:
             self._tell(correction)
             self._estimate = None
 
-    def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
-        """Ignores validations."""
 
-    def close(self) -> None:
-        """Does nothing."""
-
-
-class Lines:
+class Lines(Observer):
     """Prints one line a report, for logs and pipes."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -227,9 +197,6 @@ class Lines:
     def validated(self, update: int, scores: dict[str, float], is_best: bool) -> None:
         """Prints a validation on one line."""
         print(describe_validation(update, scores, is_best), file=self._stream, flush=True)
-
-    def close(self) -> None:
-        """Does nothing."""
 
 
 def _describe(report: Report) -> str:

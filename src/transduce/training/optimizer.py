@@ -12,7 +12,7 @@ from transduce.models.heads import EncoderModel
 from transduce.models.interface import Decoder
 from transduce.models.named_parts import LOOKED_UP_BY_ROW, parameters_of, stacks
 from transduce.plugins import name_of
-from transduce.ranges import NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveShare, ShareBelowOne
+from transduce.ranges import NonNegativeFloat, PositiveFloat, PositiveShare, ShareBelowOne
 from transduce.training.muon import Muon
 from transduce.training.schedules import BY_NAME, SCHEDULES, InverseSquareRoot, Noam, Plateau, Schedule
 from transduce.training.sharded_tensors import local, total_norm
@@ -29,6 +29,7 @@ class OptimizerConfig(Settings, frozen=True):
     """Adam, AdamW with decoupled weight decay, or Muon."""
 
     objects: ClassVar = {"schedule": schedule_setting}
+    retired: ClassVar = {"frozen_layers": 0}
 
     kind: Literal["adam", "adamw", "muon"] = "adam"
     """adam (Kingma and Ba 2015), adamw (Loshchilov and Hutter 2019), or muon (Jordan et al. 2024) for the matrices
@@ -48,9 +49,6 @@ class OptimizerConfig(Settings, frozen=True):
     frozen: tuple[str, ...] = ()
     """Parts of the model that keep their weights: embeddings, encoder, decoder, or any part by its name, such as
     "layers.0", "cross_attention" or "decoder.output". A matrix that two parts share is frozen with either."""
-    frozen_layers: NonNegativeInt = 0
-    """Number of layers of the encoder and of the decoder, from the bottom, that keep their weights, as do the
-    embeddings; 0: none."""
     schedule: Schedule | str = InverseSquareRoot()
     """Learning-rate schedule: a table with its kind, or the name of a kind or of a schedule of your own or of an
     installed package."""
@@ -136,21 +134,13 @@ def check_parts(config: OptimizerConfig, model: nn.Module) -> None:
     """Raises ConfigError for parts that the model does not have, or if nothing is left to learn."""
     frozen = {id(parameter) for parameter in _frozen(config, model)}
     if all(id(parameter) in frozen for parameter in learned_parameters(model)):
-        raise ConfigError("optimizer: all parts of the model are frozen; name fewer in frozen or frozen_layers")
+        raise ConfigError("optimizer: all parts of the model are frozen; name fewer in frozen")
     _shares(config, model)
 
 
 def _frozen(config: OptimizerConfig, model: nn.Module) -> list[nn.Parameter]:
     """Returns the parameters that keep their values."""
-    frozen = [parameter for part in config.frozen for parameter in parameters_of(model, part, "optimizer.frozen")]
-    if not config.frozen_layers:
-        return frozen
-    for name, blocks in _stacks(model, "frozen_layers").items():
-        layers = len(blocks) - 1
-        if config.frozen_layers > layers:
-            raise ConfigError(f"optimizer.frozen_layers = {config.frozen_layers}, but the {name} has {layers} layers")
-        frozen += [parameter for block in blocks[: config.frozen_layers + 1] for parameter in block.parameters()]
-    return frozen
+    return [parameter for part in config.frozen for parameter in parameters_of(model, part, "optimizer.frozen")]
 
 
 def _shares(config: OptimizerConfig, model: nn.Module) -> dict[int, float]:
@@ -158,7 +148,7 @@ def _shares(config: OptimizerConfig, model: nn.Module) -> dict[int, float]:
     shares: dict[int, float] = {}
     if config.layer_decay == 1:
         return shares
-    for blocks in _stacks(model, "layer_decay").values():
+    for blocks in _stacks(model).values():
         for index, block in enumerate(blocks):
             for parameter in block.parameters():
                 share = config.layer_decay ** (len(blocks) - index)
@@ -166,10 +156,10 @@ def _shares(config: OptimizerConfig, model: nn.Module) -> dict[int, float]:
     return shares
 
 
-def _stacks(model: nn.Module, setting: str) -> dict[str, list[nn.Module]]:
+def _stacks(model: nn.Module) -> dict[str, list[nn.Module]]:
     of_model = stacks(model)
     if not of_model:
-        raise ConfigError(f"optimizer.{setting} is for models with an encoder or decoder of layers; leave it out")
+        raise ConfigError("optimizer.layer_decay is for models with an encoder or decoder of layers; leave it out")
     return of_model
 
 

@@ -11,16 +11,15 @@ from torch import Tensor, distributed, nn
 from transduce.models.stack import SelfAttentionLayer
 from transduce.nn.layers import FeedForward
 from transduce.objectives.objective import Loss, Objective, most_carried
-from transduce.training.gradients import PartLoss
+from transduce.training.gradients import Gradients, PartLoss
 from transduce.training.sharded_tensors import whole
 
 UNITS = (SelfAttentionLayer, FeedForward)
 """Modules whose weights nothing uses but their own forward pass; decoders project the memory with those of others."""
 
 
-class Shards:
-    """Gradients of processes that each keep some rows of the weights, of their gradients and of the optimiser's state;
-    see Gradients.
+class Shards(Gradients):
+    """Gradients of processes that each keep some rows of the weights, of their gradients and of the optimiser's state.
 
     FSDP2 gathers weights for a forward pass, in the precision of the pass, and adds up the gradients of each part in
     float32, of which each process gets its rows. With `is_full`, the weights of a layer are forgotten after its forward
@@ -31,7 +30,7 @@ class Shards:
         from torch.distributed.device_mesh import init_device_mesh
         from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 
-        self.model = model
+        self.model = self.at_work = model
         self._objective = objective
         self._precision = precision
         self._device = next(model.parameters()).device
@@ -56,14 +55,6 @@ class Shards:
                 module.set_reduce_scatter_unused_params(True)
         self._root: Any = self._part_loss
         self._has_begun = False
-
-    @property
-    def at_work(self) -> nn.Module:
-        """See Gradients."""
-        return self.model
-
-    def prepare(self) -> None:
-        """Does nothing: buffers are taken in each pass."""
 
     def add(self, batch: Any, carried: dict[str, Tensor] | None, *, counts: bool = True, is_last: bool = False) -> Loss:
         """See Gradients."""
@@ -92,9 +83,6 @@ class Shards:
             self._root.reset_iter_state()  # a part may have failed for lack of memory
         self.model.zero_grad()
 
-    def refresh(self) -> None:
-        """Does nothing: weights are gathered from those that the optimisers move."""
-
     def copy(self) -> nn.Module:
         """See Gradients; the copy has shards, too."""
         parameters = [nn.Parameter(one.detach().clone(), one.requires_grad) for one in self.model.parameters()]
@@ -104,9 +92,6 @@ class Shards:
         """See Gradients."""
         parameters = [nn.Parameter(whole(one.detach()), one.requires_grad) for one in model.parameters()]
         return _with_parameters(self._form, list(self._form.parameters()), parameters)
-
-    def close(self) -> None:
-        """Does nothing."""
 
 
 def _units(module: nn.Module) -> Iterator[nn.Module]:

@@ -15,7 +15,7 @@ from transduce.errors import InputError, TransduceError
 from transduce.extras import require
 from transduce.files import write_text
 from transduce.plugins import Registry, check_takes
-from transduce.training.observers import Observer, Report
+from transduce.training.observers import GivenObserver, Observer, Report
 
 PROJECT = "transduce"
 """The project that groups runs; the tracker's own environment variable, if set, takes precedence."""
@@ -50,7 +50,7 @@ class WatchedRun:
 ObserverFactory = Callable[[WatchedRun], Observer]
 
 
-class Tracker:
+class Tracker(Observer):
     """Passes curves to a tracker's package, as the functions below set up."""
 
     def __init__(self, log: Callable[[dict[str, float], int], Any], close: Callable[[], Any]) -> None:
@@ -164,7 +164,7 @@ def _package(name: str, module: str = "") -> Any:
 def _factory(name: str, given: Any) -> ObserverFactory:
     """Returns the function that makes an observer for a run, from a function, a class, or an observer made already."""
     if not isinstance(given, type) and _is_observer(given):
-        return lambda run: given
+        return lambda run: _observer(given)
     expected = "an observer (report, validated, close), or what makes one of a WatchedRun"
     check_takes("observer", name, given, ("run",), expected)
 
@@ -178,9 +178,13 @@ def _factory(name: str, given: Any) -> ObserverFactory:
             raise InputError(f"observer '{name}' cannot begin: {type(error).__name__}: {reason}") from error
         if not _is_observer(made):
             raise InputError(f"observer '{name}': made a {type(made).__name__}; expected {expected}")
-        return made
+        return _observer(made)
 
     return make
+
+
+def _observer(given: Any) -> Observer:
+    return given if isinstance(given, Observer) else GivenObserver(given)
 
 
 def _is_observer(value: object) -> bool:

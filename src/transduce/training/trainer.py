@@ -25,15 +25,7 @@ from transduce.training.estimate import Estimate, seconds_per_update
 from transduce.training.layers import compile_layers, recompute_layers
 from transduce.training.memory import naming_shortage
 from transduce.training.memory_check import MemoryCheck, MemoryTrial
-from transduce.training.observers import (
-    Observer,
-    PartsObserver,
-    Report,
-    SampleObserver,
-    StartObserver,
-    UpdateObserver,
-    announce_phase,
-)
+from transduce.training.observers import Observer, Report
 from transduce.training.optimizer import (
     OptimizerConfig,
     build_optimizers,
@@ -183,17 +175,21 @@ class Trainer:
         finite, ConfigError where memory does not suffice. The checkpoints are the result."""
         if self.stop_reason:
             return
-        announce_phase(self.observers, "checking memory")
+        self.announce("checking memory")
         self._check_memory()
-        announce_phase(self.observers, "timing batches")
+        self.announce("timing batches")
         estimate = self.estimate()
         for observer in self.observers:
-            if isinstance(observer, StartObserver):
-                observer.started(estimate)
+            observer.started(estimate)
         with naming_shortage(lambda: f"memory ran out at update {self.position.update + 1:,}; {ALL_WAS_TRIED}"):
             if self.is_adapted and not self.position.update and not self.position.start:
                 self._validate_start()
             self._train()
+
+    def announce(self, phase: str) -> None:
+        """Tells the observers which phase of the run begins."""
+        for observer in self.observers:
+            observer.phase(phase)
 
     def _check_memory(self) -> None:
         """Tries the step that will need most memory: the update with the lowest teacher-forcing rate; chooses the
@@ -210,8 +206,7 @@ class Trainer:
         parts = learning.choose_parts(self.data, self._parts, self.trials(self._validated()))
         self.position = _with(position, accumulate=parts)
         for observer in self.observers:
-            if isinstance(observer, PartsObserver):
-                observer.parts_chosen(parts, position.accumulate)
+            observer.parts_chosen(parts, position.accumulate)
 
     def _validate_start(self) -> None:
         """Validates the initial model; it is the best until another is better."""
@@ -223,8 +218,7 @@ class Trainer:
         began = time.monotonic() - self.position.seconds
         saved_at = time.monotonic()
         self._tally.started = time.monotonic()
-        watching = [observer for observer in self.observers if isinstance(observer, UpdateObserver)]
-        announce_phase(self.observers, "training")
+        self.announce("training")
         with catch_signals() as stop_asked:
             while not self.stop_reason:
                 updating_at = time.monotonic()
@@ -234,7 +228,7 @@ class Trainer:
                     self.pace.made(time.monotonic() - updating_at)
                     if self.position.update % PLANNED_EVERY == 0 or self.position.update + 1 >= self.updates:
                         self._plan(self.pace)
-                for observer in watching:
+                for observer in self.observers:
                     observer.updated(self.position.update)
                 is_last = self.stop_reason is not None
                 if self.position.update % self.config.report_every == 0 or is_last:
@@ -287,6 +281,7 @@ class Trainer:
     def update(self, rows: Rows) -> Tensor:
         """Takes one optimiser step on a batch, of which this process has some parts; returns the gradient's norm."""
         tokens = torch.zeros((), dtype=torch.int64, device=self.device)
+        # forward and backward, part by part: gradients of summed losses add up
         parts = self._own_parts(rows)
         for number, part in enumerate(parts, 1):
             batch, is_last = self._epoch.make(part.rows).to(self.device), number == len(parts)
@@ -297,15 +292,19 @@ class Trainer:
                 tokens += loss.tokens
                 self._tally.plain += loss.plain.detach()
         self._tally.tokens += tokens
+        # count the real tokens of all processes, whose gradients have been added up
         self.processes.all_reduce(tokens)
         for parameter, fixed in self._fixed_rows:
             if parameter.grad is not None:
                 clear_first_rows(parameter.grad, fixed)
+        # divide by the tokens once, and clip
         norm = normalize_gradients(self.model.parameters(), tokens, self.config.clip_norm)
+        # step at the schedule's rate
         for optimizer in self.optimizers:
             set_rate(optimizer, self._rate(self.position.update + 1))
             optimizer.step()
             optimizer.zero_grad()
+        # bring copies of the weights up to date: those in bfloat16, and the moving average
         self.gradients.refresh()
         if self.average:
             self.average.follow(self.position.update + 1)
@@ -365,7 +364,7 @@ class Trainer:
 
     def _validate(self, norm: Tensor) -> float:
         self._check_finite(norm)
-        announce_phase(self.observers, "validating")
+        self.announce("validating")
         own = self.validate(self._validated().eval(), self.processes)
         validation = self.processes.broadcast(lambda: own)
         scores, cost = dict(validation.scores), validation.cost
@@ -380,9 +379,8 @@ class Trainer:
                 self.position = _with(self.position, reductions=self.position.reductions + 1)
         for observer in self.observers:
             observer.validated(self.position.update, scores, is_best)
-            if isinstance(observer, SampleObserver):
-                observer.sampled(self.position.update, validation.samples)
-        announce_phase(self.observers, "training")
+            observer.sampled(self.position.update, validation.samples)
+        self.announce("training")
         return cost
 
     def _save(self, cost: float | None) -> None:

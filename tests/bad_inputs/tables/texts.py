@@ -315,10 +315,10 @@ ROWS = [
     row("a use of no glossary", "translate run test.en --glossary-use exact", 2, "add --glossary"),
     row("an unknown use", "translate run test.en --glossary terms.tsv --glossary-use soft", 2, "'soft' is not one of"),
     row(
-        "hints for a model that was not trained with terms",
+        "a use that is gone",
         "translate run test.en --glossary terms.tsv --glossary-use hint",
         2,
-        "data.terms",
+        "'hint' is not one of",
     ),
     row("forms for no glossary", "data forms no train.tsv -o new.tsv", 2, "no: cannot be opened"),
     row("forms from no pairs", "data forms terms.tsv no.tsv -o new.tsv", 2, "no.tsv: cannot be opened"),

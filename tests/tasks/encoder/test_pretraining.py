@@ -11,8 +11,6 @@ import transduce
 from transduce.bundle import ModelBundle
 from transduce.corpora.corpus import TextCorpus
 from transduce.corpora.documents import documents_of
-from transduce.errors import ConfigError, DataError, InputError
-from transduce.experiment.sweep import sweep
 from transduce.inference.encoder import Encoder
 from transduce.text.tokenizer import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
@@ -93,7 +91,7 @@ def test_a_resumed_run_is_the_uninterrupted_one(run: Path, folder: Path, tmp_pat
     "changes",
     [
         {"next_sentence": False},
-        {"masking": {"whole_words": True, "dynamic": False}},
+        {"masking": {"dynamic": False}},
         {"batching": {"tokens": 100, "examples": None}},
         {"tokenizer": {"lowercase": True}},
     ],
@@ -103,31 +101,6 @@ def test_each_option_trains(changes: dict[str, Any], folder: Path, tmp_path: Pat
     transduce.train(folder / "tiny.toml", tmp_path / "run", overrides={"training.updates": 2} | changes)
     scores = ModelBundle.load(tmp_path / "run").history["validation"]
     assert ("next_accuracy" in scores) == changes.get("next_sentence", True)
-
-
-@pytest.mark.parametrize(
-    ("changes", "kind", "message"),
-    [
-        ({"tokenizer": {"kind": "bpe", "size": 300}}, ConfigError, "it has no .MASK. to hide words"),
-        ({"model": {"pooler": False}}, ConfigError, "next_sentence needs model.pooler"),
-        ({"data.train": "empty"}, (ConfigError, DataError), "empty"),
-        ({"masking.share": 0}, ConfigError, "masking.share"),
-        ({"tokenizer.size": 6}, ConfigError, "too small for bert"),
-        ({"validation.best_by": "accuracy"}, ConfigError, "best_by"),
-    ],
-    ids=str,
-)
-def test_what_does_not_fit_is_reported(
-    changes: dict[str, Any], kind: type[Exception], message: str, folder: Path, tmp_path: Path
-) -> None:
-    (folder / "empty").write_text("\n\n", encoding="utf-8")
-    with pytest.raises(kind, match=message):
-        transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=changes)
-
-
-def test_a_sweep_of_encoders_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="sweep what is fine-tuned"):
-        sweep(str(folder / "tiny.toml"), {"seed": ["1", "2"]}, out=tmp_path / "sweep")
 
 
 def test_documents_end_at_blank_lines_or_after_a_number_of_lines() -> None:

@@ -10,7 +10,6 @@ import torch
 
 import transduce
 from transduce.bundle import ModelBundle
-from transduce.errors import ConfigError
 from transduce.exchange.huggingface.importing import import_huggingface
 from transduce.models.transformer_encoder import TransformerTextEncoder
 from transduce.models.xlnet import XLNetEncoder
@@ -117,12 +116,3 @@ def test_a_fresh_translation_encoder_reads_a_text_as_it_did(folder: Path) -> Non
     tokens, is_real = torch.tensor([[2, 6, 7, 8, 3]]), torch.ones(1, 5, dtype=torch.bool)
     found = made.encoder(tokens, torch.zeros_like(tokens), is_real).hidden  # type: ignore[union-attr, operator]
     assert torch.allclose(found, before.encode(tokens, is_real).hidden, atol=1e-5)  # type: ignore[operator]
-
-
-def test_a_model_without_an_encoder_of_texts_is_refused(folder: Path) -> None:
-    causal = {"kind": "causal-transformer", "layers": 1, **SIZES}
-    text = {"task": "language", "data": {"train": "text"}, "batching": {"window": 6, "target_tokens": 24}}
-    run(folder, "causal", TRAINING | text | {"model": causal}, updates=1)
-    settings = READING | TASKS["class"] | {"training": TRAINING["training"] | {"start_from": "causal"}}
-    with pytest.raises(ConfigError, match=r"a language model \(model.kind = .*no encoder of texts"):
-        run(folder, "refused", settings)

@@ -422,13 +422,6 @@ def test_a_model_to_start_from_keeps_its_tokenizer_and_the_settings_that_say_oth
     assert line.endswith("have no effect: tokenizer.kind, tokenizer.lowercase")
 
 
-def test_a_model_of_another_task_is_refused_with_a_command_that_fits(run: Path, tiny_run: Path) -> None:
-    with pytest.raises(InputError, match=r"is a language model, .* transduce generate"):
-        transduce.Translator.load(run)
-    with pytest.raises(InputError, match=r"is a translation model, .* transduce translate"):
-        Generator.load(tiny_run)
-
-
 @pytest.mark.parametrize(
     ("change", "told"),
     [

@@ -209,12 +209,6 @@ def test_a_text_is_measured_with_another_memory_than_in_training(kind: str, runs
     assert other["loss"] != as_trained["loss"]
 
 
-def test_a_recurrent_network_has_no_memory_to_be_lengthened(runs: dict[str, Path]) -> None:
-    options = DataOptions()
-    with pytest.raises(InputError, match="memory is for models that attend to a memory"):
-        evaluate_text(str(runs["recurrent-language"]), options, Machine("cpu"), Reading(memory=17))
-
-
 @KINDS
 def test_dynamic_evaluation_learns_from_what_it_has_predicted_and_changes_no_model(
     kind: str, folder: Path, runs: dict[str, Path]

@@ -10,7 +10,6 @@ from transduce.corpora.splits import open_splits
 from transduce.errors import ConfigError, DataError
 from transduce.experiment import load_recipe
 from transduce.tasks.translation.preparation import Numbers, prepare
-from transduce.text.source_terms import TermMarks
 from transduce.training.distributed import Processes
 
 
@@ -78,28 +77,6 @@ def test_a_validation_pair_beyond_the_learned_positions_is_named(recipe_file: Pa
     name = {"en": "source", "de": "target"}[side]
     with pytest.raises(DataError, match=rf"dev\.en and .* the {name} of pair 7 has 41 tokens with its end"):
         prepared(folder / recipe_file.name, *limit)
-
-
-def test_terms_are_written_into_sources_and_a_bundle_says_so(recipe_file: Path) -> None:
-    found, _ = prepared(recipe_file, "data.terms={sentences=1, words=1}")
-    plain, _ = prepared(recipe_file)
-    source, target = found.bundle.tokenizers.source, found.bundle.tokenizers.target
-    assert found.bundle.config.terms == TermMarks()
-    assert plain.bundle.config.terms is None
-    (store,), (other,) = found.stores, plain.stores
-    texts = [source.decode(store.source[i].tolist()) for i in range(len(store))]
-    assert any("⟦" in text for text in texts)
-    assert all(text.count("⟦") == text.count("⟧") for text in texts)
-    assert [target.decode(store.target[i].tolist()) for i in range(len(store))] == [
-        plain.bundle.tokenizers.target.decode(other.target[i].tolist()) for i in range(len(other))
-    ]
-    again, _ = prepared(recipe_file, "data.terms={sentences=1, words=1}")
-    assert again.stores[0].content == store.content
-
-
-def test_a_vocabulary_without_marks_cannot_learn_terms(tiny_run: Path, recipe_file: Path) -> None:
-    with pytest.raises(ConfigError, match=r"data\.terms: the source vocabulary has no '⟦'"):
-        prepared(recipe_file, f"training.start_from={tiny_run}", "data.terms={}")
 
 
 def test_generated_sequences_longer_than_those_of_the_training_are_read_whole() -> None:

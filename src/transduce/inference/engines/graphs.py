@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from transduce.devices import tensors_of
+from transduce.inference.engines.graph_states import blank, is_for_graphs, numbered
 from transduce.models.interface import Predictor
-from transduce.nn.state import Replayable
 from transduce.search.beam import Best
 from transduce.search.loop import LOOK_EVERY, Active, Candidates, ChooseCandidates, Step, Written, take_step
 from transduce.search.rules import LengthConstraint, Rule, SuppressTokens
@@ -78,13 +78,13 @@ class GraphedSteps:
         needed = max(written.count + 2, written.read + 1)
         graph = self._loaded
         if graph is None or active.state is not graph.active.state or needed > graph.sizes.tokens:
-            state = active.state.numbered()
+            state = numbered(active.state)
             excluded = tuple(
                 token for other in rule.others if isinstance(other, SuppressTokens) for token in other.tokens
             )
             sizes = Sizes(
                 _power_of_two(len(active.sentences)),
-                _power_of_two(state.source_length),
+                _power_of_two(state.source_may_attend.shape[-1]),
                 max(_power_of_two(needed), MIN_TOKENS),
                 active.scores.shape[1],
                 getattr(state, "past", None) is not None,
@@ -141,7 +141,7 @@ class _StepGraph:
             active.counts.new_zeros(sizes.sentences, active.counts.shape[1]),
             active.scores.new_zeros(sizes.sentences, sizes.rows),
             active.tokens.new_zeros(sizes.sentences, sizes.rows, sizes.tokens),
-            active.state.blank(sizes.sentences, sizes.source_length, sizes.tokens),
+            blank(active.state, sizes.sentences, sizes.source_length, sizes.tokens),
             replace(written, on_device=torch.zeros_like(written.on_device)),
         )
         self._step = torch.zeros_like(written.on_device)
@@ -211,7 +211,7 @@ def _is_plain(active: Active[Any], choose: ChooseCandidates, rule: Rule) -> bool
     return (
         isinstance(choose, Best)
         and active.scores.shape[1] == choose.size
-        and isinstance(active.state, Replayable)
+        and is_for_graphs(active.state)
         and isinstance(rule, LengthConstraint)
         and all(isinstance(other, SuppressTokens) for other in rule.others)
     )

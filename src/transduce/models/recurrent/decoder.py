@@ -68,10 +68,11 @@ class NoAttentionDecoder(RecurrentDecoder):
 
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """Reads all steps at once."""
-        embedded = self.embedding(tokens)
+        embedded = self.embedding(tokens)  # [rows, time, embedding_dim]
+        # the same summary of the source is beside each token
         thought = state.source.values[:, 0].repeat_interleave(state.rows_per_sentence, 0)  # [rows, 1, context_dim]
-        context = thought.expand(-1, tokens.shape[1], -1)
-        hidden, after = self.layers(torch.cat([embedded, context], -1), state.hidden)
+        context = thought.expand(-1, tokens.shape[1], -1)  # [rows, time, context_dim]
+        hidden, after = self.layers(torch.cat([embedded, context], -1), state.hidden)  # [rows, time, decoder_dim]
         read = self.readout(hidden, context, embedded) if self.context_dim else self.readout(hidden)
         return read, _moved(state, tokens, after, state.fed)
 
@@ -107,9 +108,12 @@ class LuongDecoder(AttentiveDecoder):
 
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """Reads all steps at once."""
-        hidden, after = self.layers(self.embedding(tokens), state.hidden)  # [rows, time, decoder_dim]
-        context, sampled = _attend(self.attention, hidden, state, 0)
-        read = self.readout(context, hidden)
+        # run the recurrence over all tokens
+        hidden, after = self.layers(self.embedding(tokens), state.hidden)  # s_t  [rows, time, decoder_dim]
+        # attend to the source with the state after each
+        context, sampled = _attend(self.attention, hidden, state, 0)  # c_t  [rows, time, memory_dim]
+        # predict from both
+        read = self.readout(context, hidden)  # tanh(W [c_t; s_t])  [rows, time, dim]
         return read, replace(_moved(state, tokens, after, state.fed), sampled_log_probabilities=sampled)
 
 
@@ -120,14 +124,18 @@ class InputFeedingDecoder(AttentiveDecoder):
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """Reads step by step, from token inputs projected for all steps."""
         lowest = self.layers.layers[0]
+        # what tokens put into the lowest layer's gates needs no step
         of_tokens, of_fed = lowest.input_weights(self.fed_dim, self.fed_dim)
         inputs = functional.linear(self.embedding(tokens), of_tokens, lowest.input_bias)  # [rows, time, gates]
         fed, states, read = state.fed, unpack(state.hidden), []
         for step, of_token in enumerate(inputs.unbind(1)):
+            # the token and the last attentional vector move the state
             states = self.layers.step(torch.addmm(of_token, fed, of_fed.t()), states)
-            hidden = self.layers.dropout(states[-1][0])
-            context, _ = _attend(self.attention, hidden[:, None], state, step)  # [rows, 1, memory_dim]
-            fed = self.readout(context[:, 0], hidden)  # the attentional vector, tanh(W [c; s])  [rows, dim]
+            hidden = self.layers.dropout(states[-1][0])  # s_t  [rows, decoder_dim]
+            # attend with it
+            context, _ = _attend(self.attention, hidden[:, None], state, step)  # c_t  [rows, 1, memory_dim]
+            # make the attentional vector, which is read out and fed to the next step
+            fed = self.readout(context[:, 0], hidden)  # tanh(W [c_t; s_t])  [rows, dim]
             read.append(fed)
         return torch.stack(read, 1), _moved(state, tokens, pack(states), fed)
 
@@ -138,16 +146,20 @@ class BahdanauDecoder(AttentiveDecoder):
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
         """Reads step by step, from token inputs projected for all steps; all that no step needs is computed at once."""
         lowest, embedded = self.layers.layers[0], self.embedding(tokens)
+        # what tokens put into the lowest layer's gates needs no step
         of_tokens, of_context = lowest.input_weights(embedded.shape[-1], state.source.values.shape[-1])
         inputs = functional.linear(embedded, of_tokens, lowest.input_bias)  # [rows, time, gates]
         states, hidden, contexts = unpack(state.hidden), [], []
         for step, of_token in enumerate(inputs.unbind(1)):
-            context, _ = _attend(self.attention, states[-1][0][:, None], state, step)  # [rows, 1, dim]
-            states = self.layers.step(torch.addmm(of_token, context[:, 0], of_context.t()), states)
+            # attend with the state before the token
+            context, _ = _attend(self.attention, states[-1][0][:, None], state, step)  # c_t  [rows, 1, memory_dim]
+            # the token and what was found move the state
+            states = self.layers.step(torch.addmm(of_token, context[:, 0], of_context.t()), states)  # s_t
             hidden.append(states[-1][0])
             contexts.append(context)
-        outputs = self.layers.dropout(torch.stack(hidden, 1))
-        read = self.readout(outputs, torch.cat(contexts, 1), embedded)
+        # predict from the state, the context and the token of each step
+        outputs = self.layers.dropout(torch.stack(hidden, 1))  # [rows, time, decoder_dim]
+        read = self.readout(outputs, torch.cat(contexts, 1), embedded)  # [rows, time, dim]
         return read, _moved(state, tokens, pack(states), state.fed)
 
 

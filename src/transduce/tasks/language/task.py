@@ -26,6 +26,7 @@ from transduce.evaluation.scores import Scores
 from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import build_model
 from transduce.models.interface import SegmentRecurrence
+from transduce.models.recurrent.language import RecurrentLanguageConfig
 from transduce.models.transformer_xl import TransformerXLConfig
 from transduce.models.xlnet import XLNetConfig
 from transduce.objectives.next_segment import NextSegment, Permutation
@@ -58,6 +59,9 @@ from transduce.text.tokenizer import Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import Processes
 from transduce.training.settings import TeacherForcing
+
+REMEMBERING = (TransformerXLConfig, XLNetConfig, RecurrentLanguageConfig)
+"""Settings of models that carry a memory from one segment of a text to the next."""
 
 
 @dataclass(frozen=True)
@@ -269,15 +273,18 @@ class LanguageTask:
             )
         check_weight(config.validation, config.data.general_validation is not None)
         model = config.model
-        if isinstance(model, CausalTransformerConfig):
-            if model.positions == "learned" and config.batching.window > model.max_positions:
-                raise ConfigError(
-                    f"batching.window = {config.batching.window}, but model.max_positions = {model.max_positions}; "
-                    "there must be a position for each token of a window"
-                )
-        elif config.training.teacher_forcing != TeacherForcing():
+        if (
+            isinstance(model, CausalTransformerConfig)
+            and model.positions == "learned"
+            and config.batching.window > model.max_positions
+        ):
+            raise ConfigError(
+                f"batching.window = {config.batching.window}, but model.max_positions = {model.max_positions}; "
+                "lower batching.window, or raise model.max_positions"
+            )
+        if isinstance(model, REMEMBERING) and config.training.teacher_forcing != TeacherForcing():
             raise ConfigError("training.teacher_forcing: a model that remembers reads the true text; leave it out")
-        elif config.training.r_drop:
+        if isinstance(model, REMEMBERING) and config.training.r_drop:
             raise ConfigError("training.r_drop: a model that remembers reads each text once; leave it out")
         if config.batching.bidirectional and not isinstance(model, XLNetConfig):
             raise ConfigError('batching.bidirectional is for model.kind = "xlnet"; leave it out')

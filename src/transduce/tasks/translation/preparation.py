@@ -25,7 +25,6 @@ from transduce.models.families import build_model
 from transduce.models.transformer import TransformerConfig
 from transduce.tasks.origin import find_origin, with_new_words
 from transduce.tasks.translation.settings import TranslationConfig
-from transduce.tasks.translation.terms import TermWriter, check_marks
 from transduce.text.spread import Spread
 from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 from transduce.text.tokenizer_training import LEARN_NOTHING, describe_sample, train_tokenizers
@@ -79,13 +78,8 @@ def prepare(
             '"decoder" puts there; set it to "source"'
         )
 
-    learned = config.data.terms
-    terms = None if learned is None else TermWriter(learned, [entry.corpus for entry in splits.train])
-
     def make_tokenizers() -> Tokenizers:
         source, target = sample_of(splits, config.tokenizer, tell)
-        if terms is not None and source:  # their marks are in the vocabulary, too
-            source += [terms.marks.alone] * (len(source) // 4 + 1)
         made = train_tokenizers(config.tokenizer, source, target, folder)
         return made if asked is None else made.with_languages(asked.tokens)
 
@@ -94,8 +88,6 @@ def prepare(
     origin = with_new_words(origin, config.training, config.model, folder, source, target, tell)
     tokenizers = origin.tokenizers
     languages = asked if origin.start is None else _known_languages(config.data, origin.start, asked)
-    if terms is not None:
-        check_marks(terms.marks, tokenizers.source)
     tell(origin.describe_vocabulary())
     if checkpoint is None and origin.start is not None and languages is None:
         _tell_other_languages(origin.start, config.data, tell)
@@ -105,7 +97,7 @@ def prepare(
     with processes.first_process_first():
         corpora = [entry for entry in splits.train for _ in entry.corpus.parts]
         parts = [part for entry in splits.train for part in entry.corpus.parts]
-        stores = open_stores(parts, tokenizers, config.data.max_tokens, cache, watch, terms)
+        stores = open_stores(parts, tokenizers, config.data.max_tokens, cache, watch)
         validation = {
             direction: open_store(corpus, tokenizers, None, cache)
             for direction, corpus in validation_corpora(splits).items()
@@ -151,7 +143,6 @@ def prepare(
         model=config.model,
         tokenizer=origin.config,
         longest_source=max(known_length, *(int(store.source.lengths.max()) for store in read_whole)),
-        terms=(None if origin.start is None else origin.start.terms) if terms is None else terms.marks,
         languages=languages,
         begin="bos" if origin.start is None else origin.start.begin,
     )
