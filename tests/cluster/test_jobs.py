@@ -106,10 +106,10 @@ def test_new_shards_are_added_and_another_job_is_refused(tmp_path):
     steps = [Length(min_words=2)]
     clean_shards(files[:3], tmp_path / "out", steps, HERE)
     assert clean_shards(files, tmp_path / "out", steps, HERE).shards == 1
-    with pytest.raises(InputError, match="out was made with other steps; use the same to go on, or choose another"):
+    with pytest.raises(InputError, match="out was begun with other steps; use the same to go on, or choose another"):
         clean_shards(files, tmp_path / "out", STEPS, HERE)
     clean_shards(files[:3], tmp_path / "unique", STEPS, HERE)
-    with pytest.raises(InputError, match="unique was made with other inputs"):  # there may be duplicates of them
+    with pytest.raises(InputError, match="unique was begun with other inputs"):  # there may be duplicates of them
         clean_shards(files, tmp_path / "unique", STEPS, HERE)
 
 
@@ -152,7 +152,7 @@ def test_tokens_are_those_of_the_model(tmp_path, tiny_run):
         (lambda f: clean_shards([f / "a.csv"], f / "o", STEPS, HERE), DataError, "pairs are written as .tsv, .jsonl"),
         (lambda f: clean_shards([f / "a.tsv", f / "b/a.tsv"], f / "o", STEPS, HERE), DataError, "two of the files"),
         (lambda f: clean_shards([f / "a.tsv"], f / "b", STEPS, HERE), InputError, "holds other files"),
-        (lambda f: clean_shards([f / "a.tsv"], f / "a.tsv", STEPS, HERE), InputError, "is a file; expected a folder"),
+        (lambda f: clean_shards([f / "a.tsv"], f / "a.tsv", STEPS, HERE), InputError, "a.tsv exists; remove it or choose another folder"),
         (lambda f: clean_shards([f / "x"] * 3, f / "o", STEPS, HERE), DataError, "and then as many targets"),
         (lambda f: read_steps(["lenth"]), ConfigError, "step 'lenth': .*lenth"),
         (lambda f: read_steps(["length most=3"]), ConfigError, "step 'length most=3': .*most"),
