@@ -40,16 +40,16 @@ class Stage:
 
         Raises InputError for files of another stage or of none, CheckpointError for a damaged record.
         """
-        if not _has_files(self.folder):
+        if not has_files(self.folder):
             return False
         path = self.folder / RECORD
         if not path.exists():
             raise InputError(f"{self.folder} holds other files; {self.advice}")
         record = read_json(path, dict[str, Any], self.advice, MOST_BYTES)
         before = record | record.get("others", {})  # where earlier versions keep some settings
-        known = before.get(INPUTS, [])
+        begun, known = f"{self.folder} was begun with other", before.get(INPUTS, [])
         if len(known) != len(self.inputs):
-            raise InputError(f"{self.folder} was begun with other texts; name the same to go on, or {self.advice}")
+            raise InputError(f"{begun} texts; name the same to go on, or {self.advice}")
         for (_, content), (name, now) in zip(known, self.inputs, strict=True):
             if content != now:
                 raise InputError(
@@ -57,7 +57,7 @@ class Stage:
                 )
         settings = msgspec.json.decode(msgspec.json.encode(self.settings))
         if changed := [name for name in settings if before.get(name) != settings[name]]:
-            raise InputError(f"{self.folder} was begun with other {changed[0]}; use the same to go on, or {self.advice}")
+            raise InputError(f"{begun} {changed[0]}; use the same to go on, or {self.advice}")
         return True
 
     def record(self, folder: Path) -> None:
@@ -76,7 +76,7 @@ class Stage:
         try:
             yield is_begun
         except TransduceError:
-            if not _has_files(self.folder):
+            if not has_files(self.folder):
                 for path in self.folder.iterdir():
                     if path.name != LOCK:
                         remove(path)
@@ -110,6 +110,6 @@ def alone_in(folder: Path, advice: str = "choose another folder (out)") -> Itera
                         each.rmdir()
 
 
-def _has_files(folder: Path) -> bool:
+def has_files(folder: Path) -> bool:
     """Returns True if a folder holds anything that is not hidden."""
     return folder.is_dir() and not all(path.name.startswith(".") for path in folder.iterdir())

@@ -152,7 +152,11 @@ def test_tokens_are_those_of_the_model(tmp_path, tiny_run):
         (lambda f: clean_shards([f / "a.csv"], f / "o", STEPS, HERE), DataError, "pairs are written as .tsv, .jsonl"),
         (lambda f: clean_shards([f / "a.tsv", f / "b/a.tsv"], f / "o", STEPS, HERE), DataError, "two of the files"),
         (lambda f: clean_shards([f / "a.tsv"], f / "b", STEPS, HERE), InputError, "holds other files"),
-        (lambda f: clean_shards([f / "a.tsv"], f / "a.tsv", STEPS, HERE), InputError, "a.tsv exists; remove it or choose another folder"),
+        (
+            lambda f: clean_shards([f / "a.tsv"], f / "a.tsv", STEPS, HERE),
+            InputError,
+            "a.tsv exists; remove it or choose another folder",
+        ),
         (lambda f: clean_shards([f / "x"] * 3, f / "o", STEPS, HERE), DataError, "and then as many targets"),
         (lambda f: read_steps(["lenth"]), ConfigError, "step 'lenth': .*lenth"),
         (lambda f: read_steps(["length most=3"]), ConfigError, "step 'length most=3': .*most"),

@@ -24,7 +24,6 @@ from transduce.experiment.synthetic_pairs import (
     BLANK,
     TRUNCATED,
     WORST,
-    Orientation,
     SyntheticPairs,
     write_synthetic_pairs,
 )
@@ -235,7 +234,7 @@ def test_repeated_it_neither_translates_nor_trains(
         ({"selection": Selection(metric="bleu")}, "was begun with other metric"),
         (
             {"selection": Selection(drop_worst=0.1)},
-            r"made with other drop_worst; use the same to go on, or remove .*data and .*run",
+            r"begun with other drop_worst; use the same to go on, or remove .*data and .*run",
         ),
         ({"selection": Selection(cleaning=(Identical(),))}, "other cleaning"),
         ({"pairs_weight": 1.0}, "other pairs_weight"),
@@ -321,14 +320,14 @@ def test_each_wrong_translation_is_left_out_and_counted_by_its_reason(tmp_path: 
     )
     kept = [(source, translation) for source, translation, *_, reason in WRONG if reason is None]
     file = tmp_path / "kept.jsonl"
-    pairs = write_synthetic_pairs(file, [shard], Orientation(False), STEPS, Selection(drop_worst=0.4))
+    pairs = write_synthetic_pairs(file, [shard], STEPS, Selection(drop_worst=0.4))
     assert [(pair.source, pair.target) for pair in parallel_files([file])] == kept
     assert pairs == SyntheticPairs(10, 2, {reason: 1 for *_, reason in WRONG if reason is not None})
-    back = write_synthetic_pairs(file, [shard], Orientation(True, "<B>"), STEPS[:1], Selection(drop_worst=0.0))
+    back = write_synthetic_pairs(file, [shard], STEPS[:1], Selection(drop_worst=0.0), True, "<B>")
     assert next(iter(parallel_files([file]))).source == "<B> X Y Z"
     assert back.dropped == {TRUNCATED: 1, BLANK: 1, "with equal sides": 1}
     with pytest.raises(DataError, match=r"no sentence pairs are left \(.*with fewer than 9 words on a side"):
-        write_synthetic_pairs(file, [shard], Orientation(False), [Length(min_words=9)], Selection())
+        write_synthetic_pairs(file, [shard], [Length(min_words=9)], Selection())
 
 
 @pytest.mark.parametrize("metric", ["chrf", "bleu"])
