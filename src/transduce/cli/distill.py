@@ -37,7 +37,7 @@ WideSearch = Annotated[Any, Options(replace(OF_BEAM, defaults={"beam_size": 5}),
 
 
 @dataclass(frozen=True)
-class Common(Machine, LanguageOptions, HeldOut):
+class Common(HeldOut, LanguageOptions, Machine):
     """Options of both verbs."""
 
     with_: list[str] | None = None

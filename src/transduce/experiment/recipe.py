@@ -187,18 +187,14 @@ def _without_rivals(tree: dict[str, Any], changed: Iterable[str]) -> dict[str, A
 def record(recipe: Recipe[Config], run: Path) -> Config:
     """Returns the settings with file names relative to the run's folder, as a recipe there that repeats the run."""
 
-    def moved(value: Any) -> Any:
-        if isinstance(value, str):
-            return value if Path(value).is_absolute() else os.path.relpath(recipe.folder / value, run)
-        if isinstance(value, dict):
-            inner = {key: moved(item) for key, item in value.items() if key in PATH_KEYS or isinstance(item, dict)}
-            return value | inner
-        return [moved(item) for item in value] if isinstance(value, list) else value
+    def moved(path: str | Path) -> str:
+        return str(path) if Path(path).is_absolute() else os.path.relpath(recipe.folder / path, run)
 
     tree = to_tree(recipe.config)
-    for table in {"data", "training", "tokenizer"} & tree.keys():
-        tree[table] = moved(tree[table])
-    return convert(tree, type(recipe.config), recipe.name)
+    located = {
+        table: with_files(table, tree[table], moved) for table in ("data", "training", "tokenizer") if table in tree
+    }
+    return convert(tree | located, type(recipe.config), recipe.name)
 
 
 def may_change(key: str) -> bool:

@@ -4,8 +4,8 @@ import shutil
 import sys
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -36,10 +36,11 @@ from transduce.experiment.recipe import (
     record,
 )
 from transduce.extras import TRAINING, check_installed
-from transduce.files import check_absent, locked, write_text
+from transduce.files import write_text
 from transduce.model_card import LICENSE, PARTS
 from transduce.models.phrases import PhrasesConfig
 from transduce.reprs import in_notebook, shown_by
+from transduce.stages import alone_in, has_files
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Input, Task
@@ -133,8 +134,8 @@ def train(
         minutes: the time that this call may take, in place of a number of updates; a resumed run goes on as if it had
             been planned with them.
 
-    Raises ConfigError, DataError or CheckpointError for invalid input, FloatingPointError for a loss that is not
-    finite, and Interrupted after Ctrl-C or SIGTERM, with everything saved.
+    Raises ConfigError, DataError or CheckpointError for invalid input, InputError if another process works in `out`,
+    FloatingPointError for a loss that is not finite, and Interrupted after Ctrl-C or SIGTERM, with everything saved.
     """
     if resume and overwrite:
         raise ConfigError("resume and overwrite exclude each other; leave one of them out")
@@ -147,7 +148,7 @@ def train(
     training_device = local_device(device)
     with (
         join_processes(training_device) as processes,
-        _alone_in(run) if processes.is_first else nullcontext(),
+        alone_in(run) if processes.is_first else nullcontext(),
         closing(console_observer()) if progress and processes.is_first else nullcontext() as bar,
     ):
         tell = tell if processes.is_first else _say_nothing
@@ -334,36 +335,10 @@ def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
     return {**before["test"], PARTS: before.get(PARTS)}
 
 
-@contextmanager
-def _alone_in(run: Path) -> Iterator[None]:
-    """Locks a folder against other trainings; if nothing is written there, it is left as it was."""
-    if not run.exists():
-        check_absent(run, "choose another folder (out)")
-    new = [folder for folder in (run, *run.parents) if not folder.exists()]
-    run.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(locked(run, wait=False))
-        except BlockingIOError:
-            raise ConfigError(
-                f"another process is training in {run}; wait until it has ended, or choose another folder (out)"
-            ) from None
-        try:
-            yield
-        finally:
-            if [path.name for path in run.iterdir()] == [".lock"]:
-                (run / ".lock").unlink()
-                with suppress(OSError):  # another process may have put something there
-                    for folder in new:
-                        folder.rmdir()
-
-
 def _is_taken(run: Path) -> bool:
     """Returns True if a folder holds a run that has learned something, or anything that is not a run."""
-    if not run.exists() or all(path.name.startswith(".") for path in run.iterdir()):  # nothing, or just begun
-        return False
     # after settings or data that did not fit, both may differ now
-    return not (run / SETTINGS_FILE).exists() or _has_learned(run)
+    return has_files(run) and (not (run / SETTINGS_FILE).exists() or _has_learned(run))
 
 
 def _check_is_new(run: Path) -> None:
