@@ -24,7 +24,7 @@ def _selection(context: typer.Context) -> Any:
     from transduce.experiment import Selection
 
     steps = context.params["step"]
-    cleaning = None if steps is None else tuple(read_steps(steps))
+    cleaning = tuple(read_steps(steps)) if steps else None
     return Selection(**SELECTION.values(context.params), cleaning=cleaning)
 
 

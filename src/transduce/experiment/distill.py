@@ -13,7 +13,7 @@ from transduce.config import Changes, read_changes
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.directions import Direction
 from transduce.errors import ConfigError, InputError
-from transduce.experiment.recipe import Recipe, find_recipe, recipe_of
+from transduce.experiment.recipe import Recipe, find_recipe, recipe_known_of, recipe_of
 from transduce.experiment.synthetic_pairs import Selection
 from transduce.experiment.synthetic_stages import Stages, SyntheticRun, Tell
 from transduce.experiment.synthetic_texts import HeldOutFiles, Sources, open_texts
@@ -87,11 +87,7 @@ def distill(
     direction = _direction(models, to, from_)
     own, named = recipe_of(models[0]), Sources.named(sources)
     if not sources:
-        if own is None:
-            raise InputError(
-                f"{models[0]} is not in a run's folder, so its training data are unknown; name texts to translate"
-            )
-        named = Sources(recipes=[own])
+        named = Sources(recipes=[recipe_known_of(models[0], "training data", "name texts to translate")])
     texts = open_texts(named, direction, own, held_out or HeldOutFiles(), announce(tell))
     search = search or Beam(size=DEFAULT_BEAM)
     nearest = msgspec.structs.replace(search, n_best=search.size) if isinstance(search, Beam) else search
@@ -184,9 +180,7 @@ def backtranslate(
     texts = open_texts(sources, reverse.reversed, own, held_out or HeldOutFiles(), announce(tell))
     parts = [Part("text", texts.text, msgspec.structs.replace(search or Beam(), n_best=1))]
     if recipe is None:
-        if own is None:
-            raise InputError(f"{models[0]} is not in a run's folder, so its settings are unknown; name a recipe")
-        recipe = _turned(own)
+        recipe = _turned(recipe_known_of(models[0], "settings", "name a recipe"))
     learner = _student(find_recipe(recipe, overrides), overrides)
     folder = Path(out or Path("runs") / f"{models[0].resolve().name}-backtranslated")
     stages = Stages(
