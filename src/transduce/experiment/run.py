@@ -43,7 +43,7 @@ from transduce.reprs import in_notebook, shown_by
 from transduce.stages import alone_in, has_files
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
-from transduce.tasks.task import Experiment, Input, Task
+from transduce.tasks.task import Experiment, Task
 from transduce.tasks.translation.phrases import keep_better, kept_phrases, learn_phrases
 from transduce.tasks.translation.task import TranslationExperiment
 from transduce.training.checkpoint import before_decay, forget_decay, newest_checkpoint, read_progress
@@ -192,7 +192,7 @@ def _train(
 ) -> RunResult:
     config = recipe.config
     task: Task[ExperimentConfig] = find_task(config.task)
-    task.check(config)
+    task.check(config)  # before the folder of a run is looked at
     code = find_code(config, observers)
     recorded = record(recipe, run)
     if processes.is_first:
@@ -205,8 +205,16 @@ def _train(
         check_inputs(run, inputs, tell)
         tell_of_other_code(run, code, tell)
 
+    def begin() -> None:
+        if start == "overwrite":
+            _remove(run)
+        write_text(run / SETTINGS_FILE, to_toml(recorded))
+        record_code(run, code)
+        if checkpoint is None:
+            record_inputs(run, inputs)
+
     if isinstance(experiment, TranslationExperiment) and isinstance(experiment.config.model, PhrasesConfig):
-        return processes.broadcast(lambda: _learn_phrases(recorded, run, experiment, inputs, start, tell))
+        return processes.broadcast(lambda: _learn_phrases(run, experiment, begin, tell))
 
     def teacher_forcing() -> float:
         return config.training.teacher_forcing.rate(trainer.position.update + 1, trainer.updates)
@@ -216,12 +224,7 @@ def _train(
     if (adapters := config.training.adapters) is not None and adapters.save == "apart":
         apart = Apart.of(adapters, recipe.folder / str(config.training.start_from), prepared.bundle.model)
     if processes.is_first:
-        if start == "overwrite":
-            _remove(run)
-        write_text(run / SETTINGS_FILE, to_toml(recorded))
-        record_code(run, code)
-        if checkpoint is None:
-            record_inputs(run, inputs)
+        begin()
     else:
         torch.manual_seed(config.seed + processes.rank)  # the same weights so far; other chances of dropout from here
     ends = None
@@ -264,21 +267,13 @@ def _train(
 
 
 def _learn_phrases(
-    recorded: ExperimentConfig,
-    run: Path,
-    experiment: TranslationExperiment,
-    inputs: Sequence[Input],
-    start: Start,
-    tell: Callable[[str], None],
+    run: Path, experiment: TranslationExperiment, begin: Callable[[], None], tell: Callable[[str], None]
 ) -> RunResult:
     """Learns the phrase-based model of a run, which takes no updates."""
     began = time.monotonic()
-    if start == "overwrite":
-        _remove(run)
-    write_text(run / SETTINGS_FILE, to_toml(recorded))
-    record_inputs(run, inputs)
+    begin()
     validation, test = learn_phrases(experiment, run / "model", _facts(experiment), tell)
-    return RunResult(run, run / "model", recorded.task, 0, time.monotonic() - began, validation, test)
+    return RunResult(run, run / "model", experiment.config.task, 0, time.monotonic() - began, validation, test)
 
 
 def _or_phrases(result: RunResult, experiment: TranslationExperiment, tell: Callable[[str], None]) -> RunResult:
