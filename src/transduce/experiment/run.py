@@ -19,7 +19,7 @@ from transduce.corpora.catalogue.download import announce
 from transduce.corpora.corpus import Pair
 from transduce.errors import CheckpointError, ConfigError
 from transduce.experiment.adapting import Apart
-from transduce.experiment.automatic import Files, files_of, recipe_for, with_changes
+from transduce.experiment.automatic import Files, meant_by, recipe_for
 from transduce.experiment.building import build_trainer, describe_model, prepare
 from transduce.experiment.code import FILE as CODE_FILE
 from transduce.experiment.code import find_code, record_code, tell_of_other_code
@@ -30,7 +30,6 @@ from transduce.experiment.recipe import (
     LENGTHS,
     SETTINGS_FILE,
     Recipe,
-    find_recipe,
     may_change,
     read_settings,
     record,
@@ -141,7 +140,7 @@ def train(
         raise ConfigError("resume and overwrite exclude each other; leave one of them out")
     began = time.monotonic()
     check_installed("train", *TRAINING)
-    meant = files_of(recipe, overrides) or find_recipe(recipe, overrides)  # type: ignore[arg-type]
+    meant = meant_by(recipe, overrides)
     run = Path(out or meant.default_run)
     start: Start = "resume" if resume else "overwrite" if overwrite else "new"
     tell = tell or (_print_line if progress else _say_nothing)
@@ -156,7 +155,7 @@ def train(
             if resume and processes.is_first:
                 forget_decay(run)
             spent = before_decay(run).seconds if resume else 0.0
-            meant = with_changes(meant, {"training.minutes": minutes + round(spent / 60, 2)})
+            meant = meant_by(meant, {"training.minutes": minutes + round(spent / 60, 2)})
         if isinstance(meant, Files):
             files = meant
             meant = processes.broadcast(lambda: _choose(files, run, start, training_device, processes, tell))
