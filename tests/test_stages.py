@@ -76,6 +76,11 @@ def test_a_mistake_before_any_file_leaves_no_folder_and_a_later_one_leaves_the_f
     with pytest.raises(DataError), alone_in(tmp_path / "new"), Stage(tmp_path / "new" / "first", SETTINGS).begun():
         raise DataError("a mistake")
     assert not (tmp_path / "new").exists()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / ".own").write_text("")
+    with pytest.raises(DataError), alone_in(tmp_path / "out"), Stage(tmp_path / "out", SETTINGS).begun():
+        raise DataError("a mistake")
+    assert (tmp_path / "out" / ".own").exists() and not (tmp_path / "out" / RECORD).exists()
     with pytest.raises(DataError), finished(tmp_path).begun():
         raise DataError("a mistake")
     assert has_files(tmp_path / "out")

@@ -70,17 +70,17 @@ class Stage:
         """Makes the folder with its record, unless it is begun; gives `is_begun`. A mistake before any file is finished
         leaves no folder."""
         is_begun = self.is_begun()
+        self.folder.mkdir(exist_ok=True)
+        before = set(self.folder.iterdir())
         if not is_begun:
-            self.folder.mkdir(exist_ok=True)
             self.record(self.folder)
         try:
             yield is_begun
         except TransduceError:
             if not has_files(self.folder):
-                for path in self.folder.iterdir():
-                    if path.name != LOCK:
-                        remove(path)
-                with suppress(OSError):  # the lock is there
+                for path in set(self.folder.iterdir()) - before:
+                    remove(path)
+                with suppress(OSError):  # others' hidden files, or the lock
                     self.folder.rmdir()
             raise
 
