@@ -114,7 +114,7 @@ def write_synthetic_pairs(
     for translated in read_translations(shards):
         reasons.append(_why_left_out(translated, pair_of(translated, is_back_translation), checks))
         scores.append(translated.score)
-        if translated.similarity is not None:
+        if translated.similarity_of_best is not None and translated.similarity is not None:
             similarities.append((translated.similarity_of_best, translated.similarity))
     kept = [number for number, reason in enumerate(reasons) if reason is None]
     worst = sorted(kept, key=scores.__getitem__)[: int(selection.drop_worst * len(kept))]
