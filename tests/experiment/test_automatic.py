@@ -202,8 +202,6 @@ def test_a_command_line_names_a_recipe_or_files(files: tuple[str, str]) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["nothing"], "no recipe 'nothing'; .*or one .tsv, .csv or .jsonl"),
-        (["mine.en"], "mine.en: give the file of its translations too"),
         (["mine.en", "seed=3"], "mine.en: give the file of its translations too"),
         (["mine.en", "mine.de", "mine.fr"], "expected two line-aligned files or one file of pairs, found 3"),
         (["quickstart", "seed"], "expected key=value"),

@@ -187,28 +187,30 @@ def test_a_small_model_learns_at_a_higher_rate() -> None:
     assert few.model.dim < more.model.dim and few.optimizer.learning_rate > more.optimizer.learning_rate
 
 
-def test_a_schedule_that_makes_the_rate_itself_gets_none() -> None:
-    schedule = {"kind": "noam", "dim": 64}
-    choice = choose(corpus_of(3_000), None, PROCESSOR, {"optimizer": {"schedule": schedule}})
-    assert "learning_rate" not in choice.tables["optimizer"]
+def test_a_schedule_that_is_asked_for_has_its_own_rate_and_length() -> None:
+    def optimizer(schedule: dict[str, Any]) -> dict[str, Any]:
+        tables = choose(corpus_of(3_000), None, PROCESSOR, {"optimizer": {"schedule": schedule}}).tables
+        return dict(tables["optimizer"])
+
+    assert "learning_rate" not in optimizer({"kind": "noam", "dim": 64})
+    assert optimizer({"updates": 20})["schedule"]["warmup"] == 5
 
 
-def test_a_warm_up_ends_before_a_schedule_does_whose_length_is_given() -> None:
-    choice = choose(corpus_of(3_000), None, PROCESSOR, {"optimizer": {"schedule": {"updates": 20}}})
-    assert choice.tables["optimizer"]["schedule"]["warmup"] == 5
-
-
-def test_a_tokenizer_for_each_side_means_two_embedding_matrices() -> None:
-    sides = {"source": {"kind": "words"}, "target": {"kind": "bpe"}}
-    config = config_of(choose(corpus_of(3_000), None, PROCESSOR, {"tokenizer": sides}))
-    assert not config.tokenizer.is_shared
+@pytest.mark.parametrize(
+    ("wanted", "scripts", "is_shared"),
+    [
+        ({"tokenizer": {"source": {"kind": "words"}, "target": {"kind": "bpe"}}}, ("Latin", "Latin"), False),
+        ({}, ("Latin", "Cyrillic"), False),
+        ({"model": {"tie": "all"}}, ("Latin", "Cyrillic"), True),
+    ],
+)
+def test_sides_share_a_vocabulary_and_a_matrix_if_scripts_and_what_is_asked_for_allow_it(
+    wanted: dict[str, Any], scripts: tuple[str, str], is_shared: bool
+) -> None:
+    config = config_of(choose(corpus_of(3_000, scripts=scripts), None, PROCESSOR, wanted))
+    assert config.tokenizer.is_shared == is_shared
     assert isinstance(config.model, TransformerConfig)
-    assert config.model.tie == "target"
-
-
-def test_a_matrix_shared_by_both_sides_means_one_vocabulary() -> None:
-    of_two_scripts = corpus_of(3_000, scripts=("Latin", "Cyrillic"))
-    assert config_of(choose(of_two_scripts, None, PROCESSOR, {"model": {"tie": "all"}})).tokenizer.is_shared
+    assert config.model.tie == ("all" if is_shared else "target")
 
 
 def test_a_batch_measured_in_sentences_is_reported_in_them_and_gets_as_many_updates_as_its_tokens_need() -> None:
@@ -242,12 +244,6 @@ def test_a_vocabulary_is_no_larger_than_what_the_text_yields() -> None:
     choice = choose(corpus_of(3_000), 1_200, PROCESSOR, {})
     assert config_of(choice).tokenizer.max_size is None
     assert any("all subwords that 72,000 running words yield" in line for line in choice.reasons)
-
-
-def test_languages_of_different_scripts_have_a_vocabulary_each() -> None:
-    config = config_of(choose(corpus_of(3_000, scripts=("Latin", "Cyrillic")), None, PROCESSOR, {}))
-    assert not config.tokenizer.shared
-    assert config.model.tie == "target"
 
 
 def test_a_recurrent_model_that_is_asked_for_has_its_own_sizes() -> None:

@@ -1,7 +1,7 @@
 """The verbs that train a model on another's translations: distill and backtranslate."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,21 +16,39 @@ from transduce.cli.options import Json, LanguageOptions, Quiet
 from transduce.cli.search_options import OF_BEAM, OF_SAMPLING, SAMPLE, make_rule
 
 if TYPE_CHECKING:
-    from transduce.corpora.cleaning import Step
     from transduce.experiment.synthetic_stages import SyntheticRun
 
+
+def _selection(context: typer.Context) -> Any:
+    from transduce.corpora.cleaning import read_steps
+    from transduce.experiment import Selection
+
+    steps = context.params["step"]
+    cleaning = tuple(read_steps(steps)) if steps else None
+    return Selection(**SELECTION.values(context.params), cleaning=cleaning)
+
+
 SELECTION = From("experiment.synthetic_pairs.Selection", "metric drop_worst")
-WORST = replace(SELECTION, names="drop_worst")
-Search = Annotated[Any, Options(OF_BEAM, SAMPLE, replace(OF_SAMPLING, when="With --sample"), make=make_rule)]
-WideSearch = Annotated[
-    Any,
-    Options(
-        replace(OF_BEAM, defaults={"beam_size": 5}),
-        SAMPLE,
-        replace(OF_SAMPLING, when="With --sample"),
-        make=make_rule,
-    ),
-]
+AllOfSelection = Annotated[Any, Options(SELECTION, make=_selection)]
+Worst = Annotated[Any, Options(replace(SELECTION, names="drop_worst"), make=_selection)]
+OF_SAMPLES = replace(OF_SAMPLING, when="With --sample")
+Search = Annotated[Any, Options(OF_BEAM, SAMPLE, OF_SAMPLES, make=make_rule)]
+WideSearch = Annotated[Any, Options(replace(OF_BEAM, defaults={"beam_size": 5}), SAMPLE, OF_SAMPLES, make=make_rule)]
+
+
+@dataclass(frozen=True)
+class Common(HeldOut, LanguageOptions, Machine):
+    """Options of both verbs."""
+
+    with_: list[str] | None = None
+    """Another model that translates, for an ensemble; repeatable."""
+    step: list[str] | None = None
+    """Leave out by this step of data.cleaning, such as 'ratio most=3', in place of the steps chosen automatically;
+    repeatable."""
+    minutes: ranges.Minutes | None = None
+    """Minutes that translating and training may take together, instead of the recipe's updates."""
+    json: Json = False
+    quiet: Quiet = False
 
 
 def distill(
@@ -40,17 +58,10 @@ def distill(
     *,
     recipe: str = "student-tiny",
     out: Path | None = None,
-    with_: list[str] | None = None,
-    selection: Annotated[Any, Options(SELECTION, make=lambda context: SELECTION.values(context.params))],
-    step: list[str] | None = None,
+    common: Common,
+    selection: AllOfSelection,
     pairs_weight: ranges.CorpusWeight = 0.0,
-    held_out: HeldOut,
     search: WideSearch,
-    languages: LanguageOptions,
-    machine: Machine,
-    minutes: ranges.Minutes | None = None,
-    json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Train a small student on a teacher's translations (sequence-level distillation).
 
@@ -67,19 +78,14 @@ def distill(
             training data). Then settings of the recipe to change, as KEY=VALUE.
         recipe: The student's recipe: a name, a .toml file, or a run's folder.
         out: The folder of translations, data and run (default: runs/TEACHER-student).
-        with_: Another teacher, for an ensemble; repeatable.
-        step: Leave out by this step of data.cleaning, such as 'ratio most=3', in place of the steps chosen
-            automatically; repeatable.
         pairs_weight: Times per epoch that the student sees each true pair, too.
-        minutes: Minutes that translating and training may take together, instead of the recipe's updates.
     """
     from transduce.experiment import distill as run
 
-    texts, changes = _divided(sources or ())
-    options = _common(
-        context, recipe, changes, search, _selection(selection, step), held_out, languages, machine, minutes, quiet
-    )
-    _print(json, lambda: run([teacher, *(with_ or ())], texts, out, pairs_weight=pairs_weight, **options))
+    texts, options = _arguments(context, sources or (), common)
+    models = [teacher, *(common.with_ or ())]
+    options |= {"recipe": recipe, "selection": selection}
+    _print(common.json, lambda: run(models, texts, out, search=search, pairs_weight=pairs_weight, **options))
 
 
 def backtranslate(
@@ -90,18 +96,11 @@ def backtranslate(
     pairs: list[str] | None = None,
     recipe: str | None = None,
     out: Path | None = None,
-    with_: list[str] | None = None,
-    selection: Annotated[Any, Options(WORST, make=lambda context: WORST.values(context.params))],
-    step: list[str] | None = None,
+    common: Common,
+    selection: Worst,
     pairs_weight: ranges.CorpusWeight = 1.0,
     tag: str = "⮌",
-    held_out: HeldOut,
     search: Search,
-    languages: LanguageOptions,
-    machine: Machine,
-    minutes: ranges.Minutes | None = None,
-    json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Train a model on true pairs and on more text of its target language, which a reverse model translates back.
 
@@ -120,67 +119,33 @@ def backtranslate(
         recipe: The new model's recipe: a name, a .toml file, or a run's folder (default: the settings of the reverse
             model's run).
         out: The folder of translations, data and run (default: runs/MODEL-backtranslated).
-        with_: Another reverse model, for an ensemble; repeatable.
-        step: Leave out by this step of data.cleaning, such as 'ratio most=3', in place of the steps chosen
-            automatically; repeatable.
         pairs_weight: Times per epoch that each true pair is seen; one that is made is seen once.
         tag: The word before each source that is made; '' for none.
-        minutes: Minutes that translating and training may take together, instead of the recipe's updates.
     """
     from transduce.experiment import backtranslate as run
 
-    texts, changes = _divided(text)
-    options = _common(
-        context, recipe, changes, search, _selection(selection, step), held_out, languages, machine, minutes, quiet
-    )
-    models = [model, *(with_ or ())]
-    _print(json, lambda: run(models, texts, out, pairs=pairs or (), pairs_weight=pairs_weight, tag=tag, **options))
+    texts, options = _arguments(context, text, common)
+    models = [model, *(common.with_ or ())]
+    options |= {"pairs": pairs or (), "recipe": recipe, "selection": selection, "tag": tag}
+    _print(common.json, lambda: run(models, texts, out, search=search, pairs_weight=pairs_weight, **options))
 
 
-def _divided(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Returns the texts that a command line names, and its changes of settings."""
-    from transduce.experiment.automatic import is_setting
-
-    return [word for word in words if not is_setting(word)], [word for word in words if is_setting(word)]
-
-
-def _selection(given: Mapping[str, Any], steps: Sequence[str] | None) -> Any:
-    from transduce.corpora.cleaning import read_steps
-    from transduce.experiment import Selection
-
-    cleaning: tuple[Step, ...] | None = None if steps is None else tuple(read_steps(steps))
-    return Selection(**given, cleaning=cleaning)
-
-
-def _common(
-    context: typer.Context,
-    recipe: str | None,
-    changes: Sequence[str],
-    search: Any,
-    selection: Any,
-    held_out: HeldOut,
-    languages: LanguageOptions,
-    machine: Machine,
-    minutes: float | None,
-    quiet: bool,
-) -> dict[str, Any]:
-    """Returns the arguments that both functions share."""
+def _arguments(context: typer.Context, words: Sequence[str], common: Common) -> tuple[list[str], dict[str, Any]]:
+    """Returns the texts that a command line names, and the arguments that both functions share."""
     from transduce.experiment import HeldOutFiles
+    from transduce.experiment.automatic import is_setting
     from transduce.training.display import console_observer
 
-    return {
-        "recipe": recipe,
-        "overrides": changes,
-        "search": search,
-        "selection": selection,
-        "held_out": HeldOutFiles(**held_out.held_out(context)),
-        "to": languages.to,
-        "from_": languages.from_,
-        "observers": [] if quiet else [console_observer()],
-        "tell": teller(quiet, prefix=""),
-        "device": machine.device,
-        "precision": machine.precision,
-        "minutes": minutes,
+    return [word for word in words if not is_setting(word)], {
+        "overrides": [word for word in words if is_setting(word)],
+        "held_out": HeldOutFiles(**common.held_out(context)),
+        "to": common.to,
+        "from_": common.from_,
+        "observers": [] if common.quiet else [console_observer()],
+        "tell": teller(common.quiet, prefix=""),
+        "device": common.device,
+        "precision": common.precision,
+        "minutes": common.minutes,
     }
 
 

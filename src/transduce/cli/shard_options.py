@@ -1,8 +1,7 @@
 """Options of the verbs that work through the files of a corpus, and what runs them."""
 
 import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,18 +50,15 @@ class ShardOptions:
         return started_workers(self.ray, self.processes or os.cpu_count() or 1)
 
 
-@contextmanager
-def started_workers(ray: str | None, processes: int) -> "Iterator[Workers]":
+def started_workers(ray: str | None, processes: int) -> "AbstractContextManager[Workers]":
     """Starts processes of this machine, or opens the cluster with this address."""
     if ray is None:
         from transduce.cluster.workers import LocalWorkers
 
-        yield LocalWorkers(processes)
-        return
+        return nullcontext(LocalWorkers(processes))
     from transduce.cluster.on_ray import RayWorkers
 
-    with RayWorkers(ray) as workers:
-        yield workers
+    return RayWorkers(ray)
 
 
 class MayNameCluster(TyperCommand):

@@ -1,11 +1,10 @@
-"""Jobs on the shards of a corpus: one task for each, and those whose output is there are left as they are."""
+"""Jobs on the shards of a corpus: one task for each, and the shards whose output is there are left as they are."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -13,30 +12,20 @@ from numpy.typing import NDArray
 
 from transduce.bundle import find_bundle
 from transduce.bundle_config import read_config
-from transduce.cluster.shard_tasks import (
-    Cleaning,
-    Counts,
-    Fingerprinting,
-    Marked,
-    Shard,
-    Tokenizing,
-    clean,
-    take_fingerprints,
-    tokenize,
-)
+from transduce.cluster.shard_tasks import Counts, Marked, Shard, clean, take_fingerprints, tokenize
 from transduce.cluster.workers import Workers
 from transduce.corpora.cleaning import Duplicates, Overlap, Step
+from transduce.corpora.compression import PACKERS
 from transduce.corpora.corpus import Filter
 from transduce.corpora.formats import Columns
 from transduce.corpora.shards import shards_of
 from transduce.corpora.writing import check_written, is_written
-from transduce.errors import ConfigError, DataError, InputError, TransduceError
-from transduce.files import locked, made_parents, remove, write_text
-from transduce.verification import read_json
+from transduce.errors import ConfigError, DataError
+from transduce.files import remove
+from transduce.stages import Stage, alone_in
 
-JOB = ".transduce.json"
-"""The file in an output folder that says what its shards were made by."""
 FINGERPRINTS_AT_ONCE = 2**24
+ADVICE = "choose another folder"
 
 
 @dataclass
@@ -48,7 +37,7 @@ class JobReport:
     finished_before: int = 0
     """The number of shards that were there already."""
     counts: Counts = field(default_factory=Counts)
-    """The pairs of those that were written."""
+    """The pairs of the shards that were written."""
 
 
 def clean_shards(
@@ -82,8 +71,9 @@ def clean_shards(
     described = {"steps": msgspec.to_builtins(list(steps)), "columns": columns, "languages": languages}
     if remembers:  # the output of a shard depends on those before
         described["inputs"] = [str(path) for shard in shards for path in shard.inputs]
-    with _job(out, {"job": "clean", **described}) as work:
-        return _finish(shards, lambda todo: _clean(shards, todo, steps, work, workers))
+    with _working(Stage(out, {"job": "clean", **described}, advice=ADVICE)) as work:
+        missing = [shard for shard in shards if not shard.is_finished]
+        return _report(shards, missing, _clean(shards, missing, steps, work, workers) if missing else ())
 
 
 def tokenize_shards(
@@ -102,43 +92,37 @@ def tokenize_shards(
     read_config(find_bundle(model))
     shards = _shards(inputs, out, columns, languages, ending)
     described = {"model": str(model), "ids": ids, "columns": columns, "languages": languages}
-    with _job(out, {"job": "tokenize", **described}):
-        return _finish(
-            shards, lambda todo: workers.map(tokenize, [Tokenizing(shard, model.absolute(), ids) for shard in todo])
-        )
+    with _working(Stage(out, {"job": "tokenize", **described}, advice=ADVICE)):
+        missing = [shard for shard in shards if not shard.is_finished]
+        counts = workers.map(tokenize, missing, [model.absolute()] * len(missing), [ids] * len(missing))
+        return _report(shards, missing, counts)
 
 
-def _finish(shards: Sequence[Shard], run: Callable[[Sequence[Shard]], Iterable[Counts]]) -> JobReport:
-    todo = [shard for shard in shards if not shard.is_finished]
-    report = JobReport(len(todo), len(shards) - len(todo))
-    for counts in run(todo) if todo else ():
-        report.counts.add(counts)
+def _report(shards: Sequence[Shard], missing: Sequence[Shard], counts: Iterable[Counts]) -> JobReport:
+    report = JobReport(len(missing), len(shards) - len(missing))
+    for of_shard in counts:
+        report.counts.add(of_shard)
     return report
 
 
 def _clean(
-    shards: Sequence[Shard], todo: Sequence[Shard], steps: Sequence[Step], work: Path, workers: Workers
+    shards: Sequence[Shard], missing: Sequence[Shard], steps: Sequence[Step], work: Path, workers: Workers
 ) -> Iterator[Counts]:
-    """Looks for duplicates in all shards, a pass for each such step, then cleans those that are to be made."""
-    filters: list[list[Filter]] = [[] for _ in shards]
+    """Looks for duplicates in all shards, a pass for each such step, then cleans the missing ones."""
+    filters: list[tuple[Filter, ...]] = [() for _ in shards]
     for number, step in enumerate(steps):
         assert not isinstance(step, Overlap)
-        if not isinstance(step, Duplicates):
-            for of_shard in filters:
-                of_shard.append(step)
-            continue
-        files = [work / f"{number}-{shard.outputs[0].name}" for shard in shards]
-        tasks = [
-            Fingerprinting(shard, tuple(of_shard), step.of, file)
-            for shard, of_shard, file in zip(shards, filters, files, strict=True)
-        ]
-        list(workers.map(take_fingerprints, tasks))
-        marks = [file.with_name(f"{file.name}.marks") for file in files]
-        mark_firsts(files, marks)
-        for of_shard, file in zip(filters, marks, strict=True):
-            of_shard.append(Marked(file, step.reason))
+        if isinstance(step, Duplicates):
+            files = [work / f"{number}-{shard.outputs[0].name}" for shard in shards]
+            list(workers.map(take_fingerprints, shards, filters, [step.of] * len(shards), files))
+            marks = [file.with_name(f"{file.name}.marks") for file in files]
+            mark_firsts(files, marks)
+            further: list[Filter] = [Marked(file, step.reason) for file in marks]
+        else:
+            further = [step] * len(shards)
+        filters = [(*of_shard, each) for of_shard, each in zip(filters, further, strict=True)]
     filters_of = dict(zip(shards, filters, strict=True))
-    yield from workers.map(clean, [Cleaning(shard, tuple(filters_of[shard])) for shard in todo])
+    return workers.map(clean, missing, [filters_of[shard] for shard in missing])
 
 
 def mark_firsts(files: Sequence[Path], marks: Sequence[Path]) -> None:
@@ -187,49 +171,18 @@ def _shards(
 def _named(file: Path, ending: str | None) -> str:
     if ending is None:
         return file.name
-    suffixes = len(file.suffixes[-2:]) if file.suffix in (".gz", ".xz", ".zst") else 1
-    stem = file.name
-    for _ in range(min(suffixes, len(file.suffixes))):
-        stem = Path(stem).stem
-    return stem + ending
+    return (Path(file.stem).stem if file.suffix in PACKERS else file.stem) + ending
 
 
 @contextmanager
-def _job(out: Path, described: Mapping[str, Any]) -> Iterator[Path]:
-    """Opens the folder of a job, for one process at a time, and one in it for intermediate files, which go at the
-    end."""
-    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(described))
-    _check_job(out, plain)
-    with made_parents(out):
-        out.mkdir(exist_ok=True)
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(locked(out, wait=False))
-        except BlockingIOError:
-            raise InputError(f"another process is writing to {out}; wait for it, or choose another folder") from None
-        work = out / ".work"
-        if not _check_job(out, plain):
+def _working(stage: Stage) -> Iterator[Path]:
+    """Opens the folder of a job, for one process at a time, and one in it for intermediate files, which is removed when
+    the job is done."""
+    stage.is_begun()  # or an error, before a lock is put beside files of another stage
+    with alone_in(stage.folder, stage.advice), stage.begun() as is_begun:
+        work = stage.folder / ".work"
+        if not is_begun:
             remove(work)
-            write_text(out / JOB, msgspec.json.encode(plain).decode())
         work.mkdir(exist_ok=True)
-        try:
-            yield work.absolute()
-        except TransduceError:
-            if all(path.name.startswith(".") for path in out.iterdir()):  # a mistake, before anything was finished
-                remove(out)
-            raise
+        yield work.absolute()
         remove(work)
-
-
-def _check_job(out: Path, described: Mapping[str, Any]) -> bool:
-    """Returns True if a folder has output of this job; raises InputError for that of another, or other files."""
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file; expected a folder for the shards")
-    if not out.exists() or all(path.name.startswith(".") for path in out.iterdir()):  # nothing was finished
-        return False
-    if not (out / JOB).exists():
-        raise InputError(f"{out} holds other files; choose another folder")
-    before = read_json(out / JOB, dict[str, Any], "choose another folder")
-    if changed := [name for name in described if before.get(name) != described[name]]:
-        raise InputError(f"{out} was made with other {changed[0]}; use the same to go on, or choose another folder")
-    return True

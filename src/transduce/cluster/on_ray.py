@@ -8,7 +8,6 @@ from transduce.cluster.workers import GO_ON, TaskEndedError
 from transduce.errors import InputError
 from transduce.extras import require
 
-T = TypeVar("T")
 R = TypeVar("R")
 LOCAL = "local"
 TRIES = 3
@@ -28,10 +27,10 @@ class RayWorkers:
                 f"Ray at {address}: {str(error).splitlines()[0]}; name a cluster (auto, or HOST:PORT), or local"
             ) from None
 
-    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+    def map(self, function: Callable[..., R], *arguments: Sequence[Any]) -> Iterator[R]:
         """See Workers; a task whose worker ends is begun again elsewhere."""
         remote = self._ray.remote(num_cpus=1, max_retries=TRIES, retry_exceptions=[TaskEndedError])(function)
-        results = [remote.remote(task) for task in tasks]
+        results = [remote.remote(*task) for task in zip(*arguments, strict=True)]
         try:
             for result in results:
                 yield self._ray.get(result)

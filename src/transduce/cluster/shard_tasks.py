@@ -61,26 +61,6 @@ class Marked:
         return keeps
 
 
-@dataclass(frozen=True)
-class Cleaning:
-    """A shard to clean."""
-
-    shard: Shard
-    filters: tuple[Filter, ...]
-
-
-@dataclass(frozen=True)
-class Fingerprinting:
-    """A shard of which the pairs that the filters keep are to be compared with others."""
-
-    shard: Shard
-    filters: tuple[Filter, ...]
-    scope: Scope
-    """The part of a pair that is compared."""
-    file: Path
-    """The file for the fingerprints."""
-
-
 @dataclass
 class Counts:
     """The number of pairs that are kept, and of those left out by reason."""
@@ -95,49 +75,38 @@ class Counts:
             self.dropped[reason] = self.dropped.get(reason, 0) + count
 
 
-def clean(task: Cleaning) -> Counts:
+def clean(shard: Shard, filters: Sequence[Filter]) -> Counts:
     """Writes the pairs of a shard that the filters keep."""
     dropped: Counter[str] = Counter()
-    pairs = task.shard.open(task.filters).sift(lambda reason, pair: dropped.update([reason]))
-    return Counts(write_pairs(task.shard.outputs, pairs), dict(dropped))
+    pairs = shard.open(filters).sift(lambda reason, pair: dropped.update([reason]))
+    return Counts(write_pairs(shard.outputs, pairs), dict(dropped))
 
 
-def take_fingerprints(task: Fingerprinting) -> None:
-    """Writes the fingerprint of each pair, unless they are there already."""
-    if task.file.exists():
+def take_fingerprints(shard: Shard, filters: Sequence[Filter], scope: Scope, file: Path) -> None:
+    """Writes the fingerprint of the compared part of each pair that the filters keep, unless the file is there."""
+    if file.exists():
         return
-    pairs = task.shard.open(task.filters)
-    values = np.fromiter((scope_fingerprint(pair, task.scope) for pair in pairs), np.uint64)
-    with new_file(task.file) as new, new.open("wb") as file:
-        values.tofile(file)
+    values = np.fromiter((scope_fingerprint(pair, scope) for pair in shard.open(filters)), np.uint64)
+    with new_file(file) as new, new.open("wb") as stream:
+        values.tofile(stream)
 
 
-@dataclass(frozen=True)
-class Tokenizing:
-    """A shard whose texts are to be written as tokens."""
-
-    shard: Shard
-    model: Path
-    ids: bool
-    """True to write the tokens' numbers, not their spelling."""
-
-
-def tokenize(task: Tokenizing) -> Counts:
-    """Writes the pairs of a shard with a space between the tokens of each text."""
-    tokenizers = _tokenizers(task.model)
+def tokenize(shard: Shard, model: Path, as_ids: bool) -> Counts:
+    """Writes the pairs of a shard with a space between the tokens of each text, or between the tokens' numbers."""
+    tokenizers = _tokenizers(model)
 
     def tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[str]:
         for ids in tokenizer.encode_batch(texts):
-            yield " ".join(map(str, ids) if task.ids else tokenizer.pieces(ids))
+            yield " ".join(map(str, ids) if as_ids else tokenizer.pieces(ids))
 
     def tokenized() -> Iterator[SentencePair]:
-        pairs = iter(task.shard.open())
+        pairs = iter(shard.open())
         while group := list(islice(pairs, PAIRS_AT_ONCE)):
             sources = tokens(tokenizers.source, [pair.source for pair in group])
             targets = tokens(tokenizers.target, [pair.target for pair in group])
             yield from map(SentencePair, sources, targets)
 
-    return Counts(write_pairs(task.shard.outputs, tokenized()))
+    return Counts(write_pairs(shard.outputs, tokenized()))
 
 
 @cache

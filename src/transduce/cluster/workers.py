@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from transduce.errors import InputError
 
-T = TypeVar("T")
 R = TypeVar("R")
 GO_ON = "what is finished stays: run the same command again to go on"
 
@@ -22,8 +21,9 @@ class TaskEndedError(InputError):
 class Workers(Protocol):
     """Runs a function of a module on tasks, each by itself; both travel to other processes, and so do errors."""
 
-    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
-        """Yields the results, in the order of the tasks; raises the first error."""
+    def map(self, function: Callable[..., R], *arguments: Sequence[Any]) -> Iterator[R]:
+        """Yields the results in order, as the built-in `map` does: a task has one of each of the arguments. Raises the
+        first error."""
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,16 @@ class LocalWorkers:
 
     count: int
 
-    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+    def map(self, function: Callable[..., R], *arguments: Sequence[Any]) -> Iterator[R]:
         """See Workers."""
-        count = min(self.count, len(tasks))
+        count = min(self.count, len(arguments[0]))
         if count <= 1 or multiprocessing.current_process().daemon:
-            yield from map(function, tasks)
+            yield from map(function, *arguments)
             return
         context = multiprocessing.get_context("spawn")  # a fork would copy threads' locks
         with ProcessPoolExecutor(count, context, _one_thread) as pool:
             try:
-                yield from pool.map(function, tasks)
+                yield from pool.map(function, *arguments)
             except BrokenProcessPool:
                 raise InputError(f"a worker process was ended, perhaps for want of memory; {GO_ON}") from None
             finally:

@@ -104,11 +104,9 @@ def files_of(recipe: object, overrides: Changes = ()) -> Files | None:
     return None
 
 
-def with_changes(meant: Files | Recipe[Any], changes: Changes) -> Files | Recipe[Any]:
-    """Returns files to train on, or a recipe, with further changes of settings."""
-    if isinstance(meant, Files):
-        return Files(meant.paths, _joined(meant.overrides, changes))
-    return find_recipe(meant, changes)
+def meant_by(recipe: object, overrides: Changes = ()) -> Files | Recipe[Any]:
+    """Returns the files to train on, or the recipe, that an argument of `train` names, with changes of settings."""
+    return files_of(recipe, overrides) or find_recipe(recipe, overrides)  # type: ignore[arg-type]
 
 
 def from_words(

@@ -9,15 +9,25 @@ import msgspec
 import torch
 from torch import nn
 
+from transduce.corpora.catalogue.download import announce
 from transduce.experiment.adapting import with_adapters
 from transduce.experiment.code import NamedCode
+from transduce.experiment.recipe import Recipe
 from transduce.objectives.objective import OBJECTIVES
+from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
-from transduce.tasks.task import Experiment, Prepared, Rate, Tell
+from transduce.tasks.task import Experiment, Prepared, Rate, Task, Tell
 from transduce.training.checkpoint import Checkpoints
 from transduce.training.distributed import ALONE, Processes
 from transduce.training.optimizer import check_parts, learned_parameters
 from transduce.training.trainer import Trainer
+
+
+def open_experiment(recipe: Recipe[Any], tell: Tell) -> Experiment:
+    """Opens the texts of a recipe; raises ConfigError or DataError for settings or texts that do not fit."""
+    task: Task[ExperimentConfig] = find_task(recipe.config.task)
+    task.check(recipe.config)
+    return task.open(recipe.config, recipe.folder, announce(tell))
 
 
 def prepare(

@@ -1,6 +1,6 @@
 """Distillation and back-translation: a model translates, what is wrong is left out, and another learns."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,10 @@ from transduce.config import Changes, read_changes
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.directions import Direction
 from transduce.errors import ConfigError, InputError
-from transduce.experiment.recipe import Recipe, find_recipe, recipe_of
-from transduce.experiment.synthetic_pairs import Orientation, Selection
+from transduce.experiment.recipe import Recipe, find_recipe, recipe_known_of, recipe_of
+from transduce.experiment.synthetic_pairs import Selection
 from transduce.experiment.synthetic_stages import Stages, SyntheticRun, Tell
-from transduce.experiment.synthetic_texts import HeldOutFiles, Sources, lines_of, open_texts, pairs_of
+from transduce.experiment.synthetic_texts import HeldOutFiles, Sources, open_texts
 from transduce.experiment.translated_shards import Part
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.search.beam import Beam
@@ -87,19 +87,15 @@ def distill(
     direction = _direction(models, to, from_)
     own, named = recipe_of(models[0]), Sources.named(sources)
     if not sources:
-        if own is None:
-            raise InputError(
-                f"{models[0]} is not in a run's folder, so its training data are unknown; name texts to translate"
-            )
-        named = Sources(recipes=[own])
+        named = Sources(recipes=[recipe_known_of(models[0], "training data", "name texts to translate")])
     texts = open_texts(named, direction, own, held_out or HeldOutFiles(), announce(tell))
     search = search or Beam(size=DEFAULT_BEAM)
     nearest = msgspec.structs.replace(search, n_best=search.size) if isinstance(search, Beam) else search
     best = msgspec.structs.replace(search, n_best=1)
     parts = [
-        _part("pairs", pairs_of(texts.pairs), nearest),
-        _part("text", lines_of(texts.text), best),
-        _part("test", pairs_of([texts.tested]), best),
+        Part("pairs", texts.pairs, nearest),
+        Part("text", texts.text, best),
+        Part("test", [texts.tested], best),
     ]
     folder = Path(out or Path("runs") / f"{models[0].resolve().name}-student")
     stages = Stages(
@@ -108,7 +104,6 @@ def distill(
         direction=direction,
         texts=texts,
         parts=parts,
-        orientation=Orientation(is_back_translation=False),
         selection=selection or Selection(),
         pairs_weight=pairs_weight,
         recipe=student,
@@ -183,11 +178,9 @@ def backtranslate(
     if not pairs and own is not None:
         sources = replace(sources, recipes=[own])
     texts = open_texts(sources, reverse.reversed, own, held_out or HeldOutFiles(), announce(tell))
-    parts = [_part("text", lines_of(texts.text), msgspec.structs.replace(search or Beam(), n_best=1))]
+    parts = [Part("text", texts.text, msgspec.structs.replace(search or Beam(), n_best=1))]
     if recipe is None:
-        if own is None:
-            raise InputError(f"{models[0]} is not in a run's folder, so its settings are unknown; name a recipe")
-        recipe = _turned(own)
+        recipe = _turned(recipe_known_of(models[0], "settings", "name a recipe"))
     learner = _student(find_recipe(recipe, overrides), overrides)
     folder = Path(out or Path("runs") / f"{models[0].resolve().name}-backtranslated")
     stages = Stages(
@@ -196,7 +189,6 @@ def backtranslate(
         direction=reverse,
         texts=texts,
         parts=parts,
-        orientation=Orientation(is_back_translation=True, tag=tag),
         selection=selection or Selection(),
         pairs_weight=pairs_weight,
         recipe=learner,
@@ -204,6 +196,8 @@ def backtranslate(
         device=device,
         precision=precision,
         minutes=minutes,
+        is_back_translation=True,
+        tag=tag,
     )
     return stages.run(observers, tell)
 
@@ -220,10 +214,6 @@ def _direction(models: Sequence[Path], to: str | None, from_: str | None) -> Dir
     for model in models:
         check_tool(model, read_config(find_bundle(model)).task, "translator")
     return read_config(find_bundle(models[0])).find_direction(to, from_)
-
-
-def _part(name: str, read: Callable[[], Iterator[Any]], search: Beam | Sampling) -> Part:
-    return Part(name, read, sum(1 for _ in read()), search)
 
 
 def _name(source: object) -> str:

@@ -17,7 +17,7 @@ from transduce.corpora.splits import open_splits
 from transduce.data.batch import pad
 from transduce.data.store import TokenStore, open_store, open_stores
 from transduce.errors import InputError
-from transduce.experiment.recipe import recipe_of
+from transduce.experiment.recipe import recipe_known_of
 from transduce.files import check_absent
 from transduce.inference.shortlist.lexical_translation import LexicalTable, PairSample, learn_lexical_table
 from transduce.inference.shortlist.shortlist import FILE, Shortlist
@@ -145,11 +145,7 @@ def learn_shortlist(
 def _stores_of_run(
     model: Path, tokenizers: Tokenizers, tell: Callable[[str], None]
 ) -> tuple[list[TokenStore], TokenStore]:
-    recipe = recipe_of(model)
-    if recipe is None:
-        raise InputError(
-            f"{model} is not in a run's folder, so its training data are unknown; give source and target, or pairs"
-        )
+    recipe = recipe_known_of(model, "training data", "give source and target, or pairs")
     data = recipe.config.data
     splits = open_splits(data, recipe.folder, announce(tell))
     parts = [part for each in splits.train for part in each.corpus.parts]

@@ -14,10 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from transduce.config import Changes
-from transduce.corpora.catalogue.download import announce
 from transduce.data.planned import Epoch, PlannedData, Rows, split_evenly
 from transduce.errors import ConfigError
-from transduce.experiment.building import build_trainer, prepare
+from transduce.experiment.building import build_trainer, open_experiment, prepare
 from transduce.experiment.recipe import Recipe, find_recipe
 from transduce.models.heads import EncoderModel
 from transduce.models.interface import Decoder
@@ -25,7 +24,6 @@ from transduce.models.named_parts import EMBEDDINGS, parameters_of
 from transduce.models.phrases import PhrasesConfig
 from transduce.ranges import MemoryInGiB, number_of
 from transduce.ranges import Processes as ProcessCount
-from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Prepared, Tell
 from transduce.training.distributed import ALONE
@@ -228,13 +226,10 @@ def plan(
     _check("gpus", gpus, ProcessCount)
     _check("memory", gib, MemoryInGiB)
     known = find_recipe(recipe, overrides)
-    config = known.config
-    task = find_task(config.task)
-    task.check(config)
-    if isinstance(getattr(config, "model", None), PhrasesConfig):
+    if isinstance(getattr(known.config, "model", None), PhrasesConfig):
         raise ConfigError(f"{known.name}: phrases are learned without a GPU; there is nothing to plan")
     with torch.random.fork_rng([]):
-        run = _open(config, task.open(config, known.folder, announce(tell)), tell)
+        run = _open(known.config, open_experiment(known, tell), tell)
         try:
             return _plan(known.name, run, gpus, device, gib)
         except (NotImplementedError, RuntimeError) as error:

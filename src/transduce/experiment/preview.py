@@ -8,16 +8,13 @@ from typing import Any
 import torch
 
 from transduce.config import Changes
-from transduce.corpora.catalogue.download import announce
 from transduce.corpora.corpus import Pair
-from transduce.experiment.automatic import Files, files_of, recipe_for, with_changes
-from transduce.experiment.building import build_trainer, describe_model, prepare
+from transduce.experiment.automatic import Files, meant_by, recipe_for
+from transduce.experiment.building import build_trainer, describe_model, open_experiment, prepare
 from transduce.experiment.machine import measure_machine
-from transduce.experiment.recipe import Recipe, find_recipe
+from transduce.experiment.recipe import Recipe
 from transduce.models.phrases import PhrasesConfig
-from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
-from transduce.tasks.task import Task
 from transduce.training.distributed import Processes, local_device
 
 
@@ -41,17 +38,15 @@ def preview(
     Raises ConfigError, DataError or CheckpointError for invalid input.
     """
     began, where = time.monotonic(), local_device(device)
-    meant = files_of(recipe, overrides) or find_recipe(recipe, overrides)  # type: ignore[arg-type]
+    meant = meant_by(recipe, overrides)
     if minutes is not None:
-        meant = with_changes(meant, {"training.minutes": minutes})
+        meant = meant_by(meant, {"training.minutes": minutes})
     if isinstance(meant, Files):
         meant = recipe_for(meant, None, tell, lambda: measure_machine(where))
     assert isinstance(meant, Recipe)
     config = meant.config
-    task: Task[ExperimentConfig] = find_task(config.task)
-    task.check(config)
     torch.manual_seed(config.seed)
-    experiment = task.open(config, meant.folder, announce(tell))
+    experiment = open_experiment(meant, tell)
     if isinstance(getattr(config, "model", None), PhrasesConfig):
         return meant
     prepared = prepare(config, experiment, tell)

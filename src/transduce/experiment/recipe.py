@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from transduce.config import Changes, convert, override, read_changes, read_toml, suggestion, to_tree
-from transduce.errors import ConfigError
+from transduce.errors import ConfigError, InputError
 from transduce.experiment.completion import complete
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
@@ -26,20 +26,15 @@ PATH_KEYS = {
     "file",
     "start_from",
 }
-RIVALS = {
-    "data.train": ("data.dataset",),
-    "training.updates": ("training.epochs", "training.minutes"),
-    "training.epochs": ("training.updates", "training.minutes"),
-    "training.minutes": ("training.updates", "training.epochs"),
-    "batching.target_tokens": ("batching.sentences",),
-    "batching.sentences": ("batching.target_tokens",),
-    "batching.examples": ("batching.tokens",),
-    "batching.tokens": ("batching.examples",),
-    "validation.every_updates": ("validation.every_epochs",),
-    "validation.every_epochs": ("validation.every_updates",),
-}
-"""Settings that others exclude: changing the first removes those."""
 LENGTHS = ("training.updates", "training.epochs", "training.minutes")
+EXCLUSIVE = (
+    LENGTHS,
+    ("batching.target_tokens", "batching.sentences"),
+    ("batching.examples", "batching.tokens"),
+    ("validation.every_updates", "validation.every_epochs"),
+)
+"""Settings of which a recipe has one: changing it removes the others."""
+RIVALS = {key: group for group in EXCLUSIVE for key in group} | {"data.train": ("data.dataset",)}
 MAY_CHANGE = (
     *LENGTHS,
     "training.clip_norm",
@@ -143,6 +138,14 @@ def recipe_of(model: Path) -> Recipe[Any] | None:
     return None if run is None else load_recipe(run)
 
 
+def recipe_known_of(model: Path, unknown: str, advice: str) -> Recipe[Any]:
+    """Returns the settings of the run that a model belongs to; InputError, with what is unknown and what to do instead,
+    if there is no run."""
+    if (recipe := recipe_of(model)) is None:
+        raise InputError(f"{model} is not in a run's folder, so its {unknown} are unknown; {advice}")
+    return recipe
+
+
 def change(
     tree: dict[str, Any],
     origin: str,
@@ -175,7 +178,7 @@ def read_settings(path: Path) -> ExperimentConfig:
 
 def _without_rivals(tree: dict[str, Any], changed: Iterable[str]) -> dict[str, Any]:
     """Returns a recipe's settings without those that the changes exclude."""
-    rivals = {rival for key in changed for rival in RIVALS.get(key, ())}
+    rivals = {rival for key in changed for rival in RIVALS.get(key, ()) if rival != key}
     return {
         table: {key: value for key, value in inner.items() if f"{table}.{key}" not in rivals}
         if isinstance(inner, dict)
@@ -187,18 +190,14 @@ def _without_rivals(tree: dict[str, Any], changed: Iterable[str]) -> dict[str, A
 def record(recipe: Recipe[Config], run: Path) -> Config:
     """Returns the settings with file names relative to the run's folder, as a recipe there that repeats the run."""
 
-    def moved(value: Any) -> Any:
-        if isinstance(value, str):
-            return value if Path(value).is_absolute() else os.path.relpath(recipe.folder / value, run)
-        if isinstance(value, dict):
-            inner = {key: moved(item) for key, item in value.items() if key in PATH_KEYS or isinstance(item, dict)}
-            return value | inner
-        return [moved(item) for item in value] if isinstance(value, list) else value
+    def moved(path: str | Path) -> str:
+        return str(path) if Path(path).is_absolute() else os.path.relpath(recipe.folder / path, run)
 
     tree = to_tree(recipe.config)
-    for table in {"data", "training", "tokenizer"} & tree.keys():
-        tree[table] = moved(tree[table])
-    return convert(tree, type(recipe.config), recipe.name)
+    located = {
+        table: with_files(table, tree[table], moved) for table in ("data", "training", "tokenizer") if table in tree
+    }
+    return convert(tree | located, type(recipe.config), recipe.name)
 
 
 def may_change(key: str) -> bool:

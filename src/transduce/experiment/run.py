@@ -4,8 +4,8 @@ import shutil
 import sys
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ from transduce.corpora.catalogue.download import announce
 from transduce.corpora.corpus import Pair
 from transduce.errors import CheckpointError, ConfigError
 from transduce.experiment.adapting import Apart
-from transduce.experiment.automatic import Files, files_of, recipe_for, with_changes
+from transduce.experiment.automatic import Files, meant_by, recipe_for
 from transduce.experiment.building import build_trainer, describe_model, prepare
 from transduce.experiment.code import FILE as CODE_FILE
 from transduce.experiment.code import find_code, record_code, tell_of_other_code
@@ -30,19 +30,19 @@ from transduce.experiment.recipe import (
     LENGTHS,
     SETTINGS_FILE,
     Recipe,
-    find_recipe,
     may_change,
     read_settings,
     record,
 )
 from transduce.extras import TRAINING, check_installed
-from transduce.files import check_absent, locked, write_text
+from transduce.files import write_text
 from transduce.model_card import LICENSE, PARTS
 from transduce.models.phrases import PhrasesConfig
 from transduce.reprs import in_notebook, shown_by
+from transduce.stages import alone_in, has_files
 from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
-from transduce.tasks.task import Experiment, Input, Task
+from transduce.tasks.task import Experiment, Task
 from transduce.tasks.translation.phrases import keep_better, kept_phrases, learn_phrases
 from transduce.tasks.translation.task import TranslationExperiment
 from transduce.training.checkpoint import before_decay, forget_decay, newest_checkpoint, read_progress
@@ -133,21 +133,21 @@ def train(
         minutes: the time that this call may take, in place of a number of updates; a resumed run goes on as if it had
             been planned with them.
 
-    Raises ConfigError, DataError or CheckpointError for invalid input, FloatingPointError for a loss that is not
-    finite, and Interrupted after Ctrl-C or SIGTERM, with everything saved.
+    Raises ConfigError, DataError or CheckpointError for invalid input, InputError if another process works in `out`,
+    FloatingPointError for a loss that is not finite, and Interrupted after Ctrl-C or SIGTERM, with everything saved.
     """
     if resume and overwrite:
         raise ConfigError("resume and overwrite exclude each other; leave one of them out")
     began = time.monotonic()
     check_installed("train", *TRAINING)
-    meant = files_of(recipe, overrides) or find_recipe(recipe, overrides)  # type: ignore[arg-type]
+    meant = meant_by(recipe, overrides)
     run = Path(out or meant.default_run)
     start: Start = "resume" if resume else "overwrite" if overwrite else "new"
     tell = tell or (_print_line if progress else _say_nothing)
     training_device = local_device(device)
     with (
         join_processes(training_device) as processes,
-        _alone_in(run) if processes.is_first else nullcontext(),
+        alone_in(run) if processes.is_first else nullcontext(),
         closing(console_observer()) if progress and processes.is_first else nullcontext() as bar,
     ):
         tell = tell if processes.is_first else _say_nothing
@@ -155,7 +155,7 @@ def train(
             if resume and processes.is_first:
                 forget_decay(run)
             spent = before_decay(run).seconds if resume else 0.0
-            meant = with_changes(meant, {"training.minutes": minutes + round(spent / 60, 2)})
+            meant = meant_by(meant, {"training.minutes": minutes + round(spent / 60, 2)})
         if isinstance(meant, Files):
             files = meant
             meant = processes.broadcast(lambda: _choose(files, run, start, training_device, processes, tell))
@@ -191,7 +191,7 @@ def _train(
 ) -> RunResult:
     config = recipe.config
     task: Task[ExperimentConfig] = find_task(config.task)
-    task.check(config)
+    task.check(config)  # before the folder of a run is looked at
     code = find_code(config, observers)
     recorded = record(recipe, run)
     if processes.is_first:
@@ -204,8 +204,16 @@ def _train(
         check_inputs(run, inputs, tell)
         tell_of_other_code(run, code, tell)
 
+    def begin() -> None:
+        if start == "overwrite":
+            _remove(run)
+        write_text(run / SETTINGS_FILE, to_toml(recorded))
+        record_code(run, code)
+        if checkpoint is None:
+            record_inputs(run, inputs)
+
     if isinstance(experiment, TranslationExperiment) and isinstance(experiment.config.model, PhrasesConfig):
-        return processes.broadcast(lambda: _learn_phrases(recorded, run, experiment, inputs, start, tell))
+        return processes.broadcast(lambda: _learn_phrases(run, experiment, begin, tell))
 
     def teacher_forcing() -> float:
         return config.training.teacher_forcing.rate(trainer.position.update + 1, trainer.updates)
@@ -215,12 +223,7 @@ def _train(
     if (adapters := config.training.adapters) is not None and adapters.save == "apart":
         apart = Apart.of(adapters, recipe.folder / str(config.training.start_from), prepared.bundle.model)
     if processes.is_first:
-        if start == "overwrite":
-            _remove(run)
-        write_text(run / SETTINGS_FILE, to_toml(recorded))
-        record_code(run, code)
-        if checkpoint is None:
-            record_inputs(run, inputs)
+        begin()
     else:
         torch.manual_seed(config.seed + processes.rank)  # the same weights so far; other chances of dropout from here
     ends = None
@@ -263,21 +266,13 @@ def _train(
 
 
 def _learn_phrases(
-    recorded: ExperimentConfig,
-    run: Path,
-    experiment: TranslationExperiment,
-    inputs: Sequence[Input],
-    start: Start,
-    tell: Callable[[str], None],
+    run: Path, experiment: TranslationExperiment, begin: Callable[[], None], tell: Callable[[str], None]
 ) -> RunResult:
     """Learns the phrase-based model of a run, which takes no updates."""
     began = time.monotonic()
-    if start == "overwrite":
-        _remove(run)
-    write_text(run / SETTINGS_FILE, to_toml(recorded))
-    record_inputs(run, inputs)
+    begin()
     validation, test = learn_phrases(experiment, run / "model", _facts(experiment), tell)
-    return RunResult(run, run / "model", recorded.task, 0, time.monotonic() - began, validation, test)
+    return RunResult(run, run / "model", experiment.config.task, 0, time.monotonic() - began, validation, test)
 
 
 def _or_phrases(result: RunResult, experiment: TranslationExperiment, tell: Callable[[str], None]) -> RunResult:
@@ -334,36 +329,10 @@ def _recorded_test(model: Path, best: ModelBundle) -> dict[str, Any] | None:
     return {**before["test"], PARTS: before.get(PARTS)}
 
 
-@contextmanager
-def _alone_in(run: Path) -> Iterator[None]:
-    """Locks a folder against other trainings; if nothing is written there, it is left as it was."""
-    if not run.exists():
-        check_absent(run, "choose another folder (out)")
-    new = [folder for folder in (run, *run.parents) if not folder.exists()]
-    run.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(locked(run, wait=False))
-        except BlockingIOError:
-            raise ConfigError(
-                f"another process is training in {run}; wait until it has ended, or choose another folder (out)"
-            ) from None
-        try:
-            yield
-        finally:
-            if [path.name for path in run.iterdir()] == [".lock"]:
-                (run / ".lock").unlink()
-                with suppress(OSError):  # another process may have put something there
-                    for folder in new:
-                        folder.rmdir()
-
-
 def _is_taken(run: Path) -> bool:
     """Returns True if a folder holds a run that has learned something, or anything that is not a run."""
-    if not run.exists() or all(path.name.startswith(".") for path in run.iterdir()):  # nothing, or just begun
-        return False
     # after settings or data that did not fit, both may differ now
-    return not (run / SETTINGS_FILE).exists() or _has_learned(run)
+    return has_files(run) and (not (run / SETTINGS_FILE).exists() or _has_learned(run))
 
 
 def _check_is_new(run: Path) -> None:

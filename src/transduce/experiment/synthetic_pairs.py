@@ -1,17 +1,16 @@
 """Pairs of texts and their translations by a model: what is wrong is left out, and counted by reason."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from transduce.config import Settings, convert
 from transduce.corpora.cleaning import Duplicates, Repetition, Step
-from transduce.corpora.corpus import Filter, ParallelCorpus, SentencePair, nothing_left
+from transduce.corpora.corpus import Filter, Keeps, ParallelCorpus, SentencePair, nothing_left
 from transduce.corpora.facts import describe_pairs, sample_pairs
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.writing import write_pairs
@@ -48,13 +47,6 @@ class Agreement:
     kept: float
     """That of the hypotheses nearest the references, which are kept."""
 
-    def describe(self) -> str:
-        """Describes both on one line."""
-        return (
-            f"agreement with the references, mean {self.metric} of a sentence: {self.best:.1f}; "
-            f"{self.kept:.1f} of the hypotheses kept"
-        )
-
 
 @dataclass(frozen=True)
 class SyntheticPairs:
@@ -77,33 +69,25 @@ class SyntheticPairs:
         lines += [f"  left out: {count:,} {reason}" for reason, count in self.dropped.items()]
         if self.dropped_true_pairs:
             lines.append(f"  left out: {self.dropped_true_pairs:,} of the true pairs, for the same reasons")
-        return lines if self.agreement is None else [*lines, self.agreement.describe()]
+        if (agreement := self.agreement) is not None:
+            lines.append(
+                f"agreement with the references, mean {agreement.metric} of a sentence: {agreement.best:.1f}; "
+                f"{agreement.kept:.1f} of the hypotheses kept"
+            )
+        return lines
 
 
-@dataclass(frozen=True)
-class Orientation:
-    """The side of a pair on which a translation is: the target in distillation, the source in back-translation."""
-
-    is_back_translation: bool
-    tag: str = ""
-    """The word before the source of each pair that is back-translated; none if empty."""
-
-    def pair(self, translated: Translated) -> SentencePair:
-        """Returns the pair to learn from, without a tag."""
-        if self.is_back_translation:
-            return SentencePair(translated.translation, translated.source)
-        return SentencePair(translated.source, translated.translation)
-
-    def tagged(self, pair: SentencePair) -> SentencePair:
-        """Returns the pair with the tag."""
-        return SentencePair(f"{self.tag} {pair.source}", pair.target) if self.tag else pair
+def pair_of(translated: Translated, is_back_translation: bool) -> SentencePair:
+    """Returns the pair to learn from: the translation is its target, or in back-translation its source."""
+    pair = SentencePair(translated.source, translated.translation)
+    return SentencePair(pair.target, pair.source) if is_back_translation else pair
 
 
 def choose_steps(
-    shards: Sequence[Path], orientation: Orientation, languages: tuple[str, str], tell: Callable[[str], None]
+    pairs: Iterable[SentencePair], languages: tuple[str, str], tell: Callable[[str], None]
 ) -> tuple[Step, ...]:
     """Chooses cleaning steps that fit translations, from a sample of them."""
-    count, sample = sample_pairs(orientation.pair(each) for each in read_translations(shards))
+    count, sample = sample_pairs(pairs)
     chosen = choose_cleaning(sample, describe_pairs(sample, count, languages))
     for reason in chosen.reasons:
         tell(f"{reason}, a phrase that repeats")
@@ -113,16 +97,28 @@ def choose_steps(
 
 
 def write_synthetic_pairs(
-    path: Path, shards: Sequence[Path], orientation: Orientation, filters: Sequence[Filter], selection: Selection
+    path: Path,
+    shards: Sequence[Path],
+    filters: Sequence[Filter],
+    selection: Selection,
+    is_back_translation: bool = False,
+    tag: str = "",
 ) -> SyntheticPairs:
-    """Writes the pairs of translations that are kept into a file.
+    """Writes the pairs of translations that are kept into a file, their sources after the tag.
 
     Raises DataError if none is kept, CheckpointError for a damaged shard.
     """
-    reasons, scores = _judge(shards, orientation, filters)
-    kept = np.array([number for number, reason in enumerate(reasons) if reason is None], dtype=np.int64)
-    worst = np.argsort(scores[kept], kind="stable")[: int(selection.drop_worst * len(kept))]
-    for number in kept[worst]:
+    checks = [(step.reason, step.start()) for step in filters]
+    reasons: list[str | None] = []
+    scores, similarities = [], []
+    for translated in read_translations(shards):
+        reasons.append(_why_left_out(translated, pair_of(translated, is_back_translation), checks))
+        scores.append(translated.score)
+        if translated.similarity_of_best is not None and translated.similarity is not None:
+            similarities.append((translated.similarity_of_best, translated.similarity))
+    kept = [number for number, reason in enumerate(reasons) if reason is None]
+    worst = sorted(kept, key=scores.__getitem__)[: int(selection.drop_worst * len(kept))]
+    for number in worst:
         reasons[number] = WORST
     dropped = Counter(reason for reason in reasons if reason is not None)
     if len(kept) == len(worst):
@@ -131,12 +127,15 @@ def write_synthetic_pairs(
     def pairs() -> Iterator[SentencePair]:
         for reason, translated in zip(reasons, read_translations(shards), strict=True):
             if reason is None:
-                yield orientation.tagged(orientation.pair(translated))
+                pair = pair_of(translated, is_back_translation)
+                yield SentencePair(f"{tag} {pair.source}", pair.target) if tag else pair
 
-    order = [TRUNCATED, BLANK, *(each.reason for each in filters), WORST]
-    counts = {str(reason): dropped[str(reason)] for reason in order if dropped[str(reason)]}
+    order = [TRUNCATED, BLANK, *(str(each.reason) for each in filters), WORST]
     return SyntheticPairs(
-        len(reasons), write_pairs([path], pairs()), counts, agreement=_agreement(shards, selection.metric)
+        translated=len(reasons),
+        kept=write_pairs([path], pairs()),
+        dropped={reason: dropped[reason] for reason in order if dropped[reason]},
+        agreement=Agreement(selection.metric, *np.mean(similarities, 0).tolist()) if similarities else None,
     )
 
 
@@ -148,33 +147,10 @@ def write_true_pairs(path: Path, corpora: Sequence[ParallelCorpus], filters: Seq
     return kept, dropped.total()
 
 
-def _judge(
-    shards: Sequence[Path], orientation: Orientation, filters: Sequence[Filter]
-) -> tuple[list[str | None], NDArray[np.float64]]:
-    """Returns the reason for leaving each translation out, None to keep it, and its score."""
-    checks = [(step.reason, step.start()) for step in filters]
-    reasons: list[str | None] = []
-    scores: list[float] = []
-    for translated in read_translations(shards):
-        pair = orientation.pair(translated)
-        if translated.truncated:
-            reason: str | None = TRUNCATED
-        elif not (pair.source.strip() and pair.target.strip()):
-            reason = BLANK
-        else:
-            reason = next((reason for reason, keeps in checks if not keeps(pair)), None)
-        reasons.append(reason)
-        scores.append(translated.score)
-    return reasons, np.array(scores, dtype=np.float64)
-
-
-def _agreement(shards: Sequence[Path], metric: SentenceMetric) -> Agreement | None:
-    pairs = [
-        (each.similarity_of_best, each.similarity)
-        for each in read_translations(shards)
-        if each.similarity is not None and each.similarity_of_best is not None
-    ]
-    if not pairs:
-        return None
-    best, kept = np.array(pairs).mean(0)
-    return Agreement(metric, float(best), float(kept))
+def _why_left_out(translated: Translated, pair: SentencePair, checks: Sequence[tuple[str | None, Keeps]]) -> str | None:
+    """Returns the reason for leaving a translation out; None to keep it."""
+    if translated.truncated:
+        return TRUNCATED
+    if not (pair.source.strip() and pair.target.strip()):
+        return BLANK
+    return next((reason for reason, keeps in checks if not keeps(pair)), None)

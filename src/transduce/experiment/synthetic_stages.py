@@ -1,13 +1,13 @@
 """The stages of a distillation or a back-translation: translations, files to train on, and the training itself.
 
-Each is a folder. What is finished stays, and is refused if it was made from other texts, models or settings.
+Each is a folder (see `transduce.stages`); the last is a run.
 """
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
@@ -29,47 +29,36 @@ from transduce.exchange.firefox.importing import is_firefox
 from transduce.experiment.recipe import Recipe, record
 from transduce.experiment.run import RunResult, train
 from transduce.experiment.synthetic_pairs import (
-    Orientation,
     Selection,
     SyntheticPairs,
     choose_steps,
+    pair_of,
     write_synthetic_pairs,
     write_true_pairs,
 )
 from transduce.experiment.synthetic_texts import GivenTexts, languages_of_direction
 from transduce.experiment.translated_shards import Part, read_translations, translate_part
 from transduce.extras import TRAINING, check_installed
-from transduce.files import check_absent, locked, made_parents, new_folder, write_text
+from transduce.files import new_folder, write_text
 from transduce.inference.engines.choice import EngineName
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator
 from transduce.ranges import CorpusWeight, Minutes, Number
 from transduce.reprs import shown_by
+from transduce.stages import Stage, alone_in, has_files
 from transduce.task_table import find_task
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.training.observers import Observer
 from transduce.verification import read_json
 
-MADE_BY = ".transduce.json"
-"""The file in a stage's folder that says what its files were made from."""
 TRANSLATIONS = "translations"
 FIGURES = "figures.json"
 REPORT = "report.json"
 ENDING = ".jsonl.zst"
-MOST_BYTES = 1 << 28  # of what a folder was made from: a hash for each of its texts
 
 WEIGHT, MINUTES = Number(*get_args(CorpusWeight)), Number(*get_args(Minutes))
 
 Tell = Callable[[str], None]
-
-
-class MadeFrom(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All that the files of a stage depend on."""
-
-    texts: list[tuple[str, str]]
-    """Each text's name, and a hash of its content."""
-    others: dict[str, Any]
-    """Models and settings."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +116,6 @@ class Stages:
     """The direction of the model that translates."""
     texts: GivenTexts
     parts: list[Part]
-    orientation: Orientation
     selection: Selection
     pairs_weight: float
     recipe: Recipe[TranslationConfig]
@@ -138,6 +126,9 @@ class Stages:
     """The precision of the models that translate."""
     minutes: float | None
     """The time that all stages may take, in place of the recipe's number of updates."""
+    is_back_translation: bool = False
+    tag: str = ""
+    """The word before the source of each pair that is back-translated; none if empty."""
 
     def run(self, observers: Sequence[Observer], tell: Tell) -> SyntheticRun:
         """Runs the stages that are not finished; see `distill`."""
@@ -148,56 +139,72 @@ class Stages:
         if problem := WEIGHT.problem(self.pairs_weight):
             raise ConfigError(f"pairs_weight {problem}, but is {self.pairs_weight}")
         check_not_empty(self.texts.validation)
-        made_from = self._made_from()
-        is_begun = _check_stage(self.translations, made_from, f"{self.folder} was begun with")
-        is_missing = any(not file.exists() for part in self.parts for file in part.shards(self.translations))
+        self._translations.is_begun()  # or an error, before models are opened
+        if not self._translations.folder.is_dir() and has_files(self.folder):
+            raise InputError(f"{self.folder} holds other files; choose another folder (out)")
+        is_missing = any(not file.exists() for part in self.parts for file in self._shards(part))
         recipe = self._recipe()
         translator = self._translator().directed(self.direction.target, self.direction.source) if is_missing else None
-        with _alone_in(self.folder):
-            if not is_begun:
-                _begin(self.translations, made_from)
+        with alone_in(self.folder), self._translations.begun():
             if translator is not None:
                 for part in self.parts:
-                    translate_part(part, self.translations, translator, self.selection.metric, tell)
+                    translate_part(part, self._translations.folder, translator, self.selection.metric, tell)
             del translator
-            pairs = self._make_data(made_from, tell)
+            pairs = self._make_data(tell)
             left = None if self.minutes is None else self.minutes - (time.monotonic() - began) / 60
             if left is not None and MINUTES.problem(left):
                 raise InputError("translating took all of the minutes; repeat it with more: what is translated stays")
-            tell(f"training the {self.name} in {self.run_folder}")
+            tell(f"training the {self.name} in {self._run_folder}")
             trained = train(
                 recipe,
-                self.run_folder,
+                self._run_folder,
                 resume=True,
                 observers=observers,
                 tell=tell,
                 device=self.device,
                 minutes=left,
             )
-            comparison = None if self.orientation.is_back_translation else self._compare(trained.model)
+            comparison = None if self.is_back_translation else self._compare(trained.model)
             result = SyntheticRun(trained, pairs, comparison)
             write_text(self.folder / REPORT, msgspec.json.format(msgspec.json.encode(result.to_dict())).decode())
         return result
 
-    @property
-    def translations(self) -> Path:
-        """The folder of the first stage."""
-        return self.folder / TRANSLATIONS
+    @cached_property
+    def _translations(self) -> Stage:
+        searches = {part.name: {"kind": type(part.search).__name__, **to_tree(part.search)} for part in self.parts}
+        settings = {
+            "models": [model_content(model) for model in self.models],
+            "languages": str(self.direction),
+            "search": searches,
+            "metric": self.selection.metric,
+            "precision": self.precision,
+        }
+        return Stage(self.folder / TRANSLATIONS, settings, self.texts.contents())
+
+    @cached_property
+    def _data(self) -> Stage:
+        folder = self.folder / "data"
+        settings = {
+            "drop_worst": self.selection.drop_worst,
+            "cleaning": self.selection.cleaning,
+            "pairs_weight": self.pairs_weight,
+            "tag": self.tag,
+        }
+        return replace(
+            self._translations,
+            folder=folder,
+            settings={**self._translations.settings, **settings},
+            advice=f"remove {folder} and {self._run_folder} to make them again",
+        )
 
     @property
-    def data(self) -> Path:
-        """The folder of the second stage."""
-        return self.folder / "data"
-
-    @property
-    def run_folder(self) -> Path:
-        """The folder of the last stage."""
+    def _run_folder(self) -> Path:
         return self.folder / "run"
 
     @property
-    def learned(self) -> Direction:
+    def _learned(self) -> Direction:
         """The direction of the new model."""
-        return self.direction.reversed if self.orientation.is_back_translation else self.direction
+        return self.direction.reversed if self.is_back_translation else self.direction
 
     @property
     def _learns_true_pairs(self) -> bool:
@@ -207,46 +214,32 @@ class Stages:
     def _learned_parts(self) -> list[Part]:
         return [part for part in self.parts if part.name != "test"]
 
-    def _made_from(self) -> MadeFrom:
-        """Returns all that translations depend on."""
-        searches = {part.name: {"kind": type(part.search).__name__, **to_tree(part.search)} for part in self.parts}
-        others = {
-            "models": [model_content(model) for model in self.models],
-            "languages": str(self.direction),
-            "search": searches,
-            "metric": self.selection.metric,
-            "precision": self.precision,
-        }
-        return MadeFrom(self.texts.contents(), others)
+    def _shards(self, part: Part) -> list[Path]:
+        return part.shards(self._translations.folder)
 
-    def _make_data(self, made_from: MadeFrom, tell: Tell) -> SyntheticPairs:
+    def _make_data(self, tell: Tell) -> SyntheticPairs:
         """Writes the files to train on, unless they are there; returns their figures."""
-        others = {
-            "drop_worst": self.selection.drop_worst,
-            "cleaning": self.selection.cleaning,
-            "pairs_weight": self.pairs_weight,
-            "tag": self.orientation.tag,
-        }
-        made_from = MadeFrom(made_from.texts, made_from.others | others)
-        advice = f"remove {self.data} and {self.run_folder} to make them again"
-        if _check_stage(self.data, made_from, f"{self.data} was made with", advice):
-            pairs = read_json(self.data / FIGURES, SyntheticPairs, advice)
+        if self._data.is_begun():
+            pairs = read_json(self._data.folder / FIGURES, SyntheticPairs, self._data.advice)
         else:
-            with new_folder(self.data) as new:
+            with new_folder(self._data.folder) as new:
                 pairs = self._write_data(new, tell)
                 write_text(new / FIGURES, msgspec.json.encode(pairs).decode())
-                write_text(new / MADE_BY, msgspec.json.encode(made_from).decode())
+                self._data.record(new)
         for line in pairs.describe():
             tell(line)
         return pairs
 
     def _write_data(self, folder: Path, tell: Tell) -> SyntheticPairs:
-        shards = [file for part in self._learned_parts for file in part.shards(self.translations)]
+        shards = [file for part in self._learned_parts for file in self._shards(part)]
         steps = self.selection.cleaning
         if steps is None:
-            steps = choose_steps(shards, self.orientation, languages_of_direction(self.learned), tell)
+            made = (pair_of(each, self.is_back_translation) for each in read_translations(shards))
+            steps = choose_steps(made, languages_of_direction(self._learned), tell)
         filters = cleaning_filters(steps, list(self._held_out.values()))
-        pairs = write_synthetic_pairs(folder / f"translated{ENDING}", shards, self.orientation, filters, self.selection)
+        pairs = write_synthetic_pairs(
+            folder / f"translated{ENDING}", shards, filters, self.selection, self.is_back_translation, self.tag
+        )
         if self._learns_true_pairs:
             kept, dropped = write_true_pairs(folder / f"pairs{ENDING}", self.texts.pairs, filters)
             pairs = replace(pairs, true_pairs=kept, dropped_true_pairs=dropped)
@@ -261,12 +254,12 @@ class Stages:
 
     def _recipe(self) -> Recipe[TranslationConfig]:
         """Returns the new model's recipe, with the data that are made here."""
-        config, run = record(self.recipe, self.run_folder), self.run_folder
+        config, run = record(self.recipe, self._run_folder), self._run_folder
 
         def file(name: str) -> str:
-            return os.path.relpath(self.data / f"{name}{ENDING}", run)
+            return os.path.relpath(self._data.folder / f"{name}{ENDING}", run)
 
-        source, target = languages_of_direction(self.learned)
+        source, target = languages_of_direction(self._learned)
         corpora: list[str | CorpusConfig] = [CorpusConfig(files=file("translated"))]
         if self._learns_true_pairs:
             corpora.append(CorpusConfig(files=file("pairs"), weight=self.pairs_weight))
@@ -289,7 +282,7 @@ class Stages:
     def _compare(self, student: Path) -> Comparison:
         """Scores student and teacher on the test set."""
         (test,) = (part for part in self.parts if part.name == "test")
-        taught = [each.translation for each in read_translations(test.shards(self.translations))]
+        taught = [each.translation for each in read_translations(self._shards(test))]
         sources, references = zip(*test.read(), strict=True)
         translator = Translator.load(student, device=self.device)
         learned = [each.text for each in translator.translate(sources, self.recipe.config.search)]
@@ -298,44 +291,3 @@ class Stages:
         first, second = (count_bleu(outputs, references, folds_case) for outputs in (taught, learned))
         difference = compare_counts(second.counts, first.counts, second.score_rows)
         return Comparison(self.texts.tested.name, first.summary(), second.summary(), difference)
-
-
-def _check_stage(
-    folder: Path, made_from: MadeFrom, begun_with: str, advice: str = "choose another folder (out)"
-) -> bool:
-    """Returns True if a folder has files that were made from the same; raises InputError for others."""
-    if not folder.exists() or all(path.name.startswith(".") for path in folder.iterdir()):
-        return False
-    before = read_json(folder / MADE_BY, MadeFrom, advice, MOST_BYTES)
-    if len(before.texts) != len(made_from.texts):
-        raise InputError(f"{begun_with} other texts; name the same to go on, or {advice}")
-    for (_, known), (name, content) in zip(before.texts, made_from.texts, strict=True):
-        if content != known:
-            raise InputError(f"{name}: the contents have changed since {folder} was begun; restore them, or {advice}")
-    now: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(made_from.others))
-    if changed := [name for name in now if before.others.get(name) != now[name]]:
-        raise InputError(f"{begun_with} other {changed[0]}; use the same to go on, or {advice}")
-    return True
-
-
-def _begin(folder: Path, made_from: MadeFrom) -> None:
-    folder.mkdir(exist_ok=True)
-    write_text(folder / MADE_BY, msgspec.json.encode(made_from).decode())
-
-
-@contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Makes a folder and locks it against other processes; if nothing is finished in it, it goes."""
-    if not folder.is_dir():
-        check_absent(folder, "choose another folder (out)")
-    elif not (folder / TRANSLATIONS).is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
-        raise InputError(f"{folder} holds other files; choose another folder (out)")
-    with made_parents(folder):
-        folder.mkdir(exist_ok=True)
-    try:
-        with locked(folder, wait=False):
-            yield
-    except BlockingIOError:
-        raise InputError(
-            f"another process is working in {folder}; wait until it has ended, or choose another folder (out)"
-        ) from None

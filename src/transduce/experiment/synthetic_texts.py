@@ -1,6 +1,6 @@
 """Opens the texts that a model translates to teach another: true pairs, text of one language, and held-out pairs."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -120,16 +120,6 @@ def open_texts(
 def languages_of_direction(direction: Direction) -> tuple[str, str]:
     """Returns the languages of a direction; of the reverse of one without names, "source" and "target" again."""
     return UNKNOWN if direction == Direction(*UNKNOWN).reversed else (direction.source, direction.target)
-
-
-def lines_of(texts: Sequence[TextCorpus]) -> Callable[[], Iterator[tuple[str, None]]]:
-    """Returns a function that reads texts line by line, as sentences without a reference."""
-    return lambda: ((line, None) for text in texts for line in text)
-
-
-def pairs_of(corpora: Sequence[ParallelCorpus]) -> Callable[[], Iterator[tuple[str, str]]]:
-    """Returns a function that reads pairs, as sentences with a reference."""
-    return lambda: ((pair.source, pair.target) for corpus in corpora for pair in corpus)
 
 
 def _unless_empty(test: ParallelCorpus | None) -> ParallelCorpus | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import IO, cast
@@ -9,6 +10,7 @@ from typing import IO, cast
 import msgspec
 
 from transduce.corpora.compression import PACKERS
+from transduce.corpora.corpus import ParallelCorpus, TextCorpus
 from transduce.corpora.formats import read_lines
 from transduce.errors import CheckpointError, DataError
 from transduce.evaluation.translations import SentenceMetric, sentence_score
@@ -46,11 +48,20 @@ class Part:
     """A part of the texts to translate, whose shards are called by its name."""
 
     name: str
-    read: Callable[[], Iterator[Sentence]]
-    """Begins a pass over its sentences."""
-    sentences: int
+    texts: Sequence[ParallelCorpus | TextCorpus]
     search: Beam | Sampling
     """The search for each sentence; of several outputs, the one nearest the reference is kept."""
+
+    def read(self) -> Iterator[Sentence]:
+        """Yields its sentences, those of pairs with a reference."""
+        for text in self.texts:
+            for each in text:
+                yield (each, None) if isinstance(each, str) else (each.source, each.target)
+
+    @cached_property
+    def sentences(self) -> int:
+        """The number of its sentences."""
+        return sum(1 for _ in self.read())
 
     def shards(self, folder: Path) -> list[Path]:
         """Returns the files of its translations."""
@@ -106,14 +117,13 @@ def _translate(
 def _choose(
     translation: Translation, sentence: Sentence, similarity: Callable[[str, str], float]
 ) -> tuple[Candidate, list[float]]:
-    """Returns the hypothesis nearest the reference, or the best without one, and how similar each is."""
+    """Returns the hypothesis nearest the reference, or the best without one, and the similarity of each to it."""
+    candidates = translation.n_best or [Candidate(translation.text, 0.0, 0.0)]
     _, reference = sentence
-    if not translation.n_best:
-        return Candidate(translation.text, 0.0, 0.0), []
-    if reference is None:
-        return translation.n_best[0], []
-    scores = [similarity(candidate.text, reference) for candidate in translation.n_best]
-    return translation.n_best[scores.index(max(scores))], scores
+    if reference is None or not translation.n_best:
+        return candidates[0], []
+    scores = [similarity(candidate.text, reference) for candidate in candidates]
+    return candidates[scores.index(max(scores))], scores
 
 
 def _write(path: Path, translations: Iterable[Translated]) -> None:

@@ -5,8 +5,7 @@ from pathlib import Path
 from transduce.bundle import find_bundle
 from transduce.bundle_config import read_config
 from transduce.corpora.splits import open_splits
-from transduce.errors import InputError
-from transduce.experiment.recipe import recipe_of
+from transduce.experiment.recipe import recipe_known_of
 from transduce.task_table import check_tool
 
 
@@ -14,10 +13,5 @@ def validation_sources(model: Path) -> list[str]:
     """Returns the source side of the validation data of a model's run; InputError if it is in no run's folder,
     or no translator."""
     check_tool(model, read_config(find_bundle(model)).task, "translator")
-    recipe = recipe_of(model)
-    if recipe is None:
-        raise InputError(
-            f"{model} is not in a run's folder, so its validation data are unknown; give text to measure it by "
-            "(sentences)"
-        )
+    recipe = recipe_known_of(model, "validation data", "give text to measure it by (sentences)")
     return [pair.source for pair in open_splits(recipe.config.data, recipe.folder).validation]

@@ -36,12 +36,14 @@ ROWS = [
     ),
     row("a shard with a tab too many", PARTS, 2, "part-1.tsv: line 2 has 3", write("part-1.tsv", "a\tb\na\tb\tc\n")),
     row("an output folder with other files", CLEAN, 2, "new holds other files", folder("new"), write("new/x", "")),
-    row("an output folder that is a file", CLEAN, 2, "new is a file; expected a folder", write("new", "")),
+    row(
+        "an output folder that is a file", CLEAN, 2, "new exists; remove it or choose another folder", write("new", "")
+    ),
     row(
         "an output folder of another job",
         CLEAN,
         2,
-        "new was made with other job",
+        "new was begun with other job",
         folder("new"),
         write("new/x.tsv", ""),
         write("new/.transduce.json", '{"job": "tokenize"}'),
