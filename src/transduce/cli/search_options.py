@@ -21,7 +21,6 @@ SHARED = From(
     help={"n_best": "Print the N best translations of each line, tab-separated: line, score and text"},
 )
 OF_BEAM = From("search.beam.Beam", "beam_size=size length_penalty normalization")
-OF_COVERAGE = From("search.beam.Beam", "coverage_penalty")
 OF_GROUPS = From("search.diverse.DiverseBeam", "groups", defaults={"groups": 1})
 OF_DIVERSITY = From("search.diverse.DiverseBeam", "diversity", when="With --groups")
 OF_SAMPLING = From("search.sampling.Sampling", "temperature top_k top_p min_p seed", when="With --sample or --mbr")
@@ -53,7 +52,7 @@ RuleOptions = Annotated[Any, Options(OF_BEAM, MBR, OF_SAMPLES, make=make_rule)]
 """The options of a plain beam, or minimum Bayes risk."""
 TranslationOptions = Annotated[
     Any,
-    Options(OF_BEAM, OF_COVERAGE, OF_GROUPS, OF_DIVERSITY, SAMPLE, MBR, OF_SAMPLING, SHARED, make=make_rule),
+    Options(OF_BEAM, OF_GROUPS, OF_DIVERSITY, SAMPLE, MBR, OF_SAMPLING, SHARED, make=make_rule),
 ]
 """The options of all searches for a translation."""
 GenerationOptions = Annotated[
@@ -83,9 +82,7 @@ def _search(context: typer.Context) -> "Search":
     options = context.params
     shared, beam, of_groups, of_samples = _settings(context)
     if options.get("sample"):
-        _refuse(
-            context, (OF_BEAM, OF_COVERAGE, OF_GROUPS, OF_DIVERSITY), "works with beam search only, not with --sample"
-        )
+        _refuse(context, (OF_BEAM, OF_GROUPS, OF_DIVERSITY), "works with beam search only, not with --sample")
         return Sampling(**shared, **of_samples)
     owners = [f"--{name}" for name in ("sample", "mbr") if name in options]
     _refuse(context, (OF_SAMPLING,), f"goes with {' or '.join(owners)}")
@@ -97,7 +94,7 @@ def _search(context: typer.Context) -> "Search":
 
 def _settings(context: typer.Context) -> Iterator[dict[str, Any]]:
     """Yields settings of every search that the command has options for, of beams, of groups and of samples."""
-    for tables in ((SHARED,), (OF_BEAM, OF_COVERAGE), (OF_GROUPS, OF_DIVERSITY), (OF_SAMPLING,)):
+    for tables in ((SHARED,), (OF_BEAM,), (OF_GROUPS, OF_DIVERSITY), (OF_SAMPLING,)):
         yield {name: value for table in tables for name, value in table.values(context.params).items()}
 
 
@@ -116,7 +113,7 @@ def _minimum_bayes_risk(context: typer.Context) -> "MinimumBayesRisk":
         raise InputError(f"--n-best must be from 1 to the number of candidates, {count} (--mbr)")
     if not is_given(context, "beam_size"):
         why = "goes with --mbr only where --beam-size says that a beam finds the candidates"
-        _refuse(context, (OF_BEAM, OF_COVERAGE), why)
+        _refuse(context, (OF_BEAM,), why)
         return MinimumBayesRisk(candidates=Sampling(**shared | {"n_best": count}, **of_samples), n_best=wanted)
     _refuse(context, (OF_SAMPLING,), "is for samples, but with --beam-size a beam finds the candidates")
     if count > beam["size"]:
@@ -133,7 +130,7 @@ def _refuse(context: typer.Context, tables: Iterable[From], why: str) -> None:
 def _mistake(error: ValueError) -> InputError:
     """Returns an error with the names of settings replaced by those of their options."""
     message = str(error)
-    for table in (SHARED, OF_BEAM, OF_COVERAGE, OF_GROUPS, OF_DIVERSITY, OF_SAMPLING):
+    for table in (SHARED, OF_BEAM, OF_GROUPS, OF_DIVERSITY, OF_SAMPLING):
         for name, setting in table.field_of.items():
             message = re.sub(rf"\b{setting}\b" if "_" in setting else rf"^{setting}\b", flag(name), message)
     return InputError(message)
