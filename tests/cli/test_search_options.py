@@ -61,7 +61,7 @@ def test_samples_repeat_with_their_seed(transduce: Command, tiny_run: Path, text
 def test_other_searches_and_ensembles_give_a_line_a_line(transduce: Command, tiny_run: Path, text: Path) -> None:
     for options in (
         ("--groups", 2, "--diversity", 1.5),
-        ("--coverage-penalty", 0.5, "--no-repeat-ngram", 2),
+        ("--no-repeat-ngram", 2),
         ("--with", tiny_run),
     ):
         status, output, errors = transduce("translate", tiny_run, text, *options, *SHORT)
@@ -91,7 +91,6 @@ def test_minimum_bayes_risk_chooses_as_in_python(transduce: Command, tiny_run: P
     ("options", "told"),
     [
         (["--sample", "--beam-size", 3], "--beam-size works with beam search only, not with --sample"),
-        (["--sample", "--coverage-penalty", 0.1], "--coverage-penalty works with beam search only"),
         (["--sample", "--groups", 2], "--groups works with beam search only"),
         (["--top-p", 0.5], "--top-p goes with --sample"),
         (["--diversity", 1], "--diversity goes with --groups"),

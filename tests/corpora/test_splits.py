@@ -360,7 +360,6 @@ def test_file_names_and_tables_are_not_mixed(tmp_path):
         ({"dataset": "copy", "validation_share": 0.6, "test_share": 0.4}, "together must be below 1"),
         ({"train": "a.tsv", "validation": "v.tsv", "split": "random"}, "split: validation files are given"),
         ({"train": "a.tsv", "test": "t.tsv", "test_share": 0.1}, "test_share: test files are given"),
-        ({"train": "a.tsv", "validation_share": 0.6, "test_share": 0.4}, "together must be below 1"),
         ({"dataset": "multi30k", "sequences": {}}, "sequences: only for the data sets copy and reverse"),
         ({"train": [{"files": "a.tsv", "weight": 0}], "validation": "v.tsv"}, r"train\[0\]\.weight: must be above 0"),
     ],

@@ -211,7 +211,7 @@ def test_an_import_has_the_weights_of_the_bytes(shared: bool, make: Make, tmp_pa
     [
         (Beam(size=8), "a beam"),
         (Beam(size=4, n_best=2), "a list of the best"),
-        (Beam(size=1, no_repeat_ngram=2), "a rule on repeated words"),
+        (Beam(size=1, no_repeat_ngram=2), "no repeated n-grams"),
         (Beam(size=1, max_extra=3), "other lengths"),
     ],
 )

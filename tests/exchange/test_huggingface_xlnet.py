@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tomli_w
 import torch
 from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
@@ -14,7 +13,6 @@ import transduce
 from transduce.bundle import ModelBundle
 from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.cli.main import app
-from transduce.corpora.formats import text_file
 from transduce.errors import InputError, TransduceError
 from transduce.exchange.huggingface.exporting import export_huggingface
 from transduce.exchange.huggingface.importing import import_huggingface, read_bundle
@@ -23,10 +21,9 @@ from transduce.exchange.huggingface.xlnet import XLNet
 from transduce.inference.generator import Generator
 from transduce.models.families import build_model
 from transduce.models.xlnet import XLNetConfig, XLNetLanguageModel
-from transduce.tasks.language.validation import score_text
 from transduce.text.tokenizer import TokenizerConfig, Tokenizers
 from transduce.text.tokenizer_training import train_tokenizer
-from xlnet_folder import DIM, HEADS, INNER, LAYERS, MEMORY, SPECIAL, TEXT, write_xlnet
+from xlnet_folder import MEMORY, SPECIAL, TEXT, write_xlnet
 
 ODD_TEXTS = [
     "",
@@ -168,7 +165,6 @@ CONFIGS = [
     ({"attn_type": "uni"}, "attn_type is 'uni'.*only 'bi' can"),
     ({"bi_data": True}, "bi_data is true.*only false"),
     ({"clamp_len": 100}, "clamp_len is 100.*only -1"),
-    ({"clamp_len": "far"}, "clamp_len is 'far'"),
     ({"same_length": True}, "same_length is true.*only false"),
     ({"untie_r": False}, "untie_r is false.*only true"),
     ({"reuse_len": 3}, "reuse_len: only a memory of whole segments"),
@@ -177,18 +173,9 @@ CONFIGS = [
     ({"n_head": 5}, r"dim 12 is not a multiple of heads 5.*\(d_model and n_head\)"),
     ({"d_head": 5}, "d_head is 5.*only 4"),
     ({"d_model": 15, "d_head": 5}, "d_model must be even, but is 15"),
-    ({"d_model": "wide"}, "d_model must be a whole number"),
     ({"mem_len": 0}, "mem_len must be from 1"),
-    ({"mem_len": 10**9}, "mem_len must be from 1"),
-    ({"mem_len": True}, "mem_len must be a whole number"),
-    ({"dropout": 1}, "dropout must be at least 0 and below 1"),
     ({"layer_norm_eps": 0}, "layer_norm_eps must be above 0"),
-    ({"quantization_config": {"bits": 4}}, "quantization_config: quantized weights"),
-    ({"vocab_size": 1000}, "vocab_size is 1,000"),
     ({"architectures": ["XLNetForSequenceClassification"]}, "architectures is .*XLNet: XLNetLMHeadModel"),
-    ({"n_layer": 3}, r"no tensor transformer\.layer\.2\.rel_attn\.q"),
-    ({"n_layer": 1}, r"tensor transformer\.layer\.1\..*does not have, and 16 more"),
-    ({"d_inner": 50}, r"ff\.layer_1\.weight is of shape \[20, 12\], but config\.json asks for \[50, 12\]"),
     ({"n_head": 2, "d_head": 6}, r"rel_attn\.q is of shape \[12, 3, 4\], but config\.json asks for \[12, 2, 6\]"),
 ]
 
@@ -251,11 +238,7 @@ def test_a_model_trained_here_goes_out_and_comes_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "choices, told",
     [
-        ({"norm": "pre"}, "model.norm is 'pre', where XLNet has 'post'"),
-        ({"norm_kind": "rms"}, "model.norm_kind is 'rms', where XLNet has 'layer'"),
-        ({"scale_embeddings": True}, "model.scale_embeddings is true, where XLNet has false"),
         ({"key_dim": 5}, "model.key_dim is 5, where XLNet has 4"),
-        ({"value_dim": 7}, "model.value_dim is 7, where XLNet has 4"),
         ({"dim": 15}, "model.dim is 15, where XLNet has an even number"),
         ({"activation": "geglu"}, "model.activation is 'geglu', where XLNet has one of gelu, gelu_tanh, relu"),
     ],
@@ -295,25 +278,3 @@ def test_an_imported_model_generates_scores_and_is_evaluated(
     told = capsys.readouterr().out
     assert "bits per character" in told
     assert "XLNetLMHeadModel" in told
-
-
-def test_a_model_to_start_from_trains_on_with_its_tokenizer(imported: Path, tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("".join(f"{line}\n" for line in TEXT) * 30, encoding="utf-8")
-    model = {"kind": "xlnet", "layers": LAYERS, "dim": DIM, "heads": HEADS, "feed_forward_dim": INNER, "memory": MEMORY}
-    settings = {
-        "task": "language",
-        "data": {"train": str(tmp_path / "text")},
-        "model": model,
-        "batching": {"window": 16, "target_tokens": 64},
-        "training": {"updates": 8, "start_from": str(imported), "precision": "float32"},
-        "optimizer": {"kind": "adamw", "learning_rate": 0.01},
-        "checkpoint": {"every_updates": 8},
-        "validation": {"every_updates": 8},
-    }
-    (tmp_path / "on.toml").write_text(tomli_w.dumps(settings), encoding="utf-8")
-    transduce.train(tmp_path / "on.toml", tmp_path / "run")
-    before, after = ModelBundle.load(imported), ModelBundle.load(tmp_path / "run")
-    assert after.tokenizers.target.content == before.tokenizers.target.content
-    text = text_file(tmp_path / "text")
-    assert score_text(after, text)["loss"] < score_text(before, text)["loss"] - 0.1
-    export_huggingface(tmp_path / "run", tmp_path / "out")

@@ -188,16 +188,6 @@ def test_batches_at_the_same_time_give_what_each_line_alone_gives(
     assert found[7].satisfied == ["Hund"]
 
 
-def test_what_is_recorded_is_searched_by_one_worker(translator: Translator) -> None:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        assert translator.engine.workers(Beam()) == 2
-        assert translator.engine.workers(Beam(coverage_penalty=0.2)) == 1
-    finally:
-        torch.set_num_threads(threads)
-
-
 def test_an_output_is_one_line_whatever_bytes_the_model_writes() -> None:
     config = TokenizerConfig(kind="bytes")
     tokenizers = train_tokenizers(config, [], [])

@@ -26,11 +26,10 @@ def info(model: Model, json: Json = False) -> None:
     from transduce.config import flatten, to_tree
     from transduce.inference.engines.automatic import AutomaticEngine
     from transduce.inference.engines.choice import engine_for
-    from transduce.inference.engines.exported import ExportedModel
-    from transduce.inference.engines.opening import open_any
+    from transduce.inference.engines.exported import ExportedModel, open_model
     from transduce.text.normalization import describe_normalization, normalization_examples
 
-    bundle = open_any(model)
+    bundle = open_model(model)
     facts: dict[str, Any] = {
         "config": to_tree(bundle.config),
         "vocabulary": {"source": len(bundle.tokenizers.source), "target": len(bundle.tokenizers.target)},

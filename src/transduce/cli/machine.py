@@ -87,7 +87,7 @@ class Machine(Processor):
         Raises InputError for a model of another engine than the named one.
         """
         from transduce.bundle import ModelBundle
-        from transduce.inference.engines.opening import open_any
+        from transduce.inference.engines.exported import open_model
         from transduce.inference.engines.precision import at_precision, device_for
         from transduce.inference.execution.memory import keep_free_memory
         from transduce.inference.shortlist.shortlist import find_shortlist
@@ -95,7 +95,7 @@ class Machine(Processor):
 
         keep_free_memory()
         paths = (model, *others)
-        models = [open_any(path, device_for(self.precision, self.device)) for path in paths]
+        models = [open_model(path, device_for(self.precision, self.device)) for path in paths]
         if knowledge is not None and knowledge.snapshot is not None:
             models[0] = knowledge.taught(models[0])
             engine = "pytorch" if engine == "auto" and isinstance(models[0], ModelBundle) else engine

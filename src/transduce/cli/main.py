@@ -42,7 +42,7 @@ GROUPS = {"data": "data", "keys": "serve"}
 PANELS = {
     "Pairs": "metric drop_worst step pairs pairs_weight tag validation test",
     "Search": (
-        "beam_size length_penalty normalization coverage_penalty groups diversity n_best no_repeat_ngram "
+        "beam_size length_penalty normalization groups diversity n_best no_repeat_ngram "
         "repetition_penalty allow_unknown"
     ),
     "Sampling": "sample mbr temperature top_k top_p min_p seed",

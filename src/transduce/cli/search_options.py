@@ -21,7 +21,6 @@ SHARED = From(
     help={"n_best": "Print the N best translations of each line, tab-separated: line, score and text"},
 )
 OF_BEAM = From("search.beam.Beam", "beam_size=size length_penalty normalization")
-OF_COVERAGE = From("search.beam.Beam", "coverage_penalty")
 OF_GROUPS = From("search.diverse.DiverseBeam", "groups", defaults={"groups": 1})
 OF_DIVERSITY = From("search.diverse.DiverseBeam", "diversity", when="With --groups")
 OF_SAMPLING = From("search.sampling.Sampling", "temperature top_k top_p min_p seed", when="With --sample")
@@ -52,7 +51,7 @@ RuleOptions = Annotated[Any, Options(OF_BEAM, MBR, make=make_rule)]
 """The options of a plain beam, or minimum Bayes risk."""
 TranslationOptions = Annotated[
     Any,
-    Options(OF_BEAM, OF_COVERAGE, OF_GROUPS, OF_DIVERSITY, SAMPLE, MBR, OF_SAMPLING, SHARED, make=make_rule),
+    Options(OF_BEAM, OF_GROUPS, OF_DIVERSITY, SAMPLE, MBR, OF_SAMPLING, SHARED, make=make_rule),
 ]
 """The options of all searches for a translation."""
 GenerationOptions = Annotated[
@@ -82,9 +81,7 @@ def _search(context: typer.Context) -> "Search":
     options = context.params
     shared, beam, of_groups, of_samples = _settings(context)
     if options.get("sample"):
-        _refuse(
-            context, (OF_BEAM, OF_COVERAGE, OF_GROUPS, OF_DIVERSITY), "works with beam search only, not with --sample"
-        )
+        _refuse(context, (OF_BEAM, OF_GROUPS, OF_DIVERSITY), "works with beam search only, not with --sample")
         return Sampling(**shared, **of_samples)
     _refuse(context, (OF_SAMPLING,), "goes with --sample")
     if options.get("groups", 1) > 1:
@@ -95,7 +92,7 @@ def _search(context: typer.Context) -> "Search":
 
 def _settings(context: typer.Context) -> Iterator[dict[str, Any]]:
     """Yields settings of every search that the command has options for, of beams, of groups and of samples."""
-    for tables in ((SHARED,), (OF_BEAM, OF_COVERAGE), (OF_GROUPS, OF_DIVERSITY), (OF_SAMPLING,)):
+    for tables in ((SHARED,), (OF_BEAM,), (OF_GROUPS, OF_DIVERSITY), (OF_SAMPLING,)):
         yield {name: value for table in tables for name, value in table.values(context.params).items()}
 
 
@@ -128,7 +125,7 @@ def _refuse(context: typer.Context, tables: Iterable[From], why: str) -> None:
 def _mistake(error: ValueError) -> InputError:
     """Returns an error with the names of settings replaced by those of their options."""
     message = str(error)
-    for table in (SHARED, OF_BEAM, OF_COVERAGE, OF_GROUPS, OF_DIVERSITY, OF_SAMPLING):
+    for table in (SHARED, OF_BEAM, OF_GROUPS, OF_DIVERSITY, OF_SAMPLING):
         for name, setting in table.field_of.items():
             message = re.sub(rf"\b{setting}\b" if "_" in setting else rf"^{setting}\b", flag(name), message)
     return InputError(message)

@@ -211,8 +211,6 @@ def _check_options(options: Mapping[str, Any], machine: Machine, is_document: bo
         raise InputError(
             "without a GPU --compile is for lines that come one by one, on standard input; leave it out for a file"
         )
-    if options["compile"] and options["coverage_penalty"]:
-        raise InputError("--compile does nothing with --coverage-penalty; leave one of them out")
     if options["details"] and not options["json"]:
         raise InputError("--details are part of the JSON output; add --json")
     if options["explain"] and (options["json"] or options["n_best"] > 1 or options["output"] != "-"):

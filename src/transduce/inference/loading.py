@@ -9,7 +9,7 @@ from transduce.inference.answerer import Answerer
 from transduce.inference.classifier import Classifier
 from transduce.inference.encoder import Encoder
 from transduce.inference.engines.choice import EngineName
-from transduce.inference.engines.ctranslate2.package import is_package
+from transduce.inference.engines.opening import packages
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.generator import Generator
 from transduce.inference.tagger import Tagger
@@ -60,7 +60,7 @@ def load(
     shortlist or another model's, an exported model with a precision, a shortlist or compiling, or an ensemble with
     compiling; ConfigError for a precision that the device lacks, or if nothing can be compiled.
     """
-    tool = "translator" if is_package(path) else TASKS[read_config(find_bundle(Path(path))).task].tool
+    tool = "translator" if packages().is_package(path) else TASKS[read_config(find_bundle(Path(path))).task].tool
     if tool != "translator" and (shortlist or compile or tokens_at_once):
         raise InputError("shortlist, compile and tokens_at_once are for translation models; leave them out")
     if tool == "generator":

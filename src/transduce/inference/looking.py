@@ -111,7 +111,7 @@ def _searched(
     """Returns a beam's output and the tree of its search, in which the path of greedy search is marked."""
     watched = SearchTrace(search, tokenizer.pieces, vocabulary.decode)
     tokens = find(search, watched.take_step)
-    alone = msgspec.structs.replace(search, size=1, n_best=1, coverage_penalty=0.0)
+    alone = msgspec.structs.replace(search, size=1, n_best=1)
     greedy = SearchTrace(alone, tokenizer.pieces, vocabulary.decode)
     find(alone, greedy.take_step)
     watched.mark_best([*tokens, vocabulary.end])

@@ -22,8 +22,7 @@ from transduce.inference.details import Details, details_of, find_head
 from transduce.inference.engines.choice import EngineName, engine_for, pytorch_of
 from transduce.inference.engines.engine import EngineChoice
 from transduce.inference.engines.ensemble import Ensemble
-from transduce.inference.engines.exported import Model, ThroughThird
-from transduce.inference.engines.opening import open_any
+from transduce.inference.engines.exported import Model, ThroughThird, open_model
 from transduce.inference.engines.phrases import PhraseEngine
 from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
 from transduce.inference.execution.memory import keep_free_memory
@@ -97,7 +96,7 @@ class Translator:
         """Loads a translator, or an ensemble, from folders of models, runs or exported models: see `transduce.load`."""
         keep_free_memory()
         device = device_for(precision, device)
-        models = [at_precision(open_any(folder, device), precision) for folder in (path, *others)]
+        models = [at_precision(open_model(folder, device), precision) for folder in (path, *others)]
         chosen = find_shortlist(path, models[0].tokenizers, shortlist)
         translator = Translator(
             *models, shortlist=chosen, compile=compile, tokens_at_once=tokens_at_once, engine=engine

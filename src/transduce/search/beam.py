@@ -1,14 +1,14 @@
 """Beam search with length normalisation; a beam of one is greedy search."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import ClassVar, Literal, TypeVar
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from transduce.nn.state import DecoderState
-from transduce.ranges import BeamSize, LengthPenalty, NonNegativeFloat
+from transduce.ranges import BeamSize, LengthPenalty
 from transduce.search.constrained import DynamicBeamAllocation
 from transduce.search.loop import Candidates, Hypothesis, SearchProblem, search_loop
 from transduce.search.rules import LogProbabilities, Prefixes
@@ -23,6 +23,8 @@ HEIGHT = 32
 class Beam(SearchSettings, frozen=True):
     """Beam search: size, length normalisation and length limits."""
 
+    retired: ClassVar = {"coverage_penalty": 0.0}
+
     size: BeamSize = 4
     """Beam size, the hypotheses active at once; 1 is greedy search."""
     length_penalty: LengthPenalty = 0.6
@@ -30,8 +32,6 @@ class Beam(SearchSettings, frozen=True):
     normalization: Literal["wu", "power"] = "wu"
     """Length normalisation: wu divides log-probabilities by ((5 + n) / 6)^alpha (Wu et al. 2016), power by n^alpha; n
     counts the end token."""
-    coverage_penalty: NonNegativeFloat = 0.0
-    """Coverage penalty beta of finished outputs that ignore source words (Wu et al. 2016); usually 0.2; 0: off."""
 
     def _check_together(self) -> None:
         if self.n_best > self.size:

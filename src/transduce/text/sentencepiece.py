@@ -2,14 +2,16 @@
 
 import math
 import struct
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Backend
 
 from transduce.errors import CheckpointError, InputError
+from transduce.text.protobuf import last, read_fields
 from transduce.text.tokenizer import (
     ELSEWHERE,
     HIDDEN,
@@ -60,6 +62,8 @@ class SentencePieceModel:
     """True if each text gets a space in front."""
     joins_spaces: bool
     """True if spaces at both ends go, and several become one."""
+    problem: str
+    """The name of a setting that no tokenizer of ours has; empty without one."""
     content: bytes
     """The bytes of the whole file."""
 
@@ -78,28 +82,28 @@ def read_sentencepiece(path: Path) -> SentencePieceModel:
         raise CheckpointError(f"{path}: cannot be read ({error.strerror})") from None
     try:
         model = parse_sentencepiece(content)
-        trainer, normalizer = (_message(list(_fields(content)), number) for number in (2, 3))
     except (ValueError, IndexError, KeyError, TypeError, struct.error):
         raise CheckpointError(f"{path}: not a model of SentencePiece, or a damaged one; download it again") from None
     if not model.pieces:
         raise CheckpointError(f"{path}: not a model of SentencePiece: it has no pieces")
-    for is_used, name in ((trainer.get(24, 0), "treat_whitespace_as_suffix"), (not normalizer.get(5, 1), "unescaped")):
-        if is_used:
-            raise InputError(f"{path}: {name} is set, which cannot be carried over")
+    if model.problem:
+        raise InputError(f"{path}: {model.problem} is set, which cannot be carried over")
     return model
 
 
 def parse_sentencepiece(content: bytes) -> SentencePieceModel:
     """Parses the bytes of a `.model` file; ValueError and the like for other bytes."""
-    fields = list(_fields(content))
-    trainer, normalizer = (_message(fields, number) for number in (2, 3))
+    fields: Any = read_fields(content)
+    trainer, normalizer = (read_fields(b"".join(fields.get(number, []))) for number in (2, 3))
+    is_suffix, is_escaped = last(trainer, 24, 0), last(normalizer, 5, 1)
     return SentencePieceModel(
-        pieces=[_piece(_bytes(value)) for number, value in fields if number == 1],
-        kind=KINDS[_number(trainer.get(3, 1))],
-        rules=_bytes(normalizer.get(1, b"")).decode(),
-        character_map=_bytes(normalizer.get(2, b"")),
-        adds_space=bool(normalizer.get(3, 1)),
-        joins_spaces=bool(normalizer.get(4, 1)),
+        pieces=[_piece(value) for value in fields.get(1, [])],
+        kind=KINDS[last(trainer, 3, 1)],
+        rules=last(normalizer, 1, b"").decode(),
+        character_map=last(normalizer, 2, b""),
+        adds_space=bool(last(normalizer, 3, 1)),
+        joins_spaces=bool(last(normalizer, 4, 1)),
+        problem="treat_whitespace_as_suffix" if is_suffix else "" if is_escaped else "unescaped",
         content=content,
     )
 
@@ -134,14 +138,7 @@ def read_model(path: Path, special: SpecialTokens | None = None) -> Tokenizer:
     ]
     spaces = [decoders.Strip(" ", 1, 0)] if model.adds_space else []
     with one_line_errors(path, f"it is no {model.kind} model"):
-        if model.kind == "unigram":
-            backend = Backend(models.Unigram(pieces, numbers[unknown[0]], False))
-        else:
-            vocabulary = {text: number for number, (text, _) in enumerate(pieces)}
-            merges = _merges({piece.text: piece.score for piece in model.pieces if piece.kind == NORMAL})
-            unk_token = pieces[numbers[unknown[0]]][0]
-            backend = Backend(models.BPE(vocab=vocabulary, merges=merges, unk_token=unk_token, fuse_unk=True))
-        _divide_as(model, backend)
+        backend = _backend(model, pieces, numbers[unknown[0]])
         backend.decoder = decoders.Sequence(
             [
                 decoders.Replace(HIDDEN, ""),
@@ -206,13 +203,7 @@ def with_vocabulary(
     if lacking := [(text, score) for text, score in scores.items() if text not in vocabulary]:
         entries += [(PAST_THE_END, 0.0), *lacking]
     with one_line_errors(path, f"it is no {model.kind} model"):
-        if model.kind == "unigram":
-            backend = Backend(models.Unigram(entries, vocabulary[special.unknown], False))
-        else:
-            numbers = {text: number for number, (text, _) in enumerate(entries)}
-            merges = _merges(scores)
-            backend = Backend(models.BPE(vocab=numbers, merges=merges, unk_token=special.unknown, fuse_unk=True))
-        _divide_as(model, backend)
+        backend = _backend(model, entries, vocabulary[special.unknown])
         backend.decoder = decoders.Sequence(
             [
                 decoders.Replace(ELSEWHERE, ""),
@@ -223,12 +214,20 @@ def with_vocabulary(
     return Tokenizer(backend, special, model.content, languages)
 
 
-def _divide_as(model: SentencePieceModel, backend: Backend) -> None:
-    """Sets a backend to normalise and mark spaces as a model does; spaces divide nothing."""
+def _backend(model: SentencePieceModel, entries: list[tuple[str, float]], unknown: int) -> Backend:
+    """Returns a backend that normalises, marks spaces and divides as a model does, with entries of its own: pieces and
+    scores, of which one is the unknown piece; spaces divide nothing."""
+    if model.kind == "unigram":
+        backend = Backend(models.Unigram(entries, unknown, False))
+    else:
+        numbers = {text: number for number, (text, _) in enumerate(entries)}
+        merges = _merges({piece.text: piece.score for piece in model.pieces if piece.kind == NORMAL})
+        backend = Backend(models.BPE(vocab=numbers, merges=merges, unk_token=entries[unknown][0], fuse_unk=True))
     backend.normalizer = _normalizer(model)
     backend.pre_tokenizer = pre_tokenizers.Metaspace(
         replacement=SPACE, prepend_scheme="always" if model.adds_space else "never", split=False
     )
+    return backend
 
 
 def _normalizer(model: SentencePieceModel) -> normalizers.Normalizer:
@@ -248,58 +247,8 @@ def _normalizer(model: SentencePieceModel) -> normalizers.Normalizer:
 
 
 def _piece(content: bytes) -> VocabularyEntry:
-    fields = dict(_fields(content))
-    score = struct.unpack("<f", _bytes(fields.get(2, bytes(4))))[0]
-    if not math.isfinite(score):
-        raise ValueError(f"a score of {score}")
-    return VocabularyEntry(_bytes(fields[1]).decode(), score, _number(fields.get(3, NORMAL)))
-
-
-def _message(fields: list[tuple[int, int | bytes]], number: int) -> dict[int, int | bytes]:
-    return dict(_fields(b"".join(_bytes(value) for field, value in fields if field == number)))
-
-
-def _fields(content: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yields numbers and values of a message's fields (protobuf.dev/programming-guides/encoding)."""
-    offset = 0
-    while offset < len(content):
-        key, offset = _varint(content, offset)
-        wire, length = key & 7, 0
-        if wire == 0:
-            value, offset = _varint(content, offset)
-            yield key >> 3, value
-            continue
-        if wire == 2:
-            length, offset = _varint(content, offset)
-        elif wire in (1, 5):
-            length = 8 if wire == 1 else 4
-        else:
-            raise ValueError(f"wire type {wire}")
-        if offset + length > len(content):
-            raise ValueError("it ends within a field")
-        yield key >> 3, content[offset : offset + length]
-        offset += length
-
-
-def _varint(content: bytes, offset: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = content[offset]
-        value |= (byte & 127) << shift
-        offset, shift = offset + 1, shift + 7
-        if byte < 128:
-            return value, offset
-        if shift > 63:
-            raise ValueError("a number of over ten bytes")
-
-
-def _bytes(value: int | bytes) -> bytes:
-    if not isinstance(value, bytes):
-        raise ValueError("a number where bytes are expected")
-    return value
-
-
-def _number(value: int | bytes) -> int:
-    if not isinstance(value, int):
-        raise ValueError("bytes where a number is expected")
-    return value
+    fields = read_fields(content)
+    score = struct.unpack("<f", last(fields, 2, bytes(4)))[0]
+    if 1 not in fields or not math.isfinite(score):
+        raise ValueError(f"a piece without a text, or a score of {score}")
+    return VocabularyEntry(last(fields, 1, b"").decode(), score, last(fields, 3, NORMAL))

@@ -2,7 +2,6 @@
 
 import io
 import json
-import struct
 import tempfile
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,7 @@ from typing import Any
 
 from transduce.errors import InputError
 from transduce.extras import require
+from transduce.text.protobuf import message
 from transduce.text.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, parse_sentencepiece
 from transduce.text.tokenizer import BYTES, SPACE, Tokenizer
 
@@ -66,30 +66,33 @@ def write_sentencepiece(tokenizer: Tokenizer) -> bytes:
     pieces = tokenizer.pieces(range(len(tokenizer)))
     scores = _scores(model, pieces)
     entries = [
-        _field(1, _field(1, piece.encode()) + _float(2, score) + _field(3, _kind(tokenizer, number, piece)))
+        _entry(piece, score, _kind(tokenizer, number, piece))
         for number, (piece, score) in enumerate(zip(pieces, scores, strict=True))
     ]
-    trainer = _field(3, KINDS[model["type"]]) + _field(4, len(pieces)) + _field(35, 1)
     special = (tokenizer.unknown, tokenizer.bos, tokenizer.eos, tokenizer.pad)
-    trainer += b"".join(_field(40 + role, number) for role, number in enumerate(special))
-    trainer += b"".join(_field(45 + role, pieces[number].encode()) for role, number in enumerate(special))
-    normalizer = _field(1, b"transduce") + _field(2, _character_map(tokenizer)) + _field(3, 1) + _field(4, 1)
-    return b"".join([*entries, _field(2, trainer), _field(3, normalizer + _field(5, 1))])
+    trainer = message(
+        (3, KINDS[model["type"]]),
+        (4, len(pieces)),
+        (35, 1),
+        *((40 + role, number) for role, number in enumerate(special)),
+        *((45 + role, pieces[number].encode()) for role, number in enumerate(special)),
+    )
+    normalizer = message((1, b"transduce"), (2, _character_map(tokenizer)), (3, 1), (4, 1), (5, 1))
+    return b"".join([*entries, message((2, trainer), (3, normalizer))])
 
 
 def fill_up(model: bytes, count: int) -> bytes:
     """Returns a `.model` file with so many pieces more, which no text means and which write nothing."""
-    return model + b"".join(
-        _field(1, _field(1, f"<unused {number}>".encode()) + _float(2, 0.0) + _field(3, CONTROL))
-        for number in range(1, count + 1)
-    )
+    return model + b"".join(_entry(f"<unused {number}>", 0.0, CONTROL) for number in range(1, count + 1))
 
 
 def append_pieces(model: bytes, scores: Mapping[str, float]) -> bytes:
     """Returns a `.model` file with these pieces more, after all that it has."""
-    return model + b"".join(
-        _field(1, _field(1, piece.encode()) + _float(2, score) + _field(3, NORMAL)) for piece, score in scores.items()
-    )
+    return model + b"".join(_entry(piece, score, NORMAL) for piece, score in scores.items())
+
+
+def _entry(piece: str, score: float, kind: int) -> bytes:
+    return message((1, message((1, piece.encode()), (2, float(score)), (3, kind))))
 
 
 def _steps(part: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -169,22 +172,3 @@ def _equivalents(apart: str) -> set[str]:
             if len(begin) == 1 and unicodedata.normalize("NFD", text) == apart:
                 sequences.add(text)
     return sequences
-
-
-def _field(number: int, value: int | bytes) -> bytes:
-    """Encodes a field of a message (protobuf.dev/programming-guides/encoding)."""
-    if isinstance(value, int):
-        return _varint(number << 3) + _varint(value)
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
-
-
-def _float(number: int, value: float) -> bytes:
-    return _varint(number << 3 | 5) + struct.pack("<f", value)
-
-
-def _varint(value: int) -> bytes:
-    encoded = bytearray()
-    while value > 127:
-        encoded.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*encoded, value])

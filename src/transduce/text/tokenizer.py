@@ -152,6 +152,14 @@ class TokenizerConfig(SideConfig, frozen=True):
         if self.source is not None and self.dropout:
             raise ValueError("two tokenizers have a dropout each: tokenizer.source.dropout, tokenizer.target.dropout")
 
+    @staticmethod
+    def of_files(is_shared: bool, special: SpecialTokens | None = None) -> "TokenizerConfig":
+        """Returns the settings of tokenizers that came with a model, in one file of its bundle or one for each side."""
+        if is_shared:
+            return TokenizerConfig(kind="file", file="tokenizer.json", special=special)
+        sides = [SideConfig(kind="file", file=f"{side}.json", special=special) for side in ("source", "target")]
+        return TokenizerConfig(shared=False, source=sides[0], target=sides[1])
+
     @property
     def is_shared(self) -> bool:
         """True if both sides use the same tokenizer."""

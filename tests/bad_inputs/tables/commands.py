@@ -357,7 +357,6 @@ ROWS = [
     row("an ensemble of two vocabularies", "translate run test.en --with rnn", 2, "source tokenizer"),
     row("a model that stands in no run", "shortlist mean --out out", 2, "mean is not in a run's folder"),
     row("a file to compile for", "translate run test.en --compile", 2, "--compile is for lines"),
-    row("coverage of what is compiled", "translate run --compile --coverage-penalty 1", 2, "--coverage-penalty"),
     row(
         "two shortlists",
         "translate run test.en --shortlist --shortlist-file short.safetensors",
@@ -393,9 +392,6 @@ ROWS = [
             ("--length-penalty nan", "--length-penalty", {}),
             ("--length-penalty inf", "--length-penalty", {}),
             ("--length-penalty 1e300", "--length-penalty", {}),
-            ("--coverage-penalty -1", "--coverage-penalty must be at least 0", {}),
-            ("--coverage-penalty nan", "--coverage-penalty", {}),
-            ("--coverage-penalty inf", "--coverage-penalty", {}),
             ("--groups 2 --diversity -1", "--diversity must be at least 0", {}),
             ("--groups 2 --diversity nan", "--diversity", {}),
             ("--groups 2 --diversity inf", "--diversity", {}),

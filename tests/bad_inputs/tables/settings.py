@@ -150,7 +150,6 @@ NUMBERS = [
     Number("search.repetition_penalty", "0.9 nan inf"),
     Number("search.size", "0 -1"),
     Number("search.length_penalty", "nan inf"),
-    Number("search.coverage_penalty", "-1 nan inf"),
 ]
 
 

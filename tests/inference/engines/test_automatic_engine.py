@@ -119,7 +119,6 @@ def test_only_unsure_sentences_are_searched_again_and_alone_as_beside_others(
     [
         (Sampling(seed=3), "sampling"),
         (DiverseBeam(size=4, groups=2), "diverse beams"),
-        (Beam(coverage_penalty=0.2), "a coverage penalty"),
         (Beam(repetition_penalty=1.2), "a repetition penalty"),
         (Beam(min_ratio=0.5), "a minimum length"),
         (Beam(no_repeat_ngram=2), "no repeated n-grams"),
@@ -461,7 +460,7 @@ def test_other_models_large_ones_and_machines_without_ctranslate2_have_pytorch(
     with monkeypatch.context() as patch:
         patch.setitem(__import__("sys").modules, "ctranslate2", None)
         assert "CTranslate2, which is faster, is not installed" in transduce.load(model).engine.describe(Beam())
-    monkeypatch.setattr("transduce.inference.engines.automatic.MOST_WEIGHTS", 1000)
+    monkeypatch.setattr("transduce.inference.engines.ctranslate2.kept.MOST_WEIGHTS", 1000)
     assert "more than 1,000 weights" in transduce.load(model).engine.describe(Beam())
 
 

@@ -90,7 +90,6 @@ def test_all_that_the_engine_cannot_do_is_reported_at_once(theirs: Translator) -
     for search, name in (
         (Sampling(), "sampling"),
         (DiverseBeam(size=4, groups=2), "diverse beams"),
-        (Beam(coverage_penalty=0.2), "a coverage penalty"),
     ):
         with pytest.raises(InputError, match=f"do not support {name}; leave that out, or use the original model"):
             theirs.translate(["The dog sleeps."], search)

@@ -73,8 +73,3 @@ def test_models_of_other_tokenizers_are_refused(translator: Translator) -> None:
     ):
         with pytest.raises(InputError, match=f"model 2 of the ensemble has another {side} tokenizer"):
             Translator(bundle, replace(bundle, tokenizers=tokenizers))
-
-
-def test_coverage_needs_a_single_model(tiny_run: Path) -> None:
-    with pytest.raises(InputError, match="coverage_penalty is for a single model"):
-        transduce.load(tiny_run, tiny_run).translate(TEXTS, Beam(coverage_penalty=0.2))

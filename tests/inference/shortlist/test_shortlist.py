@@ -36,7 +36,6 @@ SEARCHES: dict[str, Search] = {
     "greedy": Beam(size=1, **LENGTHS),
     "beam": BEAM,
     "no repeat": Beam(size=2, no_repeat_ngram=1, allow_unknown=True, **LENGTHS),
-    "coverage": Beam(size=3, coverage_penalty=0.3, **LENGTHS),
     "diverse": DiverseBeam(size=4, n_best=3, **LENGTHS),
     "sampling": Sampling(n_best=2, top_p=0.9, **LENGTHS),
 }

@@ -4,16 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-import msgspec
-
-from transduce.bundle import EXPORT, ModelBundle, find_bundle
+from transduce.bundle import ModelBundle, find_bundle
 from transduce.config import Settings
 from transduce.corpora.languages import UNKNOWN, is_tag
 from transduce.errors import CheckpointError, InputError
 from transduce.exchange.firefox.alphas import GREEDY, collect_multipliers
 from transduce.exchange.firefox.writing import is_shared, write_student
 from transduce.files import check_absent, new_folder
-from transduce.inference.engines.exported import FORMAT, Export, Parity
+from transduce.inference.engines.exported import Export, Parity
 from transduce.inference.engines.firefox.engine import LONGEST, Student, require_fxtranslate, version
 from transduce.inference.engines.firefox.files import Paths, student_config
 from transduce.inference.engines.firefox.opening import open_student
@@ -24,7 +22,6 @@ from transduce.orthography.words import has_words
 from transduce.task_table import check_tool
 from transduce.text.sentencepiece import parse_sentencepiece
 from transduce.text.tokenizer import Tokenizer
-from transduce.verification import checksums
 
 MEASURED = 500
 """The most sentences by which activations are measured."""
@@ -121,16 +118,7 @@ def export_firefox(model: Path, folder: Path, texts: Sequence[str]) -> StudentEx
                 f"its arithmetic does; of {differences[0].source!r} {differences[0].engine!r}, "
                 f"not {differences[0].ours!r}"
             )
-        export = Export(
-            format=FORMAT,
-            engine="fxtranslate",
-            version=version(),
-            quantization="int8",
-            longest=LONGEST,
-            parity=parity,
-            sha256=checksums(new),
-        )
-        (new / EXPORT).write_bytes(msgspec.json.format(msgspec.json.encode(export)))
+        export = Export.write(new, "fxtranslate", version(), "int8", LONGEST, parity)
         size = sum(file.stat().st_size for file in new.iterdir())
     as_float = sum(ours == in_float for _, ours, _, in_float in translations)
     return StudentExport(

@@ -18,11 +18,12 @@ from transduce.files import check_absent, sha256
 from transduce.inference.engines.firefox.arithmetic import float_model
 from transduce.inference.engines.firefox.engine import LONGEST
 from transduce.inference.engines.firefox.files import Paths, StudentFile
+from transduce.inference.engines.firefox.files import read_tokenizers as read_vocabularies
 from transduce.inference.engines.firefox.opening import open_student
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Piece
 from transduce.inference.shortlist.shortlist import FILE, Shortlist
-from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
 from transduce.verification import read_json
 
 METADATA = "metadata.json"
@@ -79,10 +80,10 @@ class FirefoxFiles:
             source=source,
             target=target,
             model=student.config,
-            tokenizer=_tokenizer_config(paths.is_shared),
+            tokenizer=TokenizerConfig.of_files(paths.is_shared),
             longest_source=LONGEST - 1,
         )
-        return FirefoxFiles(paths, student, config, paths.read_tokenizers())
+        return FirefoxFiles(paths, student, config, read_vocabularies(folder))
 
 
 def import_firefox(folder: Path, output: Path, texts: Sequence[str] | None = None) -> StudentImport:
@@ -145,13 +146,6 @@ def _languages(folder: Path, paths: Paths) -> tuple[str, str]:
         if not isinstance(code, str) or not (is_tag(code) or code in UNKNOWN):
             raise CheckpointError(f"{folder / METADATA}: {str(code)[:20]!r} is no language; {ADVICE}")
     return languages
-
-
-def _tokenizer_config(is_shared: bool) -> TokenizerConfig:
-    if is_shared:
-        return TokenizerConfig(kind="file", file="tokenizer.json")
-    sides = [SideConfig(kind="file", file=f"{side}.json") for side in ("source", "target")]
-    return TokenizerConfig(shared=False, source=sides[0], target=sides[1])
 
 
 def _random_samples(tokenizer: Tokenizer) -> list[list[int]]:

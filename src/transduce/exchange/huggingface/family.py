@@ -128,8 +128,7 @@ class Family(ABC):
     def read_tokenizers(self, folder: Path, fields: Fields) -> tuple[Tokenizers, TokenizerConfig]:
         """Reads the tokenizers of a folder."""
         tokenizer, special = read_tokenizer(folder, self.roles, self.special, self.is_byte_level, self.slow_tokenizer)
-        config = TokenizerConfig(kind="file", file="tokenizer.json", special=special)
-        return Tokenizers(tokenizer, tokenizer), config
+        return Tokenizers(tokenizer, tokenizer), TokenizerConfig.of_files(True, special)
 
     def slow_tokenizer(self, folder: Path, settings: Mapping[str, Any]) -> Backend:
         """Makes a tokenizer from the files that older versions wrote, and the contents of tokenizer_config.json."""

@@ -89,8 +89,7 @@ def read_tokenizers(folder: Path, fields: Fields) -> tuple[Tokenizers, Tokenizer
     for number, (name, id_) in enumerate(zip(NAMES, numbers, strict=True)):
         if id_ != number:
             raise InputError(f"{folder}: {name} is token {id_:,}, which cannot be carried over; only {number} can")
-    config = TokenizerConfig(kind="file", file="tokenizer.json", special=SPECIAL)
-    return Tokenizers(tokenizer, tokenizer), config
+    return Tokenizers(tokenizer, tokenizer), TokenizerConfig.of_files(True, SPECIAL)
 
 
 def _read_m2m100(folder: Path, fields: Fields, languages: dict[str, str]) -> Tokenizer:

@@ -25,7 +25,7 @@ from transduce.models.transformer import TransformerConfig
 from transduce.nn.layers import Activation
 from transduce.ranges import Layers, NonNegativeInt, PositiveInt, ShareBelowOne, Width
 from transduce.text.sentencepiece import read_sentencepiece, with_vocabulary
-from transduce.text.tokenizer import SideConfig, SpecialTokens, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import SpecialTokens, TokenizerConfig, Tokenizers
 from transduce.verification import read_json
 
 ACTIVATIONS: dict[str, Activation] = {"swish": "silu", "silu": "silu", "gelu": "gelu", "relu": "relu"}
@@ -195,8 +195,7 @@ class Marian(Family):
             )
         special = SpecialTokens(bos=next(piece for piece, number in vocabulary.items() if number == begin), **names)
         source, target = (with_vocabulary(file, read_sentencepiece(file), vocabulary, special) for file in files[1:])
-        sides = [SideConfig(kind="file", file=f"{side}.json", special=special) for side in ("source", "target")]
-        return Tokenizers(source, target), TokenizerConfig(shared=False, source=sides[0], target=sides[1])
+        return Tokenizers(source, target), TokenizerConfig.of_files(False, special)
 
     def write_tokenizers(self, folder: Path, bundle: ModelBundle) -> None:
         """Writes the SentencePiece models that the tokenizers were made from, and the vocabulary that numbers pieces.

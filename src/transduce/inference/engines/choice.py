@@ -6,13 +6,9 @@ from typing import Literal
 from transduce.bundle import ModelBundle, why_not_trainable
 from transduce.errors import ConfigError, InputError
 from transduce.inference.engines.automatic import AutomaticEngine
-from transduce.inference.engines.ctranslate2.engine import CTranslate2Engine
 from transduce.inference.engines.engine import EngineChoice
 from transduce.inference.engines.exported import ExportedModel, Model
-from transduce.inference.engines.firefox.engine import FxtranslateEngine
-from transduce.inference.engines.firefox.files import Paths
-from transduce.inference.engines.firefox.opening import open_student
-from transduce.inference.engines.phrases import PhraseEngine
+from transduce.inference.engines.opening import ENGINES
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.shortlist.shortlist import Shortlist
 
@@ -20,11 +16,6 @@ EngineName = Literal["auto", "pytorch", "ctranslate2", "fxtranslate"]
 """`auto` is the fastest with the same outputs (see AutomaticEngine), or the one that a model was exported for;
 `ctranslate2` and `fxtranslate` are for exported models alone; `pytorch` computes as fxtranslate does where a model was
 exported for that."""
-
-
-ENGINES = {"ctranslate2": "CTranslate2", "fxtranslate": "fxtranslate", "phrases": "phrases"}
-FORMS = {"ctranslate2": "ctranslate2", "fxtranslate": "firefox"}
-"""The form in which models are exported for each engine."""
 
 
 def engine_for(
@@ -42,45 +33,36 @@ def engine_for(
     """
     bundles = [member for member in (model, *others) if isinstance(member, ModelBundle)]
     exported = [member for member in (model, *others) if isinstance(member, ExportedModel)]
-    if engine in FORMS and bundles:
-        folder, form = bundles[0].folder, FORMS[engine]
+    if engine in ENGINES and bundles:
+        folder, entry = bundles[0].folder, ENGINES[engine]
         raise InputError(
-            f"{folder} is not for {ENGINES[engine]}; first export it to {form}, by: transduce export {folder}"
+            f"{folder} is not for {entry.title}; first export it to {entry.form}, by: transduce export {folder}"
         )
-    for model_of_engine in exported:
-        own, folder = model_of_engine.export.engine, model_of_engine.folder
+    for of in exported:
+        own, folder = of.export.engine, of.folder
         if engine not in (None, "auto", own) and (engine, own) != ("pytorch", "fxtranslate"):
             raise InputError(
                 why_not_trainable(folder)
                 if own == "phrases"
-                else f"{folder} is exported for {ENGINES[own]}; use the original model"
+                else f"{folder} is exported for {ENGINES[own].title}; use the original model"
             )
     if not exported:
         if compile and others:
             raise InputError("an ensemble cannot be compiled; leave the others out, or do not compile")
         pytorch = PyTorchEngine(*bundles, shortlist=shortlist, compile=compile)
         return AutomaticEngine(pytorch) if engine == "auto" and _meaning_of_auto() == "auto" else pytorch
-    folder = exported[0].folder
+    of = exported[0]
     if shortlist is not None:
         raise InputError(
-            f"{folder} is an exported model, which takes no shortlist; leave it out, or give the model that was "
+            f"{of.folder} is an exported model, which takes no shortlist; leave it out, or give the model that was "
             "exported"
         )
     if others:
-        raise InputError(f"{folder} is an exported model, which cannot be part of an ensemble; leave the others out")
+        raise InputError(f"{of.folder} is an exported model, which cannot be part of an ensemble; leave the others out")
     if compile:
-        raise InputError(f"{folder} is an exported model, which needs no compiling; leave that out")
-    of = exported[0]
-    if of.export.engine == "ctranslate2":
-        return CTranslate2Engine(folder, of.tokenizers, of.export.longest, of.device)
-    if of.export.engine == "phrases":
-        return PhraseEngine(folder, of.tokenizers)
-    if of.device.type != "cpu":
-        raise InputError(f"{folder} is exported for fxtranslate, which computes on the cpu; leave {of.device} out")
-    if engine == "pytorch":
-        student, lexicon = open_student(Paths.find(folder), of.config, of.tokenizers)
-        return PyTorchEngine(student, shortlist=lexicon)
-    return FxtranslateEngine(folder, of.config, of.tokenizers)
+        raise InputError(f"{of.folder} is an exported model, which needs no compiling; leave that out")
+    chosen: EngineChoice = ENGINES[of.export.engine].open(of, engine)
+    return chosen
 
 
 def pytorch_of(engine: EngineChoice) -> PyTorchEngine | None:

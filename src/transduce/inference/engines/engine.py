@@ -1,11 +1,14 @@
 """Engines, which run a model for a translator, and what chooses between them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from transduce.inference.requests import Constraints, Piece
+from transduce.search.beam import Beam
 from transduce.search.choices import Search
+from transduce.search.diverse import DiverseBeam
 from transduce.search.loop import Hypothesis
+from transduce.search.sampling import Sampling
 
 
 class Engine(Protocol):
@@ -35,4 +38,27 @@ class EngineChoice(Protocol):
 
     def describe(self, search: Search) -> str:
         """Returns which engine runs the search for pieces without constraints, such as "CTranslate2 4.8.5 (...)", or
-        "PyTorch, for a coverage penalty" with the reason."""
+        "PyTorch, for sampling" with the reason."""
+
+
+def beyond(runs: Collection[str], search: Search, pieces: Sequence[Piece] = ()) -> list[str]:
+    """Names what a search and its pieces ask for that is not in an engine's allow-list.
+
+    A greedy search, or a beam of the default size, of usual lengths and without constraints asks for nothing.
+    """
+    plain = Beam()
+    asked = {
+        "sampling": isinstance(search, Sampling),
+        "diverse beams": isinstance(search, DiverseBeam),
+        "a beam": isinstance(search, Beam) and search.size not in (1, plain.size),
+        "a list of the best": search.n_best > 1,
+        "other lengths": (search.max_ratio, search.max_extra) != (plain.max_ratio, plain.max_extra),
+        "a minimum length": search.min_ratio > 0,
+        "unknown tokens": search.allow_unknown,
+        "no repeated n-grams": search.no_repeat_ngram > 0,
+        "a repetition penalty": search.repetition_penalty > 1,
+        "prefixes": any(piece.prefix for piece in pieces),
+        "required phrases": any(piece.required for piece in pieces),
+        "banned phrases": any(piece.banned for piece in pieces),
+    }
+    return [name for name, is_asked in asked.items() if is_asked and name not in runs]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, Literal
 
 import msgspec
@@ -21,10 +22,10 @@ from transduce.config import Settings
 from transduce.corpora.directions import Direction
 from transduce.devices import find_device
 from transduce.errors import CheckpointError
-from transduce.inference.engines.firefox.files import Paths
+from transduce.inference.engines.opening import ENGINES, packages
 from transduce.ranges import PositiveInt
 from transduce.text.tokenizer import Tokenizers
-from transduce.verification import check_unchanged, read_json
+from transduce.verification import check_unchanged, checksums, read_json
 
 FORMAT = 2  # in 1, the end token had to be added to each source by the caller
 
@@ -40,6 +41,10 @@ class Parity(Settings, frozen=True):
     """Number of outputs that are the same, token by token."""
     largest_difference: float
     """The largest difference of log-probabilities of an output that is the same, in nats; 0 if none is."""
+
+
+NOT_COMPARED = Parity(sentences=0, identical=0, largest_difference=0.0)
+"""The comparison with no model that it was made from."""
 
 
 class Export(Settings, frozen=True):
@@ -59,6 +64,28 @@ class Export(Settings, frozen=True):
     """The comparison made when it was exported."""
     sha256: dict[str, str]
     """SHA-256 of each of the folder's other files."""
+
+    @staticmethod
+    def write(
+        folder: Path,
+        engine: Literal["ctranslate2", "fxtranslate", "phrases"],
+        version: str,
+        quantization: Quantization = "float32",
+        longest: int | None = None,
+        parity: Parity = NOT_COMPARED,
+    ) -> "Export":
+        """Writes the facts of a folder that has all its other files, and returns them."""
+        export = Export(
+            format=FORMAT,
+            engine=engine,
+            version=version,
+            quantization=quantization,
+            longest=longest,
+            parity=parity,
+            sha256=checksums(folder),
+        )
+        (folder / EXPORT).write_bytes(msgspec.json.format(msgspec.json.encode(export)))
+        return export
 
 
 @dataclass(frozen=True)
@@ -87,8 +114,8 @@ class ExportedModel:
         export = _read_export(folder)
         check_unchanged(folder, export.sha256)
         config = read_config(folder)
-        is_firefox = export.engine == "fxtranslate"
-        tokenizers = Paths.find(folder).read_tokenizers() if is_firefox else read_tokenizers(folder, config)
+        own = ENGINES[export.engine].tokenizers
+        tokenizers = read_tokenizers(folder, config) if own is None else resolve_name(own)(folder)
         return ExportedModel(folder, torch.device(device), export, config, tokenizers, read_history(folder))
 
 
@@ -117,11 +144,15 @@ Model = ModelBundle | ExportedModel
 
 
 def open_model(path: str | Path, device: str = "auto") -> Model:
-    """Opens the folder of a model, a run, or an exported model, which on `auto` stays on the cpu.
+    """Opens the folder of a model, a run, or an exported model, or a package of Argos Translate.
 
-    Raises CheckpointError if it is not whole, ConfigError for a device that is not there.
+    The device `auto` is the cpu for a model of another engine.
+
+    Raises CheckpointError if it is not whole, ConfigError for a device that is not there, InputError for a package with
+    what is not supported.
     """
-    folder = find_bundle(Path(path))
+    path = Path(path)
+    folder = packages().unpacked(path) if packages().is_package(path) else find_bundle(path)
     if (folder / EXPORT).exists():
         return ExportedModel.load(folder, find_device("cpu" if device == "auto" else device))
     return ModelBundle.load(folder, find_device(device))
@@ -147,7 +178,6 @@ def _read_export(folder: Path) -> Export:
         export = msgspec.convert(facts, Export)
     except (msgspec.ValidationError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path} is damaged ({error}); copy the model again") from None
-    checked = {"config.toml"} | ({"model.bin"} if export.engine == "ctranslate2" else set())
-    if missing := checked - export.sha256.keys():
+    if missing := {"config.toml", *ENGINES[export.engine].weights} - export.sha256.keys():
         raise CheckpointError(f"{path} is damaged (no checksum of {min(missing)}); copy the model again")
     return export

@@ -1,32 +1,52 @@
-"""Opens a model of any form that a translator can use, from its folder or file."""
+"""The table of engines beside PyTorch: what they are called, and the modules that run models exported for them."""
 
-import atexit
-import shutil
-import tempfile
-import threading
-from pathlib import Path
-
-from transduce.devices import find_device
-from transduce.inference.engines.ctranslate2.package import is_package, write_package
-from transduce.inference.engines.exported import ExportedModel, Model, open_model
-
-_made: dict[tuple[Path, int], Path] = {}
-_lock = threading.Lock()
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import resolve_name
+from typing import Any
 
 
-def open_any(path: str | Path, device: str = "auto") -> Model:
-    """Opens the folder of a model, a run, or an exported model, or a package of Argos Translate, whose form for engines
-    is in a temporary folder while the program runs.
+@dataclass(frozen=True)
+class EngineEntry:
+    """A row of the table."""
 
-    Raises as `open_model` and `write_package` do.
-    """
-    path = Path(path)
-    if not is_package(path):
-        return open_model(path, device)
-    key = (path.resolve(), path.stat().st_mtime_ns)
-    with _lock:
-        if key not in _made:
-            folder = Path(tempfile.mkdtemp(prefix="transduce-"))
-            atexit.register(shutil.rmtree, folder, ignore_errors=True)
-            _made[key] = write_package(path, folder / "model")
-    return ExportedModel.load(_made[key], find_device("cpu" if device == "auto" else device))
+    title: str
+    """The engine's name for people."""
+    place: str
+    """Module and name of a function that returns the engine of an ExportedModel, given the name of the engine asked
+    for; see engine.py."""
+    form: str | None = None
+    """The form of `transduce export` that makes its models; None for models that are learned for the engine."""
+    tokenizers: str | None = None
+    """Module and name of a function that reads the tokenizers in a folder; None if they are a bundle's."""
+    weights: frozenset[str] = frozenset()
+    """Files of weights that each of its models has."""
+
+    def open(self, model: Any, asked: str | None) -> Any:
+        """Imports the engine, and returns it for an exported model."""
+        return resolve_name(self.place)(model, asked)
+
+
+_ENGINES = "transduce.inference.engines"
+ENGINES = {
+    "ctranslate2": EngineEntry(
+        "CTranslate2", f"{_ENGINES}.ctranslate2.engine:open_engine", "ctranslate2", weights=frozenset({"model.bin"})
+    ),
+    "fxtranslate": EngineEntry(
+        "fxtranslate",
+        f"{_ENGINES}.firefox.engine:open_engine",
+        "firefox",
+        tokenizers=f"{_ENGINES}.firefox.files:read_tokenizers",
+    ),
+    "phrases": EngineEntry("phrases", f"{_ENGINES}.phrases:open_engine"),
+}
+
+
+def automatic_form() -> Any:
+    """Imports and returns the module of the form that `auto` makes of a model by itself; see automatic.py."""
+    return import_module(f"{_ENGINES}.ctranslate2.kept")
+
+
+def packages() -> Any:
+    """Imports and returns the module that reads packages of Argos Translate, with `is_package` and `unpacked`."""
+    return import_module(f"{_ENGINES}.ctranslate2.package")

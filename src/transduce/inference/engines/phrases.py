@@ -7,20 +7,28 @@ from transduce.analysis.alignment import Links, pharaoh
 from transduce.analysis.look_at_phrases import SUMMED, PhraseLook
 from transduce.corpora.corpus import Pair, as_pair
 from transduce.errors import InputError
+from transduce.inference.engines.engine import beyond
+from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.requests import Constraints, Piece
 from transduce.phrases.demands import Demands, Required
 from transduce.phrases.linking import links_between
 from transduce.phrases.model import PhraseModel
 from transduce.phrases.words import words_of
-from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.loop import Hypothesis
 from transduce.text.tokenizer import Tokenizers
 
+RUNS = frozenset(["a beam", "a list of the best", "other lengths", "a minimum length", "unknown tokens"])
+"""What searches may ask for, beside constraints; see `beyond`. Sizes and lengths mean nothing to its decoder."""
+
+
+def open_engine(model: ExportedModel, asked: str | None) -> "PhraseEngine":
+    """Returns the engine of a model."""
+    return PhraseEngine(model.folder, model.tokenizers)
+
 
 class PhraseEngine:
-    """Translates by phrases: its decoder keeps hypotheses of its own, so that sizes of beams and penalties of lengths
-    mean nothing to it."""
+    """Translates by phrases: its decoder keeps hypotheses of its own, whatever the size of the beam."""
 
     batches_at_once = 1
     source_limit: int | None = None
@@ -86,9 +94,5 @@ class PhraseEngine:
 
 def _check(search: Search) -> None:
     """Raises InputError for what a phrase-based translator cannot do."""
-    asked = {
-        "sampling or diverse beams": type(search) is not Beam,
-        "a rule on repeated words": search.no_repeat_ngram > 0 or search.repetition_penalty > 1,
-    }
-    if unable := [name for name, is_asked in asked.items() if is_asked]:
+    if unable := beyond(RUNS, search):
         raise InputError(f"a phrase-based model translates without {' and '.join(unable)}; leave that out")

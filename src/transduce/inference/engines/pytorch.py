@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
-import msgspec
 import numpy as np
 import torch
 
@@ -13,7 +12,6 @@ from transduce.data.batch import pad
 from transduce.data.parts import batches_that_fit
 from transduce.devices import to_device
 from transduce.errors import InputError
-from transduce.inference.coverage import rerank
 from transduce.inference.engines.compiled import CompiledModel
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.graphs import GraphedSteps
@@ -77,8 +75,8 @@ class PyTorchEngine:
         return f"PyTorch {torch.__version__}"
 
     def workers(self, search: Search) -> int:
-        """See Engine; 1 with a coverage penalty, for which attention is recorded."""
-        return 1 if self.bundle.device.type != "cpu" or _coverage_penalty(search) else torch.get_num_threads()
+        """See Engine; 1 but on a CPU."""
+        return 1 if self.bundle.device.type != "cpu" else torch.get_num_threads()
 
     def batches(self, lengths: Sequence[int], search: Search) -> list[list[int]] | None:
         """Returns indices of sources in batches of similar length that fit into a GPU's free memory, the shortest
@@ -118,15 +116,12 @@ class PyTorchEngine:
         """
         if self.graphs is not None and step is take_step:
             step = self.graphs
-        penalty = _coverage_penalty(search)
-        if penalty and isinstance(self.model, Ensemble):
-            raise InputError("coverage_penalty is for a single model, not for an ensemble; leave one of them out")
         special, device = self.bundle.special, self.bundle.device
         sources = pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
         ids, is_real = to_device(sources, device)
         narrow = None if self.shortlist is None else VocabularyReduction(self.shortlist, ids, is_real, pieces)
-        is_alone = len(pieces) == 1 and not penalty
-        compiled = self.compiled if is_alone and torch.get_num_threads() == self._threads else None  # as at compiling
+        is_compiled = len(pieces) == 1 and torch.get_num_threads() == self._threads  # as at compiling
+        compiled = self.compiled if is_compiled else None
         with threads_for(len(pieces) * search.rows, self._size, device) if compiled is None else nullcontext():
             model, asked = self.model if compiled is None else compiled, pieces
             vocabulary = Vocabulary.of(constraints.tokenizer, lambda: constraints.edges)
@@ -135,15 +130,8 @@ class PyTorchEngine:
             limits = _limits(model, sources[1], asked, search).to(device)
             state = model.start(model.encode(ids, is_real))
             problem = problem_of(model, state, limits, _begin(asked, vocabulary, ids), asked, vocabulary, search, step)
-            whole = msgspec.structs.replace(search, n_best=search.rows) if penalty else search
-            outputs = whole.find(problem)
-            if narrow is not None:
-                outputs = narrow.widen(outputs)
-            if penalty:
-                begins = [special.target_bos if piece.begin is None else piece.begin for piece in pieces]
-                texts = [piece.source for piece in pieces]
-                outputs = rerank(self.bundle, self.model, texts, outputs, penalty, begins)
-        return [hypotheses[: search.n_best] for hypotheses in outputs]
+            outputs = search.find(problem)
+        return outputs if narrow is None else narrow.widen(outputs)
 
 
 def problem_of(
@@ -217,8 +205,3 @@ def _begin(pieces: Sequence[Piece], vocabulary: Vocabulary, source: Tokens) -> B
         return vocabulary.begin
     begins = [vocabulary.begin if piece.begin is None else piece.begin for piece in pieces]
     return torch.tensor(begins, device=source.device)
-
-
-def _coverage_penalty(search: Search) -> float:
-    """Returns the weight of coverage, by which outputs are reranked after the search; 0 for none."""
-    return search.coverage_penalty if isinstance(search, Beam) else 0.0

@@ -7,13 +7,12 @@ from typing import Any
 
 import msgspec
 
-from transduce.bundle import EXPORT, ModelBundle, save_tokenizers
+from transduce.bundle import ModelBundle, save_tokenizers
 from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.config import to_toml
 from transduce.evaluation.translations import score_bleu, score_chrf
 from transduce.files import new_folder, remove
-from transduce.inference.engines.exported import FORMAT as EXPORT_FORMAT
-from transduce.inference.engines.exported import Export, ExportedModel, Parity
+from transduce.inference.engines.exported import Export, ExportedModel
 from transduce.inference.translator import Translator
 from transduce.model_card import PARTS, model_card
 from transduce.models.phrases import PhrasesConfig
@@ -24,7 +23,7 @@ from transduce.tasks.translation.task import TranslationExperiment
 from transduce.text.tokenizer import Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import Processes
-from transduce.verification import CARD, checksums
+from transduce.verification import CARD
 from transduce.version import VERSION
 
 LONGEST_SOURCE = 200
@@ -145,13 +144,4 @@ def _write(
         (new / CARD).write_text(model_card(config, sizes, count, history, use), encoding="utf-8")
         save_tokenizers(tokenizers, tokenizer, new)
         model.save(new)
-        export = Export(
-            format=EXPORT_FORMAT,
-            engine="phrases",
-            version=VERSION,
-            quantization="float32",
-            longest=None,
-            parity=Parity(sentences=0, identical=0, largest_difference=0.0),
-            sha256=checksums(new),
-        )
-        (new / EXPORT).write_bytes(msgspec.json.format(msgspec.json.encode(export)))
+        Export.write(new, "phrases", VERSION)

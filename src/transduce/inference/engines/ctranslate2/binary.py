@@ -1,5 +1,6 @@
 """Reads what CTranslate2's `model.bin` says of the tensors in it; the numbers themselves stay on the disk."""
 
+import math
 import os
 import struct
 from collections.abc import Mapping
@@ -66,9 +67,7 @@ def _read(stream: BinaryIO, path: Path) -> dict[str, Variable]:
         shape = _unpack(stream, f"{axes}I")
         number, length = _unpack(stream, "BI")
         kind = list(TYPES)[number] if number < len(TYPES) else ""
-        values = 1
-        for axis in shape:
-            values *= axis
+        values = math.prod(shape)
         if values * TYPES.get(kind, 0) != length or stream.tell() + length > size:
             raise ValueError(f"{name} is not as large as it says")
         variables[name] = Variable(shape, kind, stream.read(length) if values == 1 else b"")

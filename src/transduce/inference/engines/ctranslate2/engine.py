@@ -15,14 +15,24 @@ from transduce.inference.engines.ctranslate2.model import (
     Sentence,
     never_written,
 )
+from transduce.inference.engines.engine import beyond
+from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
-from transduce.search.diverse import DiverseBeam
 from transduce.search.loop import Hypothesis
-from transduce.search.sampling import Sampling
 from transduce.search.settings import limits_for
 from transduce.text.tokenizer import Tokenizers
+
+RUNS = frozenset(
+    ["a beam", "a list of the best", "other lengths", "a minimum length", "unknown tokens", "no repeated n-grams"]
+)
+"""What searches may ask for; see `beyond`."""
+
+
+def open_engine(model: ExportedModel, asked: str | None) -> "CTranslate2Engine":
+    """Returns the engine of an exported model."""
+    return CTranslate2Engine(model.folder, model.tokenizers, model.export.longest, model.device)
 
 
 class CTranslate2Engine:
@@ -89,23 +99,9 @@ class CTranslate2Engine:
         return [finished[i] for i in range(len(sources))]
 
 
-def unlike_a_plain_beam(search: Search, piece: Piece | None = None) -> list[str]:
-    """Names what a search has, and a piece if given, that CTranslate2's beam search has not."""
-    asked = {
-        "sampling": isinstance(search, Sampling),
-        "diverse beams": isinstance(search, DiverseBeam),
-        "a repetition penalty": search.repetition_penalty > 1,
-        "a coverage penalty": isinstance(search, Beam) and search.coverage_penalty > 0,
-        "prefixes": piece is not None and bool(piece.prefix),
-        "required phrases": piece is not None and bool(piece.required),
-        "banned phrases": piece is not None and bool(piece.banned),
-    }
-    return [name for name, is_asked in asked.items() if is_asked]
-
-
 def _plain_beam(pieces: Sequence[Piece], search: Search) -> Beam:
     """Returns the search if CTranslate2 can do all that is asked; InputError otherwise."""
-    unable = dict.fromkeys(name for piece in (None, *pieces) for name in unlike_a_plain_beam(search, piece))
+    unable = beyond(RUNS, search, pieces)
     if unable or not isinstance(search, Beam):
         raise InputError(
             f"exported models do not support {' and '.join(unable)}; leave that out, or use the original model"

@@ -41,6 +41,10 @@ class ExactCTranslate2Engine:
         limits = (pytorch.model.target_limit, exported.export.longest)
         self._limit = min((limit for limit in limits if limit is not None), default=None)
 
+    def describe(self, search: Search) -> str:
+        """Returns the engine's version, and the folder of its form of the model."""
+        return f"CTranslate2 {self.model.version} ({self.folder})"
+
     def workers(self, search: Search) -> int:
         """See Engine; 1, since CTranslate2 has threads of its own."""
         return 1

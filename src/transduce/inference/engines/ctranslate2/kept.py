@@ -15,17 +15,32 @@ from transduce.corpora.catalogue.files import cache_folder
 from transduce.data.batch import pad
 from transduce.errors import CheckpointError, InputError, TransduceError
 from transduce.files import locked, remove, write_text
+from transduce.inference.engines.automatic import why_failed
 from transduce.inference.engines.ctranslate2.exact import ExactCTranslate2Engine
 from transduce.inference.engines.ctranslate2.model import never_written, require_ctranslate2
-from transduce.inference.engines.ctranslate2.writing import TOLERANCE, export_bundle, samples_of
+from transduce.inference.engines.ctranslate2.writing import (
+    TOLERANCE,
+    export_bundle,
+    samples_of,
+    what_cannot_be_exported,
+)
 from transduce.inference.engines.engine import Engine
+from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.exported import ExportedModel
+from transduce.inference.engines.precision import precision_of
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam
 from transduce.search.loop import Hypothesis
 from transduce.unzipping import is_unzipped
 from transduce.version import VERSION
+
+RUNS = frozenset(["a beam", "a list of the best", "other lengths", "unknown tokens"])
+"""What searches may ask for that give PyTorch's outputs; see `beyond`."""
+
+MOST_WEIGHTS = 200_000_000
+"""The weights of the largest model that is kept in a second form, which takes 0.8 GB of the disk and as much memory. In
+larger ones matrix products take most of the time, which both engines compute alike."""
 
 FOLDER = ".ctranslate2"
 """The folder beside a model's files that holds its form for CTranslate2; hidden, so that uploads leave it out."""
@@ -50,32 +65,35 @@ class KeptExport:
     others wait.
     """
 
-    def __init__(self, bundle: ModelBundle) -> None:
-        assert bundle.folder is not None
+    def __init__(self, pytorch: PyTorchEngine) -> None:
+        bundle = pytorch.bundle
+        assert bundle.folder is not None, "callers ask `why_never`"
+        self._pytorch = pytorch
         self.model = bundle.folder
         self.identity = identity(bundle.folder)
         self._bytes = sum(4 * parameter.numel() for parameter in bundle.model.parameters())
         of = f"{self.identity} {require_ctranslate2().__version__} {VERSION}"
         self.name = hashlib.sha256(of.encode()).hexdigest()[:16]
 
-    def open(self) -> ExportedModel:
-        """Returns the form, made now if there is none.
+    def open(self) -> ExactCTranslate2Engine:
+        """Returns the engine that runs the form, which is made now if there is none.
 
         Raises InputError if it cannot be kept anywhere, or if the model has changed since it was loaded;
         CheckpointError if CTranslate2 does not translate as the model does, or what else goes wrong with this model,
         which is not tried again.
         """
-        for parent in self._places:
-            if (kept := self._read(parent)) is not None:
-                return kept
-        for parent in self._places:
+        kept = next(filter(None, map(self._read, self._places)), None)
+        for parent in self._places if kept is None else ():
             try:
                 parent.mkdir(parents=True, exist_ok=True)
                 with locked(parent):
-                    return self._read(parent) or self._make(parent)
+                    kept = self._read(parent) or self._make(parent)
+                break
             except OSError as error:
                 problem = f"{parent} cannot be written: {str(error.strerror).lower()}"
-        raise InputError(problem)
+        if kept is None:
+            raise InputError(problem)
+        return ExactCTranslate2Engine(kept, self._pytorch)
 
     @property
     def is_decided(self) -> bool:
@@ -129,9 +147,28 @@ class KeptExport:
         return parent / f"{self.name}.refused"
 
 
-def why_failed(error: Exception) -> str:
-    """Returns the reason that an error gives why CTranslate2 does not run a model."""
-    return str(error) if isinstance(error, TransduceError) else f"CTranslate2 failed ({type(error).__name__}: {error})"
+def why_never(pytorch: PyTorchEngine) -> list[str]:
+    """Lists why CTranslate2 cannot run a model as PyTorch does, whatever the search; empty if it may."""
+    bundle = pytorch.bundle
+    if isinstance(pytorch.model, Ensemble):
+        return ["an ensemble"]
+    if pytorch.compiled is not None:
+        return ["the model is compiled"]
+    if pytorch.shortlist is not None:
+        return ["a shortlist"]
+    if bundle.device.type != "cpu":
+        return [f"the device is {bundle.device}"]
+    if (precision := precision_of(bundle.model)) not in (None, "float32"):
+        return [f"the precision is {precision}"]
+    if bundle.folder is None:
+        return ["the model is in no folder"]
+    if sum(parameter.numel() for parameter in bundle.model.parameters()) > MOST_WEIGHTS:
+        return [f"the model has more than {MOST_WEIGHTS:,} weights; `transduce export` makes an engine's form of it"]
+    try:
+        require_ctranslate2()
+    except TransduceError:
+        return ["CTranslate2, which is faster, is not installed (pip install 'transduce[export]')"]
+    return what_cannot_be_exported(bundle)
 
 
 class Certificate:

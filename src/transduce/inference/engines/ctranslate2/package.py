@@ -1,15 +1,19 @@
 """Reads packages of Argos Translate (.argosmodel): a model for CTranslate2 with a SentencePiece model and languages."""
 
+import atexit
 import json
+import math
 import re
 import shutil
+import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from transduce.bundle import EXPORT
+from transduce.bundle import save_tokenizers
 from transduce.bundle_config import FORMAT, BundleConfig
 from transduce.config import to_toml
 from transduce.corpora.languages import is_tag
@@ -17,14 +21,13 @@ from transduce.errors import CheckpointError, InputError
 from transduce.files import new_folder
 from transduce.inference.engines.ctranslate2.binary import Variable, read_variables
 from transduce.inference.engines.ctranslate2.model import CONFIG, WEIGHTS, require_ctranslate2
-from transduce.inference.engines.exported import FORMAT as EXPORT_FORMAT
-from transduce.inference.engines.exported import Export, Parity
+from transduce.inference.engines.exported import Export
 from transduce.model_card import model_card
 from transduce.models.transformer import TransformerConfig
 from transduce.text.sentencepiece import read_model, read_sentencepiece, with_vocabulary
-from transduce.text.tokenizer import SideConfig, SpecialTokens, Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import SpecialTokens, Tokenizer, TokenizerConfig, Tokenizers
 from transduce.unzipping import is_zipped, unzipped
-from transduce.verification import CARD, checksums, read_json
+from transduce.verification import CARD, read_json
 
 ENDING = ".argosmodel"
 METADATA = "metadata.json"
@@ -41,11 +44,28 @@ MOST_VOCABULARY_BYTES = 1 << 26
 ACTIVATIONS = {0: "relu", 1: "gelu_tanh", 2: "silu", 3: "gelu"}
 LAYER = re.compile(r"(encoder|decoder)/layer_(\d{1,4})/")
 
+_made: dict[tuple[Path, int], Path] = {}
+_lock = threading.Lock()
+
 
 def is_package(path: str | Path) -> bool:
     """Returns True for a file .argosmodel, or the folder of one that is installed."""
     path = Path(path)
     return (path.is_file() and path.suffix == ENDING) or ((path / METADATA).is_file() and (path / MODEL).is_dir())
+
+
+def unpacked(package: Path) -> Path:
+    """Returns the folder of the exported model that a package makes: a temporary one, while the program runs.
+
+    Raises as `write_package` does.
+    """
+    key = (package.resolve(), package.stat().st_mtime_ns)
+    with _lock:
+        if key not in _made:
+            folder = Path(tempfile.mkdtemp(prefix="transduce-"))
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            _made[key] = write_package(package, folder / "model")
+    return _made[key]
 
 
 def write_package(package: Path, output: Path) -> Path:
@@ -55,7 +75,7 @@ def write_package(package: Path, output: Path) -> Path:
     too large when it is unpacked, or that names files outside of it.
     """
     require_ctranslate2()
-    folder = _unpacked(package)
+    folder = _contents(package)
     source, target = _languages(folder)
     variables = read_variables(folder / MODEL / WEIGHTS)
     config = _model_config(variables, folder)
@@ -71,13 +91,13 @@ def write_package(package: Path, output: Path) -> Path:
         tokenizer=how,
         longest_source=min(LONGEST_SOURCE, longest - 1 if longest else LONGEST_SOURCE),
     )
-    parameters = sum(_count(variable) for name, variable in variables.items() if name.endswith(("weight", "bias")))
+    parameters = sum(
+        math.prod(variable.shape) for name, variable in variables.items() if name.endswith(("weight", "bias"))
+    )
     history = {"imported": {"file": package.name, "architecture": "Argos Translate"}}
     with new_folder(output) as new:
         (new / "config.toml").write_text(to_toml(bundle), encoding="utf-8")
-        tokenizers.source.save(new / ("tokenizer.json" if how.is_shared else "source.json"))
-        if not how.is_shared:
-            tokenizers.target.save(new / "target.json")
+        save_tokenizers(tokenizers, how, new)
         for file in sorted((folder / MODEL).iterdir()):
             if file.is_file():
                 shutil.copyfile(file, new / file.name)
@@ -88,20 +108,12 @@ def write_package(package: Path, output: Path) -> Path:
         sizes = (len(tokenizers.source), len(tokenizers.target))
         card = model_card(bundle, sizes, parameters, history, "    transduce translate . input.txt")
         (new / CARD).write_text(card, encoding="utf-8")
-        export = Export(
-            format=EXPORT_FORMAT,
-            engine="ctranslate2",
-            version=require_ctranslate2().__version__,
-            quantization=variables["encoder/layer_0/ffn/linear_0/weight"].type,  # type: ignore[arg-type]
-            longest=longest,
-            parity=Parity(sentences=0, identical=0, largest_difference=0.0),  # with no model that it was made from
-            sha256=checksums(new),
-        )
-        (new / EXPORT).write_bytes(msgspec.json.encode(export))
+        quantization: Any = variables["encoder/layer_0/ffn/linear_0/weight"].type
+        Export.write(new, "ctranslate2", require_ctranslate2().__version__, quantization, longest)
     return output
 
 
-def _unpacked(package: Path) -> Path:
+def _contents(package: Path) -> Path:
     if package.is_dir():
         return package
     if not is_zipped(package):
@@ -157,7 +169,7 @@ def _tokenizers(
     if vocabularies[0] == vocabularies[1] == [piece.text for piece in model.pieces]:
         tokenizer = read_model(path)
         if len(tokenizer) == rows[0]:
-            return Tokenizers(tokenizer, tokenizer), TokenizerConfig(kind="file", file="tokenizer.json")
+            return Tokenizers(tokenizer, tokenizer), TokenizerConfig.of_files(True)
 
     def made(vocabulary: list[str]) -> Tokenizer:
         return with_vocabulary(path, model, {piece: number for number, piece in enumerate(vocabulary)}, names)
@@ -170,11 +182,9 @@ def _tokenizers(
     for vocabulary in vocabularies:
         if missing := [name for name in {names.pad, names.unknown, names.bos, names.eos} if name not in vocabulary]:
             raise InputError(f"{folder}: its vocabulary has no token {missing[0]!r}, which serves as a special one")
-    source = made(vocabularies[0])
-    if vocabularies[0] == vocabularies[1]:
-        return Tokenizers(source, source), TokenizerConfig(kind="file", file="tokenizer.json", special=names)
-    sides = [SideConfig(kind="file", file=f"{side}.json", special=names) for side in ("source", "target")]
-    return Tokenizers(source, made(vocabularies[1])), TokenizerConfig(shared=False, source=sides[0], target=sides[1])
+    source, is_shared = made(vocabularies[0]), vocabularies[0] == vocabularies[1]
+    target = source if is_shared else made(vocabularies[1])
+    return Tokenizers(source, target), TokenizerConfig.of_files(is_shared, names)
 
 
 def _vocabulary(folder: Path, side: str) -> list[str]:
@@ -213,10 +223,3 @@ def _model_config(variables: Mapping[str, Variable], folder: Path) -> Transforme
         )
     except (LookupError, ValueError) as error:
         raise CheckpointError(f"{folder / MODEL / WEIGHTS}: not a Transformer that translates ({error})") from None
-
-
-def _count(variable: Variable) -> int:
-    total = 1
-    for axis in variable.shape:
-        total *= axis
-    return total

@@ -4,23 +4,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import torch
 
-from transduce.bundle import EXPORT, ModelBundle, find_bundle, save_tokenizers
+from transduce.bundle import ModelBundle, find_bundle, save_tokenizers
 from transduce.errors import CheckpointError, InputError
 from transduce.files import new_folder
 from transduce.inference.engines.ctranslate2.engine import CTranslate2Engine
 from transduce.inference.engines.ctranslate2.model import adds_source_end, require_ctranslate2, vocabulary_of
 from transduce.inference.engines.ctranslate2.weights import make_specification, what_cannot_run
 from transduce.inference.engines.engine import Engine
-from transduce.inference.engines.exported import FORMAT, Export, Parity, Quantization
+from transduce.inference.engines.exported import Export, Parity, Quantization
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Piece
 from transduce.models.transformer import Transformer, TransformerConfig
 from transduce.probe import read_probe
 from transduce.search.beam import Beam
-from transduce.verification import checksums
 
 POSITIONS = 4096
 """The fewest rows of position tables, which CTranslate2 needs; four times the longest source if that is more."""
@@ -47,17 +45,7 @@ def export_bundle(
         bundle.describe(new)
         save_tokenizers(bundle.tokenizers, bundle.config.tokenizer, new)
         longest, parity = write_ctranslate2(bundle, quantization, samples, new, folder)
-        export = Export(
-            format=FORMAT,
-            engine="ctranslate2",
-            version=require_ctranslate2().__version__,
-            quantization=quantization,
-            longest=longest,
-            parity=parity,
-            sha256=checksums(new),
-        )
-        (new / EXPORT).write_bytes(msgspec.json.format(msgspec.json.encode(export)))
-    return export
+        return Export.write(new, "ctranslate2", require_ctranslate2().__version__, quantization, longest, parity)
 
 
 def write_ctranslate2(

@@ -2,8 +2,8 @@
 
 import math
 import struct
-from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -129,24 +129,24 @@ def read_items(path: Path) -> dict[str, Item]:
 
 def _parse(content: bytes) -> dict[str, Item]:
     """Parses the bytes of a file; ValueError for what is wrong with them."""
-    cursor = _Cursor(content)
-    (version,) = cursor.numbers(1)
+    stream = BytesIO(content)
+    (version,) = _numbers(stream, 1)
     if version != VERSION:
         raise ValueError(f"its version is {version}; expected {VERSION}")
-    (count,) = cursor.numbers(1)
-    fields = cursor.numbers(4 * count)
+    (count,) = _numbers(stream, 1)
+    fields = _numbers(stream, 4 * count)
     headers = [fields[start : start + 4] for start in range(0, len(fields), 4)]
-    names = [cursor.take(length).rstrip(b"\0").decode() for length, *_ in headers]
-    shapes = [struct.unpack(f"<{axes}i", cursor.take(4 * axes)) for _, _, axes, _ in headers]
-    (gap,) = cursor.numbers(1)
-    cursor.take(gap)
+    names = [_take(stream, length).rstrip(b"\0").decode() for length, *_ in headers]
+    shapes = [struct.unpack(f"<{axes}i", _take(stream, 4 * axes)) for _, _, axes, _ in headers]
+    (gap,) = _numbers(stream, 1)
+    _take(stream, gap)
     items: dict[str, Item] = {}
     for name, shape, (_, kind, _, length) in zip(names, shapes, headers, strict=True):
         if name in items:
             raise ValueError(f"it has {name} twice")
-        items[name] = _checked(name, Item(kind, shape, cursor.take(length)))
-    if cursor.offset < len(content):
-        raise ValueError(f"{len(content) - cursor.offset:,} bytes follow its last tensor")
+        items[name] = _checked(name, Item(kind, shape, _take(stream, length)))
+    if rest := stream.read():
+        raise ValueError(f"{len(rest):,} bytes follow its last tensor")
     return items
 
 
@@ -171,23 +171,17 @@ def _checked(name: str, item: Item) -> Item:
     return item
 
 
-class _Cursor:
-    """A place in the bytes of a file, which moves on as they are read."""
+def _take(stream: BytesIO, count: int) -> bytes:
+    """Returns the next bytes of a file; ValueError if there are fewer."""
+    start, end = stream.tell(), len(stream.getbuffer())
+    if count > end - start:
+        raise ValueError(f"it ends at byte {end:,}, within {count:,} bytes from {start:,} on")
+    return stream.read(count)
 
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-        self.offset = 0
 
-    def take(self, count: int) -> bytes:
-        """Returns the next bytes; ValueError if there are fewer."""
-        if count > len(self.content) - self.offset:
-            raise ValueError(f"it ends at byte {len(self.content):,}, within {count:,} bytes from {self.offset:,} on")
-        self.offset += count
-        return self.content[self.offset - count : self.offset]
-
-    def numbers(self, count: int) -> Sequence[int]:
-        """Returns the next unsigned numbers of 64 bits."""
-        return struct.unpack(f"<{count}Q", self.take(8 * count))
+def _numbers(stream: BytesIO, count: int) -> tuple[int, ...]:
+    """Returns the next unsigned numbers of 64 bits."""
+    return struct.unpack(f"<{count}Q", _take(stream, 8 * count))
 
 
 def _sums_of_neighbours(matrix: NDArray[Any]) -> NDArray[Any]:

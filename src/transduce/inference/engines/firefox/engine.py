@@ -11,10 +11,12 @@ import torch
 from transduce.bundle_config import BundleConfig
 from transduce.errors import CheckpointError, InputError
 from transduce.extras import require
+from transduce.inference.engines.engine import EngineChoice, beyond
+from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.engines.firefox.files import Paths
 from transduce.inference.engines.firefox.opening import open_student
+from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Piece
-from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.loop import Hypothesis
 from transduce.text.tokenizer import SPACE, Tokenizer, Tokenizers
@@ -23,6 +25,17 @@ LONGEST = 128
 """The most tokens of a source, its end token included, that engines read at once."""
 UNKNOWN = "\ue000"
 """A character that no vocabulary has."""
+
+
+def open_engine(model: ExportedModel, asked: str | None) -> EngineChoice:
+    """Returns the engine of an exported model, or PyTorch if that is asked for, which computes as engines do."""
+    folder = model.folder
+    if model.device.type != "cpu":
+        raise InputError(f"{folder} is exported for fxtranslate, which computes on the cpu; leave {model.device} out")
+    if asked == "pytorch":
+        student, lexicon = open_student(Paths.find(folder), model.config, model.tokenizers)
+        return PyTorchEngine(student, shortlist=lexicon)
+    return FxtranslateEngine(folder, model.config, model.tokenizers)
 
 
 def require_fxtranslate() -> Any:
@@ -101,31 +114,11 @@ class FxtranslateEngine:
 
 def _check(pieces: Sequence[Piece], search: Search) -> None:
     """Raises InputError for what fxtranslate cannot do."""
-    if unable := dict.fromkeys(name for piece in (None, *pieces) for name in unlike_fxtranslate(search, piece)):
+    if unable := beyond((), search, pieces):
         raise InputError(
             f"fxtranslate searches greedily and gives no scores, without {' and '.join(unable)}; leave that out, "
             "or let PyTorch run the model (engine pytorch)"
         )
-
-
-def unlike_fxtranslate(search: Search, piece: Piece | None = None) -> list[str]:
-    """Names what a search has, and a piece if given, that fxtranslate has not; a beam of the default size counts as
-    nothing asked for."""
-    plain = Beam()
-    asked = {
-        "sampling or diverse beams": type(search) is not Beam,
-        "a beam": isinstance(search, Beam) and search.size not in (1, plain.size),
-        "a list of the best": search.n_best > 1,
-        "other lengths": (search.max_ratio, search.max_extra, search.min_ratio)
-        != (plain.max_ratio, plain.max_extra, plain.min_ratio),
-        "unknown tokens": search.allow_unknown,
-        "a rule on repeated words": search.no_repeat_ngram > 0 or search.repetition_penalty > 1,
-        "a coverage penalty": isinstance(search, Beam) and search.coverage_penalty > 0,
-        "prefixes": piece is not None and bool(piece.prefix),
-        "required phrases": piece is not None and bool(piece.required),
-        "banned phrases": piece is not None and bool(piece.banned),
-    }
-    return [name for name, is_asked in asked.items() if is_asked]
 
 
 def text_of(tokenizer: Tokenizer, tokens: Sequence[int]) -> str:

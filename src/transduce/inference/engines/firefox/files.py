@@ -75,10 +75,12 @@ class Paths:
         paths = Paths.of(folder, pair, is_shared=not (folder / f"srcvocab.{pair}.spm").exists())
         return Paths(models[0], paths.source_vocabulary, paths.target_vocabulary, paths.shortlist)
 
-    def read_tokenizers(self) -> Tokenizers:
-        """Reads the tokenizers from the vocabularies; CheckpointError for a damaged file."""
-        source = read_model(self.source_vocabulary)
-        return Tokenizers(source, source if self.is_shared else read_model(self.target_vocabulary))
+
+def read_tokenizers(folder: Path) -> Tokenizers:
+    """Reads the tokenizers from the vocabularies of a folder; CheckpointError for a damaged file."""
+    paths = Paths.find(folder)
+    source = read_model(paths.source_vocabulary)
+    return Tokenizers(source, source if paths.is_shared else read_model(paths.target_vocabulary))
 
 
 @dataclass(frozen=True)
