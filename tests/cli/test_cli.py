@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 import tomli_w
-import typer
 
 from toy_languages import settings, write_corpora
 from transduce.cli import main
 from transduce.cli.main import app
 
 Command = Callable[..., tuple[int, str, str]]
-VERBS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+VERBS = app.all_commands()
 
 
 MISTAKES = [

@@ -5,10 +5,9 @@ from typing import Annotated, Any, get_args
 
 import msgspec
 import pytest
-import typer
-from typer.main import get_command
 
-from transduce.cli.fields import From, declared_fields, options_from, with_options
+from transduce.cli.commands import command_of
+from transduce.cli.fields import From, declared_fields, options_from
 from transduce.cli.file_options import Data
 from transduce.cli.main import app
 from transduce.cli.translate import Format
@@ -21,7 +20,7 @@ from transduce.search.sampling import Sampling
 from transduce.serving.settings import ServerSettings
 
 TABLES = [Beam, DiverseBeam, Sampling, ShortlistSettings, ServerSettings]
-VERBS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+VERBS: dict[str, Any] = app.all_commands()
 
 
 def declared(table: type) -> dict[str, Any]:
@@ -62,9 +61,7 @@ def test_a_verb_is_given_settings_for_its_options() -> None:
     def verb(settings: Annotated[ShortlistSettings, options_from(table)]) -> None:
         given.append(settings)
 
-    program = typer.Typer()
-    program.command()(with_options(verb))
-    command = get_command(program)
+    command = command_of(verb, "verb")
     command.main(["--each", "3"], standalone_mode=False)
     assert given == [ShortlistSettings(per_token=3)]
     helps = {option.name: getattr(option, "help", None) for option in command.params}
@@ -88,9 +85,7 @@ def test_options_are_described_by_docstrings() -> None:
         """
         given.extend([path, data.test, rows, is_wide, out])
 
-    program = typer.Typer()
-    program.command()(with_options(verb))
-    command = get_command(program)
+    command = command_of(verb, "verb")
     command.main(["--rows", "3", "in", "--is-wide", "-o", "there", "--test", "new"], standalone_mode=False)
     assert given == ["in", ["new"], 3, True, "there"]
     assert command.help == "Do it."

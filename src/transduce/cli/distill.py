@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from transduce import ranges
 from transduce.cli.fields import From, Options
@@ -34,7 +34,7 @@ WideSearch = Annotated[
 
 
 def distill(
-    context: typer.Context,
+    context: click.Context,
     teacher: str,
     sources: Annotated[list[str] | None, "[RUN|PAIRS|TEXT]... [KEY=VALUE]..."] = None,
     *,
@@ -83,7 +83,7 @@ def distill(
 
 
 def backtranslate(
-    context: typer.Context,
+    context: click.Context,
     model: str,
     text: Annotated[list[str], "TEXT... [KEY=VALUE]..."],
     *,
@@ -153,7 +153,7 @@ def _selection(given: Mapping[str, Any], steps: Sequence[str] | None) -> Any:
 
 
 def _common(
-    context: typer.Context,
+    context: click.Context,
     recipe: str | None,
     changes: Sequence[str],
     search: Any,
@@ -192,7 +192,7 @@ def _print(json: bool, run: "Callable[[], SyntheticRun]") -> None:
         result = run()
     except Interrupted:
         teller()("interrupted; everything is saved; repeat the command to continue")
-        raise typer.Exit(130) from None
+        raise click.exceptions.Exit(130) from None
     except KeyboardInterrupt as error:  # before training
         error.add_note("what is finished is saved; repeat the command to continue")
         raise

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from transduce import ranges
 from transduce.cli.machine import Machine, tell_engine
@@ -37,7 +37,7 @@ MAX_SYSTEMS = 26  # they go by letters
 
 
 def evaluate(
-    context: typer.Context,
+    context: click.Context,
     model: str,
     *,
     search: RuleOptions,
@@ -116,7 +116,7 @@ def evaluate(
 
 
 def compare(
-    context: typer.Context,
+    context: click.Context,
     systems: list[str],
     *,
     search: BeamOptions,

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+import click
 
+from transduce.cli.fields import Help
 from transduce.cli.machine import set_threads
 from transduce.cli.messages import print_json, teller
 from transduce.cli.options import Json, Model, Threads, given_options
@@ -16,7 +17,7 @@ WRITTEN = {"argos": "package", "page": "page"}
 
 
 def export(
-    context: typer.Context,
+    context: click.Context,
     model: Model,
     *,
     output: Path,
@@ -151,7 +152,7 @@ def import_(
     revision: str | None = None,
     no_answer: Annotated[
         bool | None,
-        typer.Option("--no-answer/--always-answer", help="Whether a passage may hold no answer, as in SQuAD 2."),
+        Help("Whether a passage may hold no answer, as in SQuAD 2", flags=("--no-answer/--always-answer",)),
     ] = None,
     sentences: str | None = None,
     threads: Threads = None,

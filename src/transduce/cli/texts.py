@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
-
 from transduce import ranges
+from transduce.cli.fields import Help
 from transduce.cli.machine import Machine
 from transduce.cli.messages import as_json
 from transduce.cli.options import LanguageOptions, Model
@@ -20,8 +19,9 @@ class Texts:
 
     input: Annotated[
         str,
-        typer.Argument(
-            help="A file with a text on each line, or .jsonl with objects; .gz, .xz and .zst too; - is standard input."
+        Help(
+            "A file with a text on each line, or .jsonl with objects; .gz, .xz and .zst too; - is standard input",
+            is_argument=True,
         ),
     ] = "-"
     output: str = "-"

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from transduce import ranges
 from transduce.cli.file_options import Data
@@ -68,7 +68,7 @@ def quickstart(
 
 
 def train(
-    context: typer.Context,
+    context: click.Context,
     recipe: Annotated[list[str], "FILES|RECIPE [KEY=VALUE]..."],
     *,
     data: Data,
@@ -143,7 +143,7 @@ def train(
             )
     except Interrupted:
         teller()(f"interrupted; everything is saved, add --resume to go on with {run}")
-        raise typer.Exit(130) from None
+        raise click.exceptions.Exit(130) from None
     if not is_first_process():
         return
     if json:
@@ -176,7 +176,7 @@ def _changes(before: dict[str, float], after: dict[str, float]) -> str:
 
 
 def sweep(
-    context: typer.Context,
+    context: click.Context,
     recipe: Annotated[list[str], "FILES|RECIPE KEY=A,B,C..."],
     *,
     data: Data,
@@ -237,5 +237,5 @@ def sweep(
         )
     except Interrupted:
         teller()("interrupted; everything is saved; repeat the command to continue")
-        raise typer.Exit(130) from None
+        raise click.exceptions.Exit(130) from None
     print_json(result.to_dict()) if json else print(sweep_tables(result, format))

@@ -7,8 +7,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import click
 import msgspec
-import typer
 
 from transduce.cli.machine import Machine, tell_engine
 from transduce.cli.messages import as_json, teller
@@ -44,7 +44,7 @@ Format = Literal[
 
 
 def translate(
-    context: typer.Context,
+    context: click.Context,
     model: Model,
     input: str = "-",
     *,
