@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from transduce import ranges
-from transduce.cli.listing import Column, print_list
+from transduce.cli.listing import print_list
 from transduce.cli.messages import print_json, teller
 from transduce.cli.options import Json, Quiet
+from transduce.cli.output import check_new_file, is_new_file, text_output
 from transduce.cli.shard_options import ShardOptions
 from transduce.errors import InputError
+from transduce.files import check_absent
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -43,16 +45,17 @@ def list_(json: Json = False) -> None:
         f" ({each['bytes'] / MEGABYTE:,.0f} MB)" if each["bytes"] and each["where"] == "to download" else ""
         for each in facts
     ]
-    print_list(
-        [
-            Column("name", [each["name"] for each in facts]),
-            Column("pairs or lines", [f"{each['size']:,}" for each in facts], is_number=True),
-            Column("languages", [" ".join(each["languages"]) for each in facts]),
-            Column("location", [each["where"] + size for each, size in zip(facts, sizes, strict=True)]),
-        ],
-        [Column("licence", [each["licence"] for each in facts])],
-        [each["missing"] for each in facts],
-    )
+    columns = {
+        "name": [each["name"] for each in facts],
+        "pairs or lines": [f"{each['size']:,}" for each in facts],
+        "languages": [" ".join(each["languages"]) for each in facts],
+        "location": [each["where"] + size for each, size in zip(facts, sizes, strict=True)],
+        "licence": [each["licence"] for each in facts],
+    }
+    print_list(columns, wrapped="licence")
+    for each in facts:
+        if each["missing"]:
+            print(f"{each['name']}: {', '.join(each['missing'])}")
 
 
 def get(name: str, *, output: Path | None = None, json: Json = False, quiet: Quiet = False) -> None:
@@ -178,7 +181,6 @@ def forms(
     """
     from transduce.corpora.formats import is_bilingual, parallel_files
     from transduce.corpora.languages import UNKNOWN
-    from transduce.files import check_absent
     from transduce.inference.inflections import Inflections
     from transduce.text.glossary import Glossary
 
@@ -222,7 +224,6 @@ def next_(
         words: Words to have translated, at most.
         output: Where to write the sentences; - is standard output.
     """
-    from transduce.cli.output import check_new_file, is_new_file, text_output
     from transduce.corpora.formats import is_file_of_pairs, parallel_files, read_lines
     from transduce.corpora.next_sentences import next_sentences
 

@@ -1,5 +1,7 @@
 """`transduce look`: pictures of a sentence in a model, of trainings, of positions."""
 
+import tempfile
+import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,6 +11,7 @@ from transduce.cli.messages import teller
 from transduce.cli.options import LanguageOptions, Quiet
 from transduce.cli.search_options import BeamOptions
 from transduce.errors import InputError
+from transduce.files import check_absent
 from transduce.ranges import PositiveInt
 
 if TYPE_CHECKING:
@@ -144,9 +147,6 @@ def _write(pictures: "Pictures", output: Path, quiet: bool) -> None:
 
 def _open(pictures: "Pictures", quiet: bool) -> None:
     """Opens a page in the browser."""
-    import tempfile
-    import webbrowser
-
     with tempfile.NamedTemporaryFile(
         "w", prefix="transduce-look-", suffix=".html", delete=False, encoding="utf-8"
     ) as page:
@@ -157,7 +157,6 @@ def _open(pictures: "Pictures", quiet: bool) -> None:
 
 def _check_output(output: Path) -> None:
     from transduce.analysis.pictures import check_ending
-    from transduce.files import check_absent
 
     check_ending(output)
     check_absent(output, "choose another name")

@@ -8,6 +8,7 @@ from transduce.cli.machine import Machine, tell_engine
 from transduce.cli.messages import teller
 from transduce.cli.options import Engine
 from transduce.extras import lacking
+from transduce.files import check_temporary_folder
 
 if TYPE_CHECKING:
     from transduce.serving.settings import ServerSettings
@@ -42,8 +43,6 @@ def serve(
         projects: A folder of projects, whose confirmed translations, memories and terms the server keeps and uses.
         compile: Compile the models (1 to 2 minutes each); on a GPU, make steps CUDA graphs.
     """
-    from transduce.files import check_temporary_folder
-
     check_temporary_folder()  # which libraries ask for as they are imported
     try:
         from transduce.serving.glossaries import Glossaries

@@ -10,6 +10,7 @@ from transduce.cli.fields import Help
 from transduce.cli.machine import Machine
 from transduce.cli.messages import as_json
 from transduce.cli.options import LanguageOptions, Model
+from transduce.cli.output import text_output
 from transduce.errors import InputError
 
 
@@ -44,7 +45,6 @@ class Texts:
 
         Raises InputError, with the line, for a line that is no JSON object, or no pair.
         """
-        from transduce.cli.output import text_output
         from transduce.cli.streams import lines_of
         from transduce.corpora.formats import file_kind
 
