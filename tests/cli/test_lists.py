@@ -121,3 +121,14 @@ def test_info_prints_names_as_they_are(transduce: Command, tiny_run: Path, tmp_p
     status, output, errors = transduce("info", model)
     assert (status, errors) == (0, "")
     assert "exp[red]x [/y] :smile:" in output
+
+
+def test_a_damaged_run_is_reported_below_the_list(transduce: Command, tiny_run: Path, tmp_path: Path) -> None:
+    for name in ("sound", "damaged"):
+        shutil.copytree(tiny_run, tmp_path / name)
+    (tmp_path / "damaged" / "checkpoints" / "000030" / "progress.json").write_text("{")
+    status, output, _ = transduce("runs", tmp_path)
+    assert status == 0
+    assert "finished" in output
+    assert output.splitlines()[-1].startswith(f"{tmp_path / 'damaged'}: ")
+    assert "000030/progress.json is damaged" in output.splitlines()[-1]

@@ -89,26 +89,26 @@ class From:
 
 @cache
 def declared_fields(module: str, name: str) -> dict[str, Declared]:
-    """Returns the fields of a class and of those it inherits from, read in the source of a module of this package."""
-    source = Path(__file__).parent.parent.joinpath(*module.split(".")).with_suffix(".py")
-    nodes = ast.parse(source.read_text(encoding="utf-8")).body
-    classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
-    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
-    origins = {name.name: node.module or "" for node in imports for name in node.names}
-    definition = classes[name]
+    """Returns the fields that a class itself declares, read in the source of a module of this package."""
+    source = Path(__file__).parent.parent.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+    (body,) = (node.body for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and node.name == name)
     declared: dict[str, Declared] = {}
-    for base in map(ast.unparse, definition.bases):
-        origin = f"transduce.{module}" if base in classes else origins.get(base, "")
-        if origin.startswith("transduce."):
-            declared |= declared_fields(origin.removeprefix("transduce."), base)
-    for node, after in zip(definition.body, [*definition.body[1:], None], strict=True):
-        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
-            continue
-        if not (type_ := ast.unparse(node.annotation)).startswith("ClassVar"):
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            type_, default = ast.unparse(node.annotation), ast.unparse(node.value) if node.value else "..."
             text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
-            meaning = " ".join(str(text).split())
-            declared[node.target.id] = Declared(type_, ast.unparse(node.value) if node.value else "...", meaning)
+            declared[node.target.id] = Declared(type_, default, " ".join(str(text).split()))
     return declared
+
+
+def meanings_of(table: type) -> dict[str, str]:
+    """Returns the docstrings of the fields of a class, with those that it inherits."""
+    modules = {base: base.__module__ for base in reversed(table.__mro__) if base.__module__.startswith("transduce.")}
+    return {
+        name: declared.meaning
+        for base, module in modules.items()
+        for name, declared in declared_fields(module.removeprefix("transduce."), base.__name__).items()
+    }
 
 
 def _evaluated(text: str) -> Any:
@@ -209,9 +209,6 @@ class Options:
 
 def options_of(table: type) -> Options:
     """Returns options that are the fields of a dataclass, with their docstrings as help; their value is one of it."""
-    hints = get_type_hints(table, include_extras=True)
-    declared = declared_fields(table.__module__.removeprefix("transduce."), table.__name__)
-    parameters = [
-        parameter_of(each.name, hints[each.name], each.default, declared[each.name].meaning) for each in fields(table)
-    ]
+    hints, helps = get_type_hints(table, include_extras=True), meanings_of(table)
+    parameters = [parameter_of(each.name, hints[each.name], each.default, helps[each.name]) for each in fields(table)]
     return Options(*parameters, make=lambda context: table(**{name: context.params[name] for name in hints}))
