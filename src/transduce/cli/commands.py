@@ -82,23 +82,24 @@ def command_of(verb: Callable[..., None], name: str, kind: type[Verb] = Verb) ->
     helps = {name: " ".join(help.split()) for name, help in re.findall(r"(?m)^    (\w+): (.*(?:\n     .*)*)", args)}
     parameters: list[click.Parameter] = []
     makers: dict[str, Callable[[click.Context], Any]] = {}
+    own = []
     for each in inspect.signature(verb).parameters.values():
-        type_, name_ = each.annotation, each.name
+        type_ = each.annotation
         group = next((data for data in getattr(type_, "__metadata__", ()) if isinstance(data, Options)), None)
         if isinstance(type_, type) and is_dataclass(type_):
             group = options_of(type_)
         if group is not None:
-            makers[name_] = group.make
+            makers[each.name] = group.make
             parameters += group.parameters()
         elif type_ is click.Context:
-            makers[name_] = lambda context: context
+            makers[each.name] = lambda context: context
         else:
             is_argument = each.kind is not inspect.Parameter.KEYWORD_ONLY
-            parameters.append(parameter_of(name_, type_, each.default, helps.get(name_, ""), is_argument))
-            makers[name_] = lambda context, of=name_: context.params[of]
+            parameters.append(parameter_of(each.name, type_, each.default, helps.get(each.name, ""), is_argument))
+            own.append(each.name)
 
-    def run(**_: Any) -> None:
+    def run(**given: Any) -> None:
         context = click.get_current_context()
-        verb(**{name: make(context) for name, make in makers.items()})
+        verb(**{name: given[name] for name in own}, **{name: make(context) for name, make in makers.items()})
 
     return kind(name, callback=run, params=parameters, help=text)
