@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from transduce import ranges
-from transduce.cli.listing import print_list
+from transduce.cli.listing import print_facts, print_list
 from transduce.cli.messages import print_json, teller
 from transduce.cli.options import Json, Quiet
 from transduce.cli.output import check_new_file, is_new_file, text_output
@@ -53,9 +53,7 @@ def list_(json: Json = False) -> None:
         "licence": [each["licence"] for each in facts],
     }
     print_list(columns, wrapped="licence")
-    for each in facts:
-        if each["missing"]:
-            print(f"{each['name']}: {', '.join(each['missing'])}")
+    print_facts({f"{each['name']}:": ", ".join(each["missing"]) for each in facts if each["missing"]})
 
 
 def get(name: str, *, output: Path | None = None, json: Json = False, quiet: Quiet = False) -> None:

@@ -11,18 +11,33 @@ from rich.table import Table
 from rich.text import Text
 
 GAP = 2  # blanks between two columns
+INDENT = "    "
 MIN_WIDTH = 20  # of a column that is wrapped, however narrow the terminal
 
 
-def print_list(columns: Mapping[str, Sequence[str]], wrapped: str) -> None:
-    """Prints the cells below each heading; the column `wrapped` gives way where there is no room for all."""
+def print_list(columns: Mapping[str, Sequence[str]], wrapped: str | None = None) -> None:
+    """Prints the cells below each heading.
+
+    Where there is no room for all, the column `wrapped` gives way; without one, the cells of the first column stand on
+    lines of their own.
+    """
+    names, shown = next(iter(columns.items())), dict(columns)
+    is_apart = wrapped is None and width_of(columns) > shutil.get_terminal_size().columns
+    if is_apart:
+        del shown[names[0]]
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
-    for heading, cells in columns.items():
+    for heading, cells in shown.items():
         is_number = not any(map(str.isalpha, "".join(cells)))
         table.add_column(heading, justify="right" if is_number else "left", no_wrap=heading != wrapped, overflow="fold")
-    for row in zip(*columns.values(), strict=True):
+    for row in zip(*shown.values(), strict=True):
         table.add_row(*map(Text, row))
-    _print(table, width_of({heading: cells for heading, cells in columns.items() if heading != wrapped}))
+    lines = _lines(table, width_of({heading: cells for heading, cells in shown.items() if heading != wrapped}))
+    if is_apart:
+        lines = [
+            each for name, line in zip((names[0], *names[1]), lines, strict=True) for each in (name, INDENT + line)
+        ]
+    for line in lines:
+        print(_printable(line))
 
 
 def print_facts(facts: Mapping[str, str]) -> None:
@@ -32,7 +47,8 @@ def print_facts(facts: Mapping[str, str]) -> None:
     table.add_column(overflow="fold")
     for name, fact in facts.items():
         table.add_row(Text(name), Text(fact))
-    _print(table, width_of({"": list(facts)}))
+    for line in _lines(table, width_of({"": list(facts)})):
+        print(_printable(line))
 
 
 def width_of(columns: Mapping[str, Sequence[str]]) -> int:
@@ -41,13 +57,16 @@ def width_of(columns: Mapping[str, Sequence[str]]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
 
 
-def _print(table: Table, fixed: int) -> None:
-    """Prints a table with columns of a fixed width and one that is wrapped; characters that standard output's encoding
-    lacks become escapes."""
+def _lines(table: Table, fixed: int) -> list[str]:
+    """Returns the lines of a table, which has columns of a fixed width and at most one that is wrapped."""
     width = max(shutil.get_terminal_size().columns, fixed + GAP + MIN_WIDTH)
     console = Console(file=io.StringIO(), width=width, color_system=None)
     with console.capture() as printed:
         console.print(table)
+    return [line.rstrip() for line in printed.get().split("\n")[:-1]]
+
+
+def _printable(text: str) -> str:
+    """Returns the text with escapes for characters that standard output's encoding lacks."""
     encoding = sys.stdout.encoding or "utf-8"
-    for line in printed.get().removesuffix("\n").split("\n"):
-        print(line.rstrip().encode(encoding, "backslashreplace").decode(encoding))
+    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from transduce.cli.listing import print_facts, print_list, width_of
+from transduce.cli.listing import INDENT, print_facts, print_list, width_of
 from transduce.cli.messages import print_json
 from transduce.cli.options import Json
 
@@ -66,13 +66,15 @@ def _print_task(of_task: "Sequence[RunSummary]", all_settings: bool) -> None:
         while shown < len(settings) and width_of({**columns, **dict(settings[: shown + 1])}) <= width:
             shown += 1
         columns |= settings[:shown]
-    print_list(columns, wrapped="run")
+    print_list(columns)
     if any(run.bleu is not None and not run.test for run in of_task):
         print("* on the validation data")
     if len({run.test["signature"] for run in of_task if run.test and "signature" in run.test}) > 1:
         print("BLEU scores with different signatures are not comparable: see `transduce info`")
     if all_settings:
-        print_facts({run.run: ", ".join(f"{key} {run.settings.get(key, '')}" for key in differing) for run in of_task})
+        for run in of_task if differing else ():
+            print(run.run)
+            print_facts({f"{INDENT}{key}": str(run.settings.get(key, "")) for key in differing})
     elif rest := len(differing) - shown:
         settings_ = f"{rest} {'more ' * bool(shown)}setting{'s' * (rest > 1)}"
         print(f"the runs differ in {settings_}; --settings shows all")
