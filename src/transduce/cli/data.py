@@ -15,7 +15,6 @@ from transduce import ranges
 from transduce.cli.listing import print_facts, print_list
 from transduce.cli.messages import print_json, teller
 from transduce.cli.options import Json, Quiet
-from transduce.cli.output import check_new_file, is_new_file, text_output
 from transduce.cli.shard_options import ShardOptions
 from transduce.errors import InputError
 from transduce.files import check_absent
@@ -222,6 +221,7 @@ def next_(
         words: Words to have translated, at most.
         output: Where to write the sentences; - is standard output.
     """
+    from transduce.cli.output import check_new_file, is_new_file, text_output
     from transduce.corpora.formats import is_file_of_pairs, parallel_files, read_lines
     from transduce.corpora.next_sentences import next_sentences
 

@@ -6,7 +6,6 @@ from transduce import ranges
 from transduce.cli.machine import Machine
 from transduce.cli.messages import as_json, teller
 from transduce.cli.options import Json, Quiet
-from transduce.cli.output import text_output
 from transduce.cli.search_options import GenerationOptions
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ def generate(
         output: A new file; - is standard output.
         with_: One more model, whose probabilities are averaged; repeatable.
     """
+    from transduce.cli.output import text_output
     from transduce.cli.streams import lines_of
     from transduce.inference.generator import Generator
 

@@ -4,11 +4,12 @@ import io
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 GAP = 2  # blanks between two columns
 INDENT = "    "
@@ -21,6 +22,9 @@ def print_list(columns: Mapping[str, Sequence[str]], wrapped: str | None = None)
     Where there is no room for all, the column `wrapped` gives way; without one, the cells of the first column stand on
     lines of their own.
     """
+    from rich.table import Table
+    from rich.text import Text
+
     names, shown = next(iter(columns.items())), dict(columns)
     is_apart = wrapped is None and width_of(columns) > shutil.get_terminal_size().columns
     if is_apart:
@@ -42,6 +46,9 @@ def print_list(columns: Mapping[str, Sequence[str]], wrapped: str | None = None)
 
 def print_facts(facts: Mapping[str, str]) -> None:
     """Prints facts beside their names, wrapped between words."""
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table.grid(padding=(0, GAP, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -57,8 +64,10 @@ def width_of(columns: Mapping[str, Sequence[str]]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
 
 
-def _lines(table: Table, fixed: int) -> list[str]:
+def _lines(table: "Table", fixed: int) -> list[str]:
     """Returns the lines of a table, which has columns of a fixed width and at most one that is wrapped."""
+    from rich.console import Console
+
     width = max(shutil.get_terminal_size().columns, fixed + GAP + MIN_WIDTH)
     console = Console(file=io.StringIO(), width=width, color_system=None)
     with console.capture() as printed:

@@ -1,7 +1,5 @@
 """`transduce look`: pictures of a sentence in a model, of trainings, of positions."""
 
-import tempfile
-import webbrowser
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -147,6 +145,9 @@ def _write(pictures: "Pictures", output: Path, quiet: bool) -> None:
 
 def _open(pictures: "Pictures", quiet: bool) -> None:
     """Opens a page in the browser."""
+    import tempfile
+    import webbrowser
+
     with tempfile.NamedTemporaryFile(
         "w", prefix="transduce-look-", suffix=".html", delete=False, encoding="utf-8"
     ) as page:

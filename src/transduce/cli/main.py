@@ -82,7 +82,7 @@ class Program(Group):
         """Returns the docstring of a verb or a group."""
         return inspect.getdoc(_module(name) if name in GROUPS else _function(_module(name), name)) or ""
 
-    def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> Any:  # type: ignore[override]
+    def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> Any:
         """Runs the verb that the arguments name, and leaves failures to the caller; `--debug` among them shows the
         traceback of what fails."""
         arguments, debug = _without_debug(sys.argv[1:] if args is None else args)

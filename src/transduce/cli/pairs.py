@@ -8,7 +8,6 @@ from transduce.cli.fields import From, options_from
 from transduce.cli.machine import Machine, Processor
 from transduce.cli.messages import as_json, print_json, teller
 from transduce.cli.options import Json, LanguageOptions, Model, Quiet
-from transduce.cli.output import text_output
 from transduce.cli.shard_options import Ray
 from transduce.errors import InputError
 
@@ -47,6 +46,7 @@ def score(
     """
     from transduce.bundle import find_bundle
     from transduce.bundle_config import read_config
+    from transduce.cli.output import text_output
     from transduce.corpora.formats import read_lines
     from transduce.corpora.shards import open_corpus
     from transduce.inference.scorer import Scorer, perplexity
@@ -122,6 +122,7 @@ def align(
     """
     from transduce.bundle import find_bundle
     from transduce.bundle_config import read_config
+    from transduce.cli.output import text_output
     from transduce.corpora.shards import open_corpus
     from transduce.experiment.alignment import check_symmetrization, open_aligner
 

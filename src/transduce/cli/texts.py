@@ -11,7 +11,6 @@ from transduce.cli.fields import Help
 from transduce.cli.machine import Machine
 from transduce.cli.messages import as_json
 from transduce.cli.options import LanguageOptions, Model
-from transduce.cli.output import text_output
 from transduce.errors import InputError
 
 
@@ -43,6 +42,7 @@ class Texts:
 
         Raises InputError, with the line, for a line that is no JSON object, or no pair.
         """
+        from transduce.cli.output import text_output
         from transduce.cli.streams import lines_of
 
         numbers = count(1)
