@@ -20,7 +20,7 @@ def test_a_list_fits_the_terminal_and_nothing_is_cut(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     names, long = ["a", "exp[red]x", "[/y]", "日本語"], "one two three four five six"
-    print_list({"name": names, "n": ["0", "7", "14", "21"], "more": [long, "", "x", "y"]}, wrapped="more")
+    print_list({"name": names, "n": ["0", "7", "14", "21"], "more": [long, "", "x", "y"]}, wrapped=["more"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "name        n  more"
     assert all(cell_len(line) <= max(width, 35) for line in lines)

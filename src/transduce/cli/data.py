@@ -51,7 +51,7 @@ def list_(json: Json = False) -> None:
         "location": [each["where"] + size for each, size in zip(facts, sizes, strict=True)],
         "licence": [each["licence"] for each in facts],
     }
-    print_list(columns, wrapped="licence")
+    print_list(columns, wrapped=("location", "licence"))
     print_facts({f"{each['name']}:": ", ".join(each["missing"]) for each in facts if each["missing"]})
 
 

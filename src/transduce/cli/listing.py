@@ -3,7 +3,7 @@
 import io
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -16,26 +16,28 @@ INDENT = "    "
 MIN_WIDTH = 20  # of a column that is wrapped, however narrow the terminal
 
 
-def print_list(columns: Mapping[str, Sequence[str]], wrapped: str | None = None) -> None:
+def print_list(columns: Mapping[str, Sequence[str]], wrapped: Collection[str] = ()) -> None:
     """Prints the cells below each heading.
 
-    Where there is no room for all, the column `wrapped` gives way; without one, the cells of the first column stand on
+    Where there is no room for all, the columns `wrapped` give way; without any, the cells of the first column stand on
     lines of their own.
     """
     from rich.table import Table
     from rich.text import Text
 
     names, shown = next(iter(columns.items())), dict(columns)
-    is_apart = wrapped is None and width_of(columns) > shutil.get_terminal_size().columns
+    is_apart = not wrapped and width_of(columns) > shutil.get_terminal_size().columns
     if is_apart:
         del shown[names[0]]
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
     for heading, cells in shown.items():
         is_number = not any(map(str.isalpha, "".join(cells)))
-        table.add_column(heading, justify="right" if is_number else "left", no_wrap=heading != wrapped, overflow="fold")
+        table.add_column(
+            heading, justify="right" if is_number else "left", no_wrap=heading not in wrapped, overflow="fold"
+        )
     for row in zip(*shown.values(), strict=True):
         table.add_row(*map(Text, row))
-    lines = _lines(table, width_of({heading: cells for heading, cells in shown.items() if heading != wrapped}))
+    lines = _lines(table, width_of({heading: cells for heading, cells in shown.items() if heading not in wrapped}))
     if is_apart:
         lines = [
             each for name, line in zip((names[0], *names[1]), lines, strict=True) for each in (name, INDENT + line)
@@ -65,7 +67,7 @@ def width_of(columns: Mapping[str, Sequence[str]]) -> int:
 
 
 def _lines(table: "Table", fixed: int) -> list[str]:
-    """Returns the lines of a table, which has columns of a fixed width and at most one that is wrapped."""
+    """Returns the lines of a table, which has columns of a fixed width and others that are wrapped."""
     from rich.console import Console
 
     width = max(shutil.get_terminal_size().columns, fixed + GAP + MIN_WIDTH)
