@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MEGABYTE = 2**20
 
 
-def list_(json: Json = False) -> None:
+def list_(*, json: Json = False) -> None:
     """List the built-in data sets and where their files are.
 
     Example: `transduce data list`
