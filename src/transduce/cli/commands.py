@@ -59,8 +59,9 @@ class Verb(click.Command):
         sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", "Options", *PANELS)}
         for parameter in self.get_params(ctx):
             if isinstance(parameter, click.Argument):
-                default = f" [default: {parameter.default}]" if isinstance(parameter.default, str | Path) else ""
-                sections["Arguments"].append((parameter.make_metavar(ctx), plain(f"{parameter.help}{default}")))
+                default = str(parameter.default) if isinstance(parameter.default, str | Path) else ""
+                text = f"{parameter.help} [default: {default}]" if default else str(parameter.help)
+                sections["Arguments"].append((parameter.make_metavar(ctx), plain(text)))
             elif record := parameter.get_help_record(ctx):
                 title = panels.get(str(parameter.name), "Options") if len(self.params) > MANY else "Options"
                 sections[title].append((record[0], plain(record[1])))
