@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 import msgspec
 
-from transduce.cli.fields import declared_fields
+from transduce.cli.fields import meanings_of
 from transduce.config import Settings
 from transduce.experiment import TranslationConfig
 from transduce.ranges import LARGEST, MOST, members, number_of
@@ -83,7 +83,7 @@ def _section(path: str, table: type[Settings]) -> Iterator[str]:
     yield f"## {title}{f' with kind = {chr(34)}{tag}{chr(34)}' if tag else ''}\n"
     yield f"{inspect.cleandoc(table.__doc__ or '')}\n"
     yield "| setting | type | range | default | meaning |\n| --- | --- | --- | --- | --- |"
-    declared = declared_fields(table.__module__.removeprefix("transduce."), table.__name__)
+    meanings = meanings_of(table)
     inner: list[tuple[str, type[Settings]]] = []
     for field in msgspec.structs.fields(table):
         allowed = members(field.type)
@@ -92,7 +92,7 @@ def _section(path: str, table: type[Settings]) -> Iterator[str]:
         inner += [(f"[{path}.{field.name}]", item) for member in allowed for item in _items(member) if _is_table(item)]
         if tables and not path:
             continue  # a section of its own says more
-        meaning = declared[field.name].meaning.replace("|", "\\|")
+        meaning = meanings[field.name].replace("|", "\\|")
         number = number_of(field.type)
         range_ = number.describe() if number else ""
         yield f"| `{field.name}` | {_type(field.type)} | {range_} | {_default(field)} | {meaning} |"

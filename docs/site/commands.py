@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import typer
-
 from transduce.cli.main import app
 
 
@@ -30,8 +28,7 @@ def markdown() -> str:
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Yields each command with its name; those of a group as `data clean`."""
-    group: Any = typer.main.get_command(app)
-    for name, command in group.commands.items():
+    for name, command in app.all_commands().items():
         inner = getattr(command, "commands", None)
         yield from [(name, command)] if inner is None else ((f"{name} {verb}", each) for verb, each in inner.items())
 

@@ -175,14 +175,9 @@ def _import_again(names: Path) -> None:
 
 def _warm_up(world: Path) -> None:
     """What is made when it is first needed, such as the converters of settings, is made once for all rows."""
-    import typer
-
     from transduce.cli.main import app, run
 
-    make: Any = typer.main.get_command
-    command = make(app)
-    typer.main.get_command = lambda given: command if given is app else make(given)  # what takes as long as many a row
-    assert all(command.commands.values()), "verbs are made here, once for all rows"
+    assert all(app.all_commands().values()), "verbs are made here, once for all rows"
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):  # noqa: PTH123
         for words in (["recipes"], ["data", "list"], ["train", str(world / "tiny.toml"), "training.updates=many"]):
             sys.argv = ["transduce", *words]

@@ -7,12 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-import typer
 
 from transduce.cli.main import app, run
-
-COMMAND = typer.main.get_command(app)
-"""The program as typer would make it anew for each call."""
 
 
 @pytest.fixture
@@ -20,7 +16,7 @@ def transduce(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, st
     """Run the command in this process: exit status, standard output, standard error."""
 
     def call(*arguments: object) -> tuple[int, str, str]:
-        status = run(lambda: COMMAND([str(argument) for argument in arguments]))
+        status = run(lambda: app([str(argument) for argument in arguments]))
         captured = capsys.readouterr()
         return status, captured.out, captured.err
 

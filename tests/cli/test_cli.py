@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pytest
 import tomli_w
-import typer
 
 from toy_languages import settings, write_corpora
 from transduce.cli import main
 from transduce.cli.main import app
 
 Command = Callable[..., tuple[int, str, str]]
-VERBS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+VERBS = app.all_commands()
 
 
 MISTAKES = [
@@ -162,97 +161,11 @@ def test_compressed_input_and_n_best(transduce: Command, tiny_run: Path, tmp_pat
     assert [json.loads(line)["text"] == "" for line in output.splitlines()] == [False, True]
 
 
-def test_an_existing_output_is_not_written_over(
-    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "kept"
-    output.write_text("mine")
-    status, _, errors = transduce("translate", tiny_run, corpus / "test.en", "-o", output)
-    assert (status, output.read_text()) == (2, "mine")
-    assert "exists" in errors
-
-
 def test_the_option_for_the_output_has_the_same_names_for_all_verbs() -> None:
     named = {verb: [p.opts for p in VERBS[verb].params if {"--out", "--output", "-o"} & set(p.opts)] for verb in VERBS}
     writing = {verb: names for verb, names in named.items() if names}
     assert set(writing) >= {"quickstart", "train", "average", "translate", "score", "evaluate", "shortlist", "export"}
     assert all(names == [["--output", "-o", "--out"]] for names in writing.values())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["train", "multi31k"], "multi30k"),
-        (["train", "nowhere.toml"], "nowhere.toml: no such file"),
-        (["train", "quickstart", "model.hiden=3"], "unknown key 'hiden'"),
-        (["train", "quickstart", "training.updates=many"], "training.updates: expected int, got str, found 'many'"),
-        (["train", "quickstart", "training.updates"], "expected key=value"),
-        (["train", "quickstart", "--device", "toaster"], "unknown device 'toaster'; expected auto, cpu, cuda"),
-        (["train", "quickstart", "--device", "meta"], "device meta: Transduce does not compute on it"),
-        (["train", "quickstart", "--device", "cuda:0", "--processes", "2"], "device cuda:0"),
-        (["train", "quickstart", "data.dataset=ptb"], "ptb is text of one language"),
-        (["data", "get", "multi31k"], "no data set 'multi31k'"),
-        (["data", "get", "copy"], "copy is generated when it is used"),
-        (["translate", "nowhere"], "no such model"),
-        (["translate", "."], "is not a model"),
-        (["info", "nowhere"], "no such model"),
-        (["evaluate", "nowhere", "--dataset", "multi30k"], "no such model"),
-    ],
-)
-def test_a_mistake_is_one_line_and_exit_2(
-    transduce: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    status, output, errors = transduce(*arguments, *(["--quiet"] if arguments[0] == "train" else []))
-    assert status == 2
-    assert told in errors
-    assert errors.count("\n") == 1
-    assert output == ""
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("device", ["toaster", "meta", "xla", "cuda:99"])
-@pytest.mark.parametrize("verb", ["translate", "score", "evaluate", "compare"])
-def test_a_device_that_is_not_there_is_one_line_in_every_verb(
-    verb: str, device: str, transduce: Command, tiny_run: Path, corpus: Path
-) -> None:
-    sides = ("--source", corpus / "test.en", "--target" if verb == "score" else "--reference", corpus / "test.de")
-    models = [tiny_run, tiny_run / "model"] if verb == "compare" else [tiny_run]
-    given = [corpus / "test.en"] if verb == "translate" else list(sides)
-    status, output, errors = transduce(verb, *models, *given, "--device", device)
-    assert (status, output) == (2, "")
-    named = "unknown device 'toaster'; " if device == "toaster" else f"device {device}: "
-    assert errors.startswith(f"transduce: {named}") and errors.count("\n") == 1
-
-
-def test_bad_corpora_are_one_line_and_exit_2(transduce: Command, tmp_path: Path, recipe_file: Path) -> None:
-    (tmp_path / "two").write_text("a b c\na b c\n")
-    (tmp_path / "three").write_text("a b c\n" * 3)
-    (tmp_path / "latin").write_bytes("a\nschön\n".encode("latin-1"))
-    (tmp_path / "empty").write_text("")
-    (tmp_path / "pairs.jsonl").write_text('{"source": "a"}\n')
-    for files, told in (
-        (["two", "three"], ["2 lines", "3;"]),
-        (["two", "latin"], ["latin: line 2 is not UTF-8"]),
-        (["empty", "empty"], ["empty"]),
-        (["two", "nowhere"], ["nowhere: cannot be opened"]),
-        (["pairs.jsonl"], ["line 1 has no text under 'target'"]),
-    ):
-        paths = json.dumps([str(tmp_path / file) for file in files])
-        out = tmp_path / "run"
-        status, _, errors = transduce("train", recipe_file, f"data.train={paths}", "--out", out, "--quiet")
-        assert status == 2, errors
-        assert all(part in errors for part in told), errors
-        assert errors.count("\n") == 1
-        assert not out.exists()
-
-
-def test_evaluation_files_must_align(transduce: Command, tiny_run: Path, corpus: Path) -> None:
-    status, _, errors = transduce(
-        "evaluate", tiny_run, "--source", corpus / "test.en", "--reference", corpus / "dev.de"
-    )
-    assert status == 2
-    assert "17 lines" in errors
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
 import transduce as package
 from transduce.cli.main import app
@@ -104,7 +103,7 @@ def test_a_command_that_is_killed_goes_on(
 
 
 def test_defaults_are_those_of_the_functions() -> None:
-    verbs: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+    verbs: dict[str, Any] = app.all_commands()
     for verb, function in (("distill", package.distill), ("backtranslate", package.backtranslate)):
         defaults = {option.name: option.default for option in verbs[verb].params}
         for name, parameter in inspect.signature(function).parameters.items():

@@ -213,56 +213,23 @@ def test_runs_are_compared_on_their_own_test_set_if_it_is_one(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["evaluate", "a"], "no test set given; give --dataset, or --source and --reference"),
-        (["evaluate", "a", "--source", "two"], "--source goes with --reference: give both, or --dataset"),
-        (
-            ["evaluate", "a", "--reference", "two", "--dataset", "grammar"],
-            "--dataset and --reference exclude each other",
-        ),
-        (["evaluate", "RUN", "--split", "test"], "--split and --direction are for a --dataset"),
-        (["evaluate", "a", "--reference", "two", "--split", "test"], "--split and --direction are for a --dataset"),
-        (["evaluate", "a", "--reference", "two"], "a: 3 lines, but there are 2 references"),
-        (["evaluate", "a", "--reference", "nowhere"], "nowhere: cannot be opened"),
         (["evaluate", "empty", "--reference", "empty"], "empty: nothing to evaluate"),
-        (["evaluate", "nowhere", "--reference", "two"], "nowhere: no such model"),
-        (["evaluate", "a", "--reference", "b", "-o", "c"], "--output: nothing is translated, the outputs are in a"),
         (["evaluate", "a", "--reference", "b", "--mbr", "8"], "--mbr: nothing is translated, the outputs are in a"),
-        (["evaluate", "RUN", "--reference", "two"], "--source is missing"),
-        (["evaluate", "a", "--dataset", "grammar"], "give the languages of the outputs with --direction"),
-        (["evaluate", "a", "--dataset", "grammar", "--direction", "ende"], "--direction ende: expected two languages"),
-        (["evaluate", "a", "--dataset", "grammar", "--direction", "en-fr"], "no language 'fr'"),
-        (["evaluate", "a", "--dataset", "grammer", "--direction", "en-de"], "no data set 'grammer'"),
-        (["compare", "a", "--source", "a", "--reference", "a"], "nothing to compare a with"),
         (["compare", "a", "b", "./a", "--source", "a", "--reference", "a"], "./a is named twice, first as a"),
-        (["compare", "a", "a", "--source", "a", "--reference", "a"], "a is named twice"),
-        (["compare", *"abcdefghijklmnopqrstuvwxyzå", "--source", "a", "--reference", "a"], "27 systems are too many"),
-        (["compare", "a", "b", "--reference", "a"], "--source is missing"),
-        (["compare", "a", "two", "--source", "a", "--reference", "a"], "two: 2 lines, but there are 3 references"),
         (["compare", "RUN", "two", "--source", "a", "--reference", "a"], "two: 2 lines, but there are 3 references"),
         (["compare", "a", "b", "--source", "two", "--reference", "a"], "two has 2 lines but a has 3"),
-        (["compare", "a", "b", "--source", "a", "--reference", "a", "--train", "c"], "--train c: no such file"),
-        (["compare", "a", "latin", "--source", "a", "--reference", "a"], "latin: line 1 is not UTF-8"),
         (["compare", "a", ".", "--source", "a", "--reference", "a"], "is not a model"),
     ],
 )
 def test_a_mistake_is_one_line_and_exit_2(
-    transduce: Command,
-    tiny_run: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    told: str,
+    transduce: Command, tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, content in (("a", "x\ny\nz\n"), ("b", "x\ny\nw\n"), ("two", "x\ny\n"), ("empty", ""), ("latin", "")):
+    for name, content in (("a", "x\ny\nz\n"), ("b", "x\ny\nw\n"), ("two", "x\ny\n"), ("empty", "")):
         (tmp_path / name).write_text(content)
-    (tmp_path / "latin").write_bytes("schön\n".encode("latin-1"))
     status, output, errors = transduce(*(tiny_run if argument == "RUN" else argument for argument in arguments))
-    assert status == 2
+    assert (status, output, errors.count("\n")) == (2, "", 1)
     assert told in errors
-    assert errors.count("\n") == 1
-    assert output == ""
-    assert not (tmp_path / "c").exists()
 
 
 def test_a_test_set_in_the_other_order_by_its_names_is_refused(

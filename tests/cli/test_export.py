@@ -28,22 +28,3 @@ def test_an_exported_model_translates_evaluates_and_has_a_description(
     facts = json.loads(transduce("info", folder, "--json")[1])
     assert facts["export"]["parity"]["identical"] == 32
     assert transduce("info", folder)[0] == 0
-
-
-def test_what_an_exported_model_is_not_for_is_one_line(
-    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path
-) -> None:
-    folder, source = tmp_path / "exported", corpus / "test.en"
-    assert transduce("export", tiny_run, "-o", folder)[0] == 0
-    for arguments, told in (
-        (("export", tiny_run, "-o", folder), "exists; remove it"),
-        (("export", folder, "-o", tmp_path / "again"), "only supports translation; use the original model"),
-        (("score", folder, "--source", source, "--target", source), "use the original model"),
-        (("translate", folder, source, "--engine", "pytorch"), "use the original model"),
-        (("translate", tiny_run, source, "--engine", "ctranslate2"), "transduce export"),
-        (("translate", folder, source, "--precision", "bfloat16"), "precision is fixed at export"),
-        (("translate", folder, source, "--sample"), "exported models do not support sampling"),
-    ):
-        status, output, errors = transduce(*arguments)
-        assert (status, output, errors.count("\n")) == (2, "", 1)
-        assert told in errors

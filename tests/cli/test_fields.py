@@ -5,10 +5,9 @@ from typing import Annotated, Any, get_args
 
 import msgspec
 import pytest
-import typer
-from typer.main import get_command
 
-from transduce.cli.fields import From, declared_fields, options_from, with_options
+from transduce.cli.commands import command_of
+from transduce.cli.fields import From, meanings_of, options_from
 from transduce.cli.file_options import Data
 from transduce.cli.main import app
 from transduce.cli.translate import Format
@@ -21,18 +20,13 @@ from transduce.search.sampling import Sampling
 from transduce.serving.settings import ServerSettings
 
 TABLES = [Beam, DiverseBeam, Sampling, ShortlistSettings, ServerSettings]
-VERBS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
-
-
-def declared(table: type) -> dict[str, Any]:
-    return declared_fields(table.__module__.removeprefix("transduce."), table.__name__)
+VERBS: dict[str, Any] = app.all_commands()
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_all_fields_are_read_with_what_they_mean(table: type) -> None:
-    names = set(inspect.signature(table).parameters)
-    assert names == set(declared(table))
-    assert all(field.meaning for field in declared(table).values())
+    assert set(inspect.signature(table).parameters) <= set(meanings_of(table))
+    assert all(meanings_of(table)[name] for name in inspect.signature(table).parameters)
 
 
 @pytest.mark.parametrize("verb", ["translate", "evaluate", "compare", "look", "generate"])
@@ -62,9 +56,7 @@ def test_a_verb_is_given_settings_for_its_options() -> None:
     def verb(settings: Annotated[ShortlistSettings, options_from(table)]) -> None:
         given.append(settings)
 
-    program = typer.Typer()
-    program.command()(with_options(verb))
-    command = get_command(program)
+    command = command_of(verb, "verb")
     command.main(["--each", "3"], standalone_mode=False)
     assert given == [ShortlistSettings(per_token=3)]
     helps = {option.name: getattr(option, "help", None) for option in command.params}
@@ -88,9 +80,7 @@ def test_options_are_described_by_docstrings() -> None:
         """
         given.extend([path, data.test, rows, is_wide, out])
 
-    program = typer.Typer()
-    program.command()(with_options(verb))
-    command = get_command(program)
+    command = command_of(verb, "verb")
     command.main(["--rows", "3", "in", "--is-wide", "-o", "there", "--test", "new"], standalone_mode=False)
     assert given == ["in", ["new"], 3, True, "there"]
     assert command.help == "Do it."
@@ -100,7 +90,7 @@ def test_options_are_described_by_docstrings() -> None:
     assert helps["rows"] == "Number of rows; at least 1."
     metavars = {one.name: one.metavar for one in command.params}
     assert (metavars["test"], metavars["out"]) == ("FILE [FILE]", None)
-    assert helps["target_column"] == declared(Data)["target_column"].meaning
+    assert helps["target_column"] == meanings_of(Data)["target_column"]
 
 
 @pytest.mark.parametrize("verb", [name for name in VERBS if name not in ("data", "keys")])

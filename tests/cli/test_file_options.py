@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from transduce.cli.file_options import _repeated
+from transduce.cli.file_options import with_repeated_options
 from transduce.experiment import load_recipe
 
 pytestmark = pytest.mark.slow
@@ -33,7 +33,7 @@ Command = Callable[..., tuple[int, str, str]]
 def test_a_second_file_belongs_to_the_option_where_the_first_lacks_a_side(
     given: list[str], expected: list[str]
 ) -> None:
-    assert _repeated(given) == expected
+    assert with_repeated_options(given) == expected
 
 
 def test_files_of_the_working_folder_are_validated_and_tested_on(

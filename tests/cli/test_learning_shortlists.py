@@ -65,36 +65,3 @@ def test_a_model_learns_from_text_of_its_own_as_it_does_from_its_run(
     first, *others = (load_file(file) for file in files)
     assert all((first[name] == other[name]).all() for other in others for name in ("lists", "always"))
     assert transduce("translate", run, corpus / "test.en", "--shortlist-file", files[0], "--beam-size", 1)[0] == 0
-
-
-def test_what_cannot_be_learned_or_used_is_one_line_and_exit_2(
-    transduce: Command, run: Path, corpus: Path, tmp_path: Path
-) -> None:
-    source, elsewhere = corpus / "test.en", tmp_path / "elsewhere"
-    shutil.copytree(run / "model", elsewhere)
-    (tmp_path / "there").write_text("mine")
-    assert transduce("export", run, "-o", tmp_path / "exported")[0] == 0
-    assert transduce("shortlist", run, "--out", tmp_path / "good")[0] == 0
-    for arguments, told in (
-        (("shortlist", run, "--source", source), "give --source and --target, or --pairs, or none"),
-        (("shortlist", run, "--source", source, "--target", source, "--pairs", source), "or none of them"),
-        (("shortlist", run, "--out", tmp_path / "there"), "there exists; remove it or choose another file"),
-        (("shortlist", run, "--out", tmp_path / "no" / "where"), "where: its folder does not exist"),
-        (
-            ("shortlist", elsewhere),
-            "is not in a run's folder, so its training data are unknown; give source and target, or pairs",
-        ),
-        (("shortlist", tmp_path / "exported"), "which only supports translation; use the original model"),
-        (("translate", run, source, "--shortlist"), "no such shortlist; learn one with: transduce shortlist"),
-        (("evaluate", run, "--source", source, "--reference", source, "--shortlist"), "no such shortlist"),
-        (("translate", run, source, "--shortlist", "--shortlist-file", tmp_path / "good"), "exclude each other"),
-        (("translate", run, source, "--shortlist-file", tmp_path / "there"), "is damaged, or no shortlist"),
-        (
-            ("translate", tmp_path / "exported", source, "--shortlist-file", tmp_path / "good"),
-            "is an exported model, which takes no shortlist; leave it out",
-        ),
-    ):
-        status, output, errors = transduce(*arguments)
-        assert (status, output, errors.count("\n")) == (2, "", 1), (arguments, errors)
-        assert told in errors
-    assert (tmp_path / "there").read_text() == "mine"

@@ -81,39 +81,6 @@ def test_devices_and_pipes_are_written_to_as_they_are(
     os.close(reading)
 
 
-@pytest.mark.parametrize(
-    ("name", "told"),
-    [
-        ("nowhere/out", "its folder does not exist"),
-        ("file/out", "file is not a folder; choose another name"),
-        ("folder", "is a folder; expected the name of a file"),
-        ("file", "exists; remove it"),
-        ("x" * 250, "cannot be written (File name too long)"),
-    ],
-)
-def test_where_nothing_can_be_written_it_is_said_in_one_line(
-    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path, name: str, told: str
-) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "folder").mkdir()
-    for command in (
-        ("translate", tiny_run, corpus / "test.en"),
-        ("score", tiny_run, "--source", corpus / "test.en", "--target", corpus / "test.de"),
-    ):
-        status, output, errors = transduce(*command, "-o", tmp_path / name)
-        assert (status, output) == (2, "")
-        assert told in errors
-        assert errors.count("\n") == 1
-
-
-def test_scores_and_translations_do_not_mix_in_one_stream(transduce: Command, tiny_run: Path, corpus: Path) -> None:
-    files = ("--source", corpus / "test.en", "--reference", corpus / "test.de")
-    for options in ((), ("--json",)):
-        status, output, errors = transduce("evaluate", tiny_run, *files, "-o", "-", *options)
-        assert (status, output) == (2, "")
-        assert "standard output is for the scores; name a file" in errors
-
-
 def test_an_unknown_word_that_is_allowed_is_seen(transduce: Command, tiny_run: Path, corpus: Path) -> None:
     lengths = ("--max-ratio", 0, "--max-extra", 20)
     sampled = ("translate", tiny_run, corpus / "train.en", "--sample", "--temperature", 99, *lengths)

@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -112,63 +113,38 @@ def test_what_is_interrupted_is_not_lost_by_beginning_anew(
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("changed", "told"),
     [
-        (("--beam-size", 3), "started with a different --beam-size (4)"),
         (("--prefix", "Der"), "started with a different --prefix (None)"),
         (("--glossary", "terms"), "started with a different --glossary"),
         (("--with", "RUN"), "started with a different --with"),
         (("--n-best", 2), "started with a different --n-best (1)"),
-        (("--engine", "pytorch"), "started with a different --engine (auto)"),
-        ("input", "started with a different input"),
-        ("model", "started with a different model"),
-        ("version", "started with a different version of Transduce, 0.0.1"),
-        ("partial", "out.partial has changed since it was left"),
-        ("journal", "out.partial.json is damaged"),
+        ((), "started with a different version of Transduce, 0.0.1"),
     ],
 )
-def test_only_the_same_command_on_the_same_files_goes_on(
+def test_only_the_same_command_of_the_same_version_goes_on(
     transduce: Command,
     tiny_run: Path,
     corpus: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     interrupt: Callable[..., None],
-    change: str | tuple[object, ...],
+    changed: tuple[object, ...],
     told: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("terms").write_text("dog\tFrau\tban\n")
-    Path("in").write_bytes((corpus / "test.en").read_bytes())
     partial, journal = Path("out.partial"), Path("out.partial.json")
+    command = ("translate", tiny_run, corpus / "test.en", *SHORT, "-o", "out")
     interrupt(2)
-    transduce("translate", tiny_run, "in", *SHORT, "-o", "out")
-    model: object = tiny_run
-    options: list[object] = []
-    match change:
-        case "input":
-            Path("in").write_text("Another line.\n" * 17)
-        case "model":
-            model = tiny_run / "checkpoints" / "000020" / "bundle"
-        case "version":
-            journal.write_text(json.dumps(json.loads(journal.read_text()) | {"task": task_of(journal, "0.0.1")}))
-        case "partial":
-            partial.write_bytes(partial.read_bytes().replace(b"e", b"a"))
-        case "journal":
-            journal.write_text("{")
-        case _:
-            options = [tiny_run if option == "RUN" else option for option in change]
+    transduce(*command)
+    if not changed:
+        journal.write_text(re.sub('"version":"[^"]*"', '"version":"0.0.1"', journal.read_text()))
     before = partial.read_bytes()
-    status, output, errors = transduce("translate", model, "in", *SHORT, *options, "-o", "out", "--resume")
-    assert (status, output) == (2, "")
+    status, output, errors = transduce(*command, *(tiny_run if word == "RUN" else word for word in changed), "--resume")
+    assert (status, output, errors.count("\n")) == (2, "", 1)
     assert told in errors
-    assert errors.count("\n") == 1
     assert partial.read_bytes() == before
-
-
-def task_of(journal: Path, version: str) -> dict[str, Any]:
-    task: dict[str, Any] = json.loads(journal.read_text())["task"]
-    return task | {"version": version}
 
 
 def test_of_the_finished_output_only_the_last_chunk_is_read(
@@ -196,19 +172,6 @@ def test_a_journal_of_an_earlier_version_is_of_the_whole_output(
     done = json.loads(journal.read_text())
     assert done.pop("last") < done["bytes"]
     journal.write_text(json.dumps(done | {"sha256": hashlib.sha256(partial.read_bytes()).hexdigest()}))
-    assert transduce(*command, "-o", tmp_path / "out", "--resume")[0] == 0
-    assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
-
-
-def test_half_a_chunk_that_a_kill_has_left_is_written_again(
-    transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path, interrupt: Callable[..., None]
-) -> None:
-    command = ("translate", tiny_run, corpus / "test.en", *SHORT)
-    assert transduce(*command, "-o", tmp_path / "whole")[0] == 0
-    interrupt(2)
-    transduce(*command, "-o", tmp_path / "out")
-    with (tmp_path / "out.partial").open("a") as partial:
-        partial.write("half a li")
     assert transduce(*command, "-o", tmp_path / "out", "--resume")[0] == 0
     assert (tmp_path / "out").read_bytes() == (tmp_path / "whole").read_bytes()
 
@@ -316,4 +279,4 @@ def test_a_terminal_has_a_bar_that_counts_what_was_done_before(
     shown = capsys.readouterr().err
     assert "10,000 of 40,000 lines" in shown
     assert "20,000 of 40,000 lines, " in shown
-    assert " a second, 0:00:00 left" in shown
+    assert re.search(r" a second, 0:00:\d\d left", shown)

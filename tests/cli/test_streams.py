@@ -119,25 +119,6 @@ def test_a_reader_or_a_file_of_prefixes_that_ends_while_input_is_open_ends_all(
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ("translate", "RUN", "--prefix-file", "-"),
-        ("translate", "RUN", "TEXT", "--prefix-file", "-", "--glossary", "-"),
-        ("evaluate", "-", "--reference", "-"),
-        ("evaluate", "RUN", "--source", "-", "--reference", "-"),
-    ],
-)
-def test_standard_input_named_twice_is_one_line(
-    transduce: Command, tiny_run: Path, corpus: Path, arguments: tuple[str, ...]
-) -> None:
-    places = {"RUN": tiny_run, "TEXT": corpus / "test.en"}
-    status, output, errors = transduce(*(places.get(argument, argument) for argument in arguments))
-    assert (status, output) == (2, "")
-    assert "are both -, but standard input can be read only once" in errors
-    assert errors.count("\n") == 1
-
-
-@pytest.mark.parametrize(
     "name", ["film.srt", "program.po", "memory.tmx", "report.docx", "page.html", "packed.xliff.gz"]
 )
 def test_documents_are_refused_where_text_is_asked_for(

@@ -100,26 +100,6 @@ def test_models_of_both_cases_and_of_one_are_all_scored_case_insensitively(
         assert trained["score"] == pytest.approx(json.loads(alone)["chrf"]["score"])
 
 
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        (["training.updates"], "expected a setting and its values"),
-        (["training.updates=3,,4"], "expected a setting and its values"),
-        (["seed=1,2"], "expected a setting and its values"),
-        (["training.updates=3,-4"], "updates"),
-        (["model.dim=24,25"], "heads"),
-        (["data.test_share=0.1,0.2"], "test_share"),
-    ],
-)
-def test_a_mistake_is_reported_before_the_first_training(
-    transduce: Command, recipe_file: Path, tmp_path: Path, settings: list[str], words: str
-) -> None:
-    status, _, errors = transduce("sweep", recipe_file, *settings, "--out", tmp_path / "all")
-    assert status == 2
-    assert words in errors
-    assert not (tmp_path / "all").exists()
-
-
 def test_two_files_are_swept_with_settings_that_are_chosen_once(
     transduce: Command, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

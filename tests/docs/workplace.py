@@ -21,7 +21,6 @@ import pytest
 import sentencepiece
 import tomli_w
 import transformers
-import typer
 from pages import ROOT, Example
 
 from bert_folder import write_bert
@@ -45,8 +44,6 @@ from transduce.task_table import find_task
 from transduce.training.memory_check import MemoryCheck
 from xlnet_folder import write_xlnet
 
-COMMAND = typer.main.get_command(app)
-"""The program as typer would make it anew for each call."""
 SIZES = {"train": 40, "dev": 3, "test": 5}  # sentence pairs
 MINE = 300  # pairs of the files that a user is taken to have
 SMALL_DIM = 16
@@ -172,7 +169,7 @@ class Workplace:
         streams = sys.stdin, sys.stdout, sys.stderr
         sys.stdin, sys.stdout, sys.stderr = (io.TextIOWrapper(io.BytesIO(told)) for told in (text, b"", b""))
         try:
-            status = run(lambda: COMMAND(words))
+            status = run(lambda: app(words))
             found, errors = sys.stdout, sys.stderr
         finally:
             sys.stdin, sys.stdout, sys.stderr = streams
@@ -217,8 +214,8 @@ def check(command: str) -> None:
 
 def _read_options(words: list[str]) -> dict[str, Any]:
     """Let a verb read its options."""
-    with COMMAND.make_context("transduce", words[:1]) as context:
-        verb = COMMAND.get_command(context, words[0])  # type: ignore[attr-defined]
+    with app.make_context("transduce", words[:1]) as context:
+        verb = app.get_command(context, words[0])
         with verb.make_context(words[0], words[1:], parent=context) as found:
             return dict(found.params)
 

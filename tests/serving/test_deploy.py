@@ -62,10 +62,8 @@ def test_the_unit_has_limits_and_ends_after_the_grace() -> None:
 
 
 def test_the_unit_names_options_that_there_are() -> None:
-    import typer
-
     text = (DEPLOY / "transduce.service").read_text(encoding="utf-8")
-    serve = typer.main.get_command(app).commands["serve"]  # type: ignore[attr-defined]
+    serve = app.all_commands()["serve"]
     options = {option for parameter in serve.params for option in parameter.opts}
     assert set(re.findall(r"--(?!system|home)[a-z-]+", text)) <= options
 

@@ -1,4 +1,7 @@
-"""`transduce data`: the built-in data sets and how to get them; corpora in many files, cleaned and tokenized."""
+"""List and download the built-in data sets; clean and tokenize corpora.
+
+Example: `transduce data list`
+"""
 
 import sys
 from collections.abc import Iterator
@@ -7,15 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-import typer
 
 from transduce import ranges
-from transduce.cli.fields import with_options
-from transduce.cli.listing import Column, print_list
+from transduce.cli.listing import print_facts, print_list
 from transduce.cli.messages import print_json, teller
 from transduce.cli.options import Json, Quiet
-from transduce.cli.shard_options import MayNameCluster, ShardOptions
+from transduce.cli.shard_options import ShardOptions
 from transduce.errors import InputError
+from transduce.files import check_absent
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -26,17 +28,8 @@ if TYPE_CHECKING:
 
 MEGABYTE = 2**20
 
-data = typer.Typer(
-    help="List and download the built-in data sets; clean and tokenize corpora. Example: `transduce data list`",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-)
 
-
-@data.command("list")
-@with_options
-def list_datasets(json: Json = False) -> None:
+def list_(*, json: Json = False) -> None:
     """List the built-in data sets and where their files are.
 
     Example: `transduce data list`
@@ -51,20 +44,17 @@ def list_datasets(json: Json = False) -> None:
         f" ({each['bytes'] / MEGABYTE:,.0f} MB)" if each["bytes"] and each["where"] == "to download" else ""
         for each in facts
     ]
-    print_list(
-        [
-            Column("name", [each["name"] for each in facts]),
-            Column("pairs or lines", [f"{each['size']:,}" for each in facts], is_number=True),
-            Column("languages", [" ".join(each["languages"]) for each in facts]),
-            Column("location", [each["where"] + size for each, size in zip(facts, sizes, strict=True)]),
-        ],
-        [Column("licence", [each["licence"] for each in facts])],
-        [each["missing"] for each in facts],
-    )
+    columns = {
+        "name": [each["name"] for each in facts],
+        "pairs or lines": [f"{each['size']:,}" for each in facts],
+        "languages": [" ".join(each["languages"]) for each in facts],
+        "location": [each["where"] + size for each, size in zip(facts, sizes, strict=True)],
+        "licence": [each["licence"] for each in facts],
+    }
+    print_list(columns, wrapped=("location", "licence"))
+    print_facts({f"{each['name']}:": ", ".join(each["missing"]) for each in facts if each["missing"]})
 
 
-@data.command()
-@with_options
 def get(name: str, *, output: Path | None = None, json: Json = False, quiet: Quiet = False) -> None:
     """Download a built-in data set, or a corpus of OPUS, into the cache, continuing an interrupted download.
 
@@ -97,8 +87,6 @@ def get(name: str, *, output: Path | None = None, json: Json = False, quiet: Qui
         print(f"licence: {dataset.licence}")
 
 
-@data.command(cls=MayNameCluster)
-@with_options
 def clean(
     inputs: Annotated[list[str], "FILE..."],
     *,
@@ -135,8 +123,6 @@ def clean(
     _tell_job(report, output, json, quiet)
 
 
-@data.command(cls=MayNameCluster)
-@with_options
 def tokenize(
     inputs: Annotated[list[str], "FILE..."],
     *,
@@ -166,8 +152,6 @@ def tokenize(
     _tell_job(report, output, json, quiet)
 
 
-@data.command()
-@with_options
 def forms(
     glossary: str,
     pairs: Annotated[list[str], "FILE..."],
@@ -194,7 +178,6 @@ def forms(
     """
     from transduce.corpora.formats import is_bilingual, parallel_files
     from transduce.corpora.languages import UNKNOWN
-    from transduce.files import check_absent
     from transduce.inference.inflections import Inflections
     from transduce.text.glossary import Glossary
 
@@ -215,8 +198,6 @@ def forms(
         teller(quiet)("the others have words that the pairs do not have, or have in one form only")
 
 
-@data.command("next")
-@with_options
 def next_(
     known: Annotated[list[str] | None, "[FILE [FILE]]"] = None,
     *,
@@ -262,8 +243,6 @@ def next_(
     teller(quiet)(chosen.describe())
 
 
-@data.command()
-@with_options
 def forecast(
     pairs: Annotated[list[str], "FILE..."],
     *,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from transduce import ranges
 from transduce.cli.fields import From, Options
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from transduce.experiment.synthetic_stages import SyntheticRun
 
 
-def _selection(context: typer.Context) -> Any:
+def _selection(context: click.Context) -> Any:
     from transduce.corpora.cleaning import read_steps
     from transduce.experiment import Selection
 
@@ -52,7 +52,7 @@ class Common(HeldOut, LanguageOptions, Machine):
 
 
 def distill(
-    context: typer.Context,
+    context: click.Context,
     teacher: str,
     sources: Annotated[list[str] | None, "[RUN|PAIRS|TEXT]... [KEY=VALUE]..."] = None,
     *,
@@ -89,7 +89,7 @@ def distill(
 
 
 def backtranslate(
-    context: typer.Context,
+    context: click.Context,
     model: str,
     text: Annotated[list[str], "TEXT... [KEY=VALUE]..."],
     *,
@@ -130,7 +130,7 @@ def backtranslate(
     _print(common.json, lambda: run(models, texts, out, search=search, pairs_weight=pairs_weight, **options))
 
 
-def _arguments(context: typer.Context, words: Sequence[str], common: Common) -> tuple[list[str], dict[str, Any]]:
+def _arguments(context: click.Context, words: Sequence[str], common: Common) -> tuple[list[str], dict[str, Any]]:
     """Returns the texts that a command line names, and the arguments that both functions share."""
     from transduce.experiment import HeldOutFiles
     from transduce.experiment.automatic import is_setting
@@ -157,7 +157,7 @@ def _print(json: bool, run: "Callable[[], SyntheticRun]") -> None:
         result = run()
     except Interrupted:
         teller()("interrupted; everything is saved; repeat the command to continue")
-        raise typer.Exit(130) from None
+        raise click.exceptions.Exit(130) from None
     except KeyboardInterrupt as error:  # before training
         error.add_note("what is finished is saved; repeat the command to continue")
         raise

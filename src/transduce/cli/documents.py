@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from transduce.cli.fields import flag
 from transduce.cli.messages import teller
@@ -36,7 +36,7 @@ OF_TABLES = ("source_column", "target_column")
 NAMED = 3  # segments to look at that are named
 
 
-def kind_of(context: typer.Context, path: str, asked: str | None) -> str | None:
+def kind_of(context: click.Context, path: str, asked: str | None) -> str | None:
     """Returns the format of a document, by `asked` or by its name's ending; None for lines of text.
 
     Raises InputError for an option of documents with lines of text, and the reverse.
@@ -68,7 +68,7 @@ def check_lines(path: str, is_asked: bool) -> None:
 
 
 def translate_document(
-    context: typer.Context,
+    context: click.Context,
     translator: "Translator",
     kind: str,
     search: "DecisionRule",

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from transduce import ranges
 from transduce.cli.machine import Machine, tell_engine
@@ -37,7 +37,7 @@ MAX_SYSTEMS = 26  # they go by letters
 
 
 def evaluate(
-    context: typer.Context,
+    context: click.Context,
     model: str,
     *,
     search: RuleOptions,
@@ -116,7 +116,7 @@ def evaluate(
 
 
 def compare(
-    context: typer.Context,
+    context: click.Context,
     systems: list[str],
     *,
     search: BeamOptions,
@@ -166,12 +166,11 @@ def compare(
         opened = test_set.directed(
             data, {name: test_set.open_system(name, machine, engine, shortlist) for name in systems}
         )
-        test = test_set.open_test_set(data, opened)
-        sources = test.to_translate()
+        sources, references = test_set.open_test_set(data, opened)
         for name, system in opened.items():  # all of them, before the first is translated
             test_set.warn_of_case(name, system, scoring)
             if isinstance(system, list):
-                check_aligned(name, system, test.references)
+                check_aligned(name, system, references)
         translators = [system for system in opened.values() if isinstance(system, Translator)]
         training = _training_text(translators) if train is None else read_lines(train)
         outputs = {}
@@ -182,7 +181,7 @@ def compare(
                 system = [translation.text for translation in system.translate(sources, search)]
             outputs[name] = system
         how = (scoring.lowercase, scoring.tokenize)
-        comparison = run_comparison(outputs, sources, test.references, *how, training, scoring.metrics)
+        comparison = run_comparison(outputs, sources, references, *how, training, scoring.metrics)
     print_json(comparison.to_dict()) if json else print(comparison_tables(comparison, format))
 
 

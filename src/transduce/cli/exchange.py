@@ -1,22 +1,38 @@
 """The verbs that exchange models with other engines and libraries: export, push and import."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-import typer
+import click
 
+from transduce.cli.fields import Help, flag
 from transduce.cli.machine import set_threads
 from transduce.cli.messages import print_json, teller
-from transduce.cli.options import Json, Model, Threads, given_options
+from transduce.cli.options import Json, Model, Threads, is_given
 from transduce.errors import InputError
 
 Quantization = Literal["float32", "float16", "bfloat16", "int16", "int8", "int8_float16", "int8_bfloat16"]
+TITLES = {
+    "ctranslate2": "CTranslate2",
+    "argos": "Argos Translate",
+    "firefox": "Firefox",
+    "page": "a page",
+    "huggingface": "Hugging Face",
+}
+TARGETS_OF = {
+    "quantization": ("ctranslate2", "argos"),
+    "sentences": ("ctranslate2", "argos", "firefox", "page"),
+    "splitter": ("argos",),
+    "engine": ("page",),
+    "license": ("huggingface",),
+}
+"""The targets of an export that each option is for."""
 WRITTEN = {"argos": "package", "page": "page"}
 """Names of what an export writes, where it is no model's folder."""
 
 
 def export(
-    context: typer.Context,
+    context: click.Context,
     model: Model,
     *,
     output: Path,
@@ -45,56 +61,44 @@ def export(
         splitter: Argos Translate: sentence splitter to pack, of MiniSBD (.onnx) or Stanza (a folder).
         license: Hugging Face: licence named by the model's card, such as apache-2.0 (default: the run's).
     """
-    from transduce.config import Settings
+    from transduce.corpora.formats import read_lines
 
+    for name, targets in TARGETS_OF.items():
+        if is_given(context, name) and to not in targets:
+            those = " and ".join(TITLES[target] for target in targets)
+            raise InputError(f"{flag(name)} is for {those}; leave it out, or change --to")
     set_threads(threads)
-    exported: Settings
-    if license is not None and to != "huggingface":
-        raise InputError("--license is for Hugging Face; leave it out, or export to that")
-    if splitter is not None and to != "argos":
-        raise InputError("--splitter is for Argos Translate; leave it out, or export to that")
-    if engine is not None and to != "page":
-        raise InputError("--engine is for a page; leave it out, or export to that")
+    texts = None if sentences is None else list(read_lines(sentences))
+    exported: Any
     if to == "huggingface":
-        if refused := given_options(context, ("to", "output", "license", "threads", "json")):
-            raise InputError(
-                f"{', '.join(refused)}: for CTranslate2 and Argos Translate; leave out, or export to these"
-            )
         from transduce.exchange.huggingface.exporting import export_huggingface
 
-        exported = certificate = export_huggingface(Path(model), output, license)
-        report = f"read again: weights, token ids and logits are equal bit for bit\n{certificate.describe()}"
-    elif to in ("firefox", "page"):
-        if "--quantization" in given_options(context, ()):
-            raise InputError("--quantization: models of Firefox are of 8 bits; leave it out")
+        exported = export_huggingface(Path(model), output, license)
+        report = f"read again: weights, token ids and logits are equal bit for bit\n{exported.describe()}"
+    elif to == "firefox":
         from transduce.exchange.firefox.exporting import export_firefox
 
-        if to == "page":
-            from transduce.corpora.catalogue.download import announce
-            from transduce.exchange.page.writing import export_page
+        exported = export_firefox(Path(model), output, _measured(model, texts))
+        report = exported.describe()
+    elif to == "page":
+        from transduce.corpora.catalogue.download import announce
+        from transduce.exchange.page.writing import export_page
 
-            exported = page = export_page(Path(model), output, _measured(model, sentences), engine, announce(teller()))
-            report = page.describe()
-        else:
-            exported = student = export_firefox(Path(model), output, _measured(model, sentences))
-            report = student.describe()
+        exported = export_page(Path(model), output, _measured(model, texts), engine, announce(teller()))
+        report = exported.describe()
+    elif to == "argos":
+        from transduce.exchange.argos import export_argos
+
+        exported = export_argos(Path(model), output, quantization, texts, splitter)
+        report = exported.describe()
     else:
-        from transduce.corpora.formats import read_lines
+        from transduce.exchange.ctranslate2 import export_ctranslate2
 
-        texts = None if sentences is None else list(read_lines(sentences))
-        if to == "argos":
-            from transduce.exchange.argos import export_argos
-
-            exported = package = export_argos(Path(model), output, quantization, texts, splitter)
-            report = package.describe()
-        else:
-            from transduce.exchange.ctranslate2 import export_ctranslate2
-
-            exported = folder = export_ctranslate2(Path(model), output, quantization, texts)
-            report = (
-                f"{folder.parity.identical} of {folder.parity.sentences} greedy outputs are the same as the model's, "
-                f"log-probabilities at most {folder.parity.largest_difference:.2g} nats apart"
-            )
+        exported = export_ctranslate2(Path(model), output, quantization, texts)
+        report = (
+            f"{exported.parity.identical} of {exported.parity.sentences} greedy outputs are the same as the model's, "
+            f"log-probabilities at most {exported.parity.largest_difference:.2g} nats apart"
+        )
     if json:
         print_json({"model": str(output), "export": exported})
         return
@@ -102,14 +106,13 @@ def export(
     print(f"the {WRITTEN.get(to, 'model')} is in {output}")
 
 
-def _measured(model: str, sentences: str | None) -> list[str]:
+def _measured(model: str, texts: list[str] | None) -> list[str]:
     """Returns the text by which an export to Firefox is measured; none for a folder that is in that form already."""
-    from transduce.corpora.formats import read_lines
     from transduce.exchange.firefox.importing import is_firefox
     from transduce.experiment.validation_text import validation_sources
 
-    if sentences is not None:
-        return list(read_lines(sentences))
+    if texts is not None:
+        return texts
     return [] if is_firefox(Path(model)) else validation_sources(Path(model))
 
 
@@ -151,7 +154,7 @@ def import_(
     revision: str | None = None,
     no_answer: Annotated[
         bool | None,
-        typer.Option("--no-answer/--always-answer", help="Whether a passage may hold no answer, as in SQuAD 2."),
+        Help("Whether a passage may hold no answer, as in SQuAD 2", flags=("--no-answer/--always-answer",)),
     ] = None,
     sentences: str | None = None,
     threads: Threads = None,
@@ -169,7 +172,7 @@ def import_(
         revision: Hub: branch, tag or commit (default: the main branch as it is now).
         sentences: Firefox: text to compare both models on, one sentence per line; default: random tokens.
     """
-    from transduce.config import Settings
+    from transduce.corpora.formats import read_lines
     from transduce.exchange.argos import import_argos
     from transduce.exchange.firefox.importing import import_firefox, is_firefox
     from transduce.exchange.huggingface.hub import is_on_hub
@@ -177,28 +180,23 @@ def import_(
     from transduce.inference.engines.ctranslate2.package import is_package
 
     set_threads(threads)
-    certificate: Settings
+    imported: Any
     if revision is not None and not is_on_hub(folder):
         raise InputError("--revision is for models on the hub; leave it out")
     if is_package(folder):
         if no_answer is not None or sentences is not None:
             raise InputError("--no-answer and --sentences are for other models than Argos Translate's; leave them out")
-        package = import_argos(folder, output)
-        certificate, report = package, package.describe()
+        imported = import_argos(folder, output)
     elif is_firefox(folder):
-        from transduce.corpora.formats import read_lines
-
         if no_answer is not None:
             raise InputError("--no-answer is for models that answer questions; leave it out")
-        student = import_firefox(folder, output, None if sentences is None else list(read_lines(sentences)))
-        certificate, report = student, student.describe()
+        imported = import_firefox(folder, output, None if sentences is None else list(read_lines(sentences)))
     else:
-        if sentences is not None and Path(folder).exists():
+        if sentences is not None and folder.exists():
             raise InputError("--sentences is for models of Firefox; leave it out")
-        theirs = import_huggingface(folder, output, no_answer, revision=revision, tell=teller())
-        certificate, report = theirs, theirs.describe()
+        imported = import_huggingface(folder, output, no_answer, revision=revision, tell=teller())
     if json:
-        print_json({"model": str(output), "import": certificate})
+        print_json({"model": str(output), "import": imported})
         return
-    print(report)
+    print(imported.describe())
     print(f"the model is in {output}")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import IO, Any, TextIO
 
-import typer
+import click
 
 from transduce.cli.stopping import Stop, Terminated
 from transduce.errors import Interrupted, TransduceError
@@ -16,8 +16,6 @@ from transduce.errors import Interrupted, TransduceError
 FAILED, MISTAKE, INTERRUPTED, UNREAD, TERMINATED = 1, 2, 130, 141, 143
 LONGEST = 900  # characters shown of a message
 STREAMS = {0: "standard input", 1: "standard output"}
-
-UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's, or in newer versions typer's own copy of it
 
 
 def run(command: Callable[[], object], stop: Stop | None = None) -> int:
@@ -37,7 +35,7 @@ def _attempt(command: Callable[[], object], stop: Stop | None) -> int:
         if isinstance(done.__context__, BrokenPipeError):  # which rich turns into SystemExit
             return UNREAD
         return done.code if isinstance(done.code, int) else FAILED if done.code else 0
-    except typer.Exit as done:
+    except click.exceptions.Exit as done:
         return done.exit_code
     except BaseException as error:  # a panic in a library's Rust is no Exception
         if isinstance(error, BrokenPipeError) and any([_is_unread(sys.stdout), _is_unread(sys.stderr)]):
@@ -58,13 +56,13 @@ def describe(error: BaseException) -> tuple[str, int]:
     match error:
         case TransduceError():
             return str(error), MISTAKE
-        case UsageError():
+        case click.UsageError():
             return _usage(error), MISTAKE
         case Terminated():
             return "terminated", TERMINATED
         case Interrupted():
             return "interrupted; everything is saved", INTERRUPTED
-        case KeyboardInterrupt() | typer.Abort():
+        case KeyboardInterrupt() | click.Abort():
             return "interrupted", INTERRUPTED
         case FloatingPointError():
             return str(error), FAILED
@@ -95,12 +93,11 @@ def _one_line(message: str, longest: int = LONGEST) -> str:
     return line if len(line) <= longest else f"{line[: longest // 2]} ... {line[-longest // 2 :]}"
 
 
-def _usage(error: Exception) -> str:
-    """Describes a mistake in the command itself; empty if help has been printed instead."""
-    message = str(error.format_message()).strip().removesuffix(".")  # type: ignore[attr-defined]
-    context = getattr(error, "ctx", None)
-    command = "transduce" if context is None else context.command_path
-    return f"{message[0].lower()}{message[1:]}; see {command} --help" if message else ""
+def _usage(error: click.UsageError) -> str:
+    """Describes a mistake in the command itself."""
+    message = error.format_message().strip().removesuffix(".")
+    command = "transduce" if error.ctx is None else error.ctx.command_path
+    return f"{message[0].lower()}{message[1:]}; see {command} --help"
 
 
 def _system(error: OSError) -> str:

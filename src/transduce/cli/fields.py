@@ -1,24 +1,44 @@
-"""Options that are fields of settings classes, which declare their defaults, ranges and help."""
+"""Arguments and options of commands: parameters of functions, and fields of dataclasses and of settings classes, which
+declare their defaults, ranges and help."""
 
 import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, is_dataclass
-from dataclasses import fields as fields_of
-from functools import cache, cached_property
+from dataclasses import dataclass, field, fields
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
+from types import NoneType
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-import typer
-from typer.models import ArgumentInfo, OptionInfo
+import click
 
 from transduce import ranges
-from transduce.cli.options import OUTPUT, ranged
-from transduce.ranges import members, number_of
+from transduce.ranges import Number, members, number_of
 
-Verb = TypeVar("Verb", bound=Callable[..., Any])
+OUTPUT = ("--output", "-o", "--out")
+"""The names of the option for a verb's output, a file or a folder."""
+MAY_BE_BLANK = ("stop", "prompt", "prefix", "text", "target")
+"""The options whose value is text of a user's own."""
+REQUIRED = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Help:
+    """What `--help` shows of a parameter, and how the parameter is written, where its name and type do not say it."""
+
+    text: str = ""
+    """What the parameter means (default: what the function or the class says)."""
+    metavar: str | None = None
+    """The sign for its value (default: by the type)."""
+    flags: tuple[str, ...] = ()
+    """Names of the option (default: by the parameter's name)."""
+    bare: str | None = None
+    """The option's value where the command line gives none (default: a value must be given)."""
+    is_argument: bool = False
+    """True for a field of a dataclass that is an argument."""
+    hidden: bool = False
 
 
 class Declared(NamedTuple):
@@ -51,12 +71,11 @@ class From:
         return {name: field or name for name, _, field in (part.partition("=") for part in self.names.split())}
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the values of the fields that a command line's parameters give; lists become tuples."""
-        values = {field: given[option] for option, field in self.field_of.items() if option in given}
-        return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        """Returns the values of the fields that a command line's parameters give."""
+        return {field: given[option] for option, field in self.field_of.items() if option in given}
 
-    def parameters(self) -> Iterator[inspect.Parameter]:
-        """Yields the options, as a signature has them."""
+    def parameters(self) -> Iterator[click.Parameter]:
+        """Yields the options."""
         declared = declared_fields(*self.table.rpartition(".")[::2])
         option_of = {name: option for option, name in self.field_of.items()}
         for option, name in self.field_of.items():
@@ -65,31 +84,31 @@ class From:
             default = self.defaults.get(option, _evaluated(declaration.default))
             meaning = self.help.get(option) or _with_options(declaration.meaning.removesuffix("."), option_of)
             help = f"{self.when}: {meaning[0].lower()}{meaning[1:]}" if self.when else meaning
-            yield _option_of(option, type_, default, help)
+            yield parameter_of(option, type_, default, help)
 
 
 @cache
 def declared_fields(module: str, name: str) -> dict[str, Declared]:
-    """Returns the fields of a class and of those it inherits from, read in the source of a module of this package."""
-    source = Path(__file__).parent.parent.joinpath(*module.split(".")).with_suffix(".py")
-    nodes = ast.parse(source.read_text(encoding="utf-8")).body
-    classes = {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
-    imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
-    origins = {name.name: node.module or "" for node in imports for name in node.names}
-    definition = classes[name]
+    """Returns the fields that a class itself declares, read in the source of a module of this package."""
+    source = Path(__file__).parent.parent.joinpath(*module.split(".")).with_suffix(".py").read_text(encoding="utf-8")
+    (body,) = (node.body for node in ast.parse(source).body if isinstance(node, ast.ClassDef) and node.name == name)
     declared: dict[str, Declared] = {}
-    for base in map(ast.unparse, definition.bases):
-        origin = f"transduce.{module}" if base in classes else origins.get(base, "")
-        if origin.startswith("transduce."):
-            declared |= declared_fields(origin.removeprefix("transduce."), base)
-    for node, after in zip(definition.body, [*definition.body[1:], None], strict=True):
-        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
-            continue
-        if not (type_ := ast.unparse(node.annotation)).startswith("ClassVar"):
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            type_, default = ast.unparse(node.annotation), ast.unparse(node.value) if node.value else "..."
             text = after.value.value if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant) else ""
-            meaning = " ".join(str(text).split())
-            declared[node.target.id] = Declared(type_, ast.unparse(node.value) if node.value else "...", meaning)
+            declared[node.target.id] = Declared(type_, default, " ".join(str(text).split()))
     return declared
+
+
+def meanings_of(table: type) -> dict[str, str]:
+    """Returns the docstrings of the fields of a class, with those that it inherits."""
+    modules = {base: base.__module__ for base in reversed(table.__mro__) if base.__module__.startswith("transduce.")}
+    return {
+        name: declared.meaning
+        for base, module in modules.items()
+        for name, declared in declared_fields(module.removeprefix("transduce."), base.__name__).items()
+    }
 
 
 def _evaluated(text: str) -> Any:
@@ -108,26 +127,65 @@ def flag(option: str) -> str:
     return f"--{option.strip('_').replace('_', '-')}"
 
 
-def _option_of(
-    name: str, type_: Any, default: Any, help: str, is_argument: bool = False, metavar: str | None = None
-) -> inspect.Parameter:
-    is_many = isinstance(default, tuple)
-    if number_of(type_) is not None:
-        kind = next(get_args(member)[0] for member in members(type_) if get_args(member))
-        info, type_ = ranged(type_, help), kind if default is not None else kind | None
-    elif is_argument:
-        is_required = default is inspect.Parameter.empty
-        info = typer.Argument(help=f"{help}.", metavar=metavar, show_default=not is_required)
-    else:
-        names = OUTPUT if name in ("out", "output") else (flag(name),)
-        repeatable = "; repeatable" if is_many else ""
-        info = typer.Option(*names, help=f"{help}{repeatable}.", metavar=metavar, show_default=not is_many)
-    return option(name, Annotated[list[str] | None if is_many else type_, info], None if is_many else default)
+def parameter_of(name: str, type_: Any, default: Any, help: str, is_argument: bool = False) -> click.Parameter:
+    """Returns an option for values of a type, or an argument; the range of numbers is shown in its help, and checked.
+
+    In an annotation, a string is shown in place of the type, and `Help` says more.
+    """
+    info = next(iter(getattr(type_, "__metadata__", ())), None)
+    if isinstance(info, str | Help):
+        type_ = get_args(type_)[0]
+    info = info if isinstance(info, Help) else Help(metavar=info if isinstance(info, str) else None)
+    number, value_type = number_of(type_), next(member for member in members(type_) if member is not NoneType)
+    if is_many := get_origin(value_type) in (list, tuple):
+        value_type = get_args(value_type)[0]
+    text = (info.text or help).removesuffix(".")
+    text += (f"; {number.describe()}" if number else "") + ("; repeatable" if isinstance(default, tuple) else "") + "."
+    declared: dict[str, Any] = {
+        "type": number.kind if number else _type_of(value_type),
+        "metavar": info.metavar,
+        "required": default is REQUIRED,
+        "callback": partial(_checked, number=number, is_list=is_many and not isinstance(default, tuple)),
+    }
+    if default is not REQUIRED:
+        declared["default"] = default
+    if is_argument or info.is_argument:
+        argument = click.Argument([name], nargs=-1 if is_many else 1, **declared)
+        argument.help = text
+        return argument
+    return click.Option(
+        [*(info.flags or (OUTPUT if name in ("out", "output") else (flag(name),))), name],
+        help=text,
+        is_flag=value_type is bool,
+        multiple=is_many,
+        hidden=info.hidden,
+        show_default=not (default is None or isinstance(default, bool | tuple)),
+        **declared if info.bare is None else declared | {"flag_value": info.bare},
+    )
 
 
-def option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    """Returns a parameter of a verb that typer makes an option of."""
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+def _type_of(type_: Any) -> Any:
+    """Returns click's type for values that have no range."""
+    if get_origin(type_) is Literal:
+        return click.Choice(get_args(type_))
+    return click.Path(path_type=Path) if type_ is Path else type_
+
+
+def _checked(
+    context: click.Context, parameter: click.Parameter, value: Any, number: Number | None, is_list: bool
+) -> Any:
+    """Returns the value of a parameter, several as a list; UsageError for a number beyond its range, and for white
+    space alone, which is a likely mistake of a script."""
+    name = parameter.opts[0]
+    if number is not None and value is not None and (problem := number.problem(value)):
+        raise click.UsageError(f"{name} {problem}, but is {value}", context)
+    may_be_blank = isinstance(parameter, click.Argument) or parameter.name in MAY_BE_BLANK
+    for text in value if isinstance(value, tuple) else (value,):
+        if isinstance(text, str | Path) and not may_be_blank and str(text) and not str(text).strip():
+            raise click.UsageError(
+                f"{name} is {str(text)!r}: it has no letters; give a value or leave the option out", context
+            )
+    return (list(value) or None) if is_list else value
 
 
 def options_from(table: From) -> "Options":
@@ -139,66 +197,18 @@ def options_from(table: From) -> "Options":
 class Options:
     """Options that a verb gets as one value, which `make` makes from the command line."""
 
-    def __init__(self, *tables: From | inspect.Parameter, make: Callable[[typer.Context], Any]) -> None:
+    def __init__(self, *tables: From | click.Parameter, make: Callable[[click.Context], Any]) -> None:
         self._tables = tables
         self.make = make
 
-    @cached_property
-    def parameters(self) -> list[inspect.Parameter]:
-        """The options, which are made when a verb that has them is used: that reads the source of settings."""
-        tables = ([table] if isinstance(table, inspect.Parameter) else table.parameters() for table in self._tables)
-        return [parameter for table in tables for parameter in table]
+    def parameters(self) -> Iterator[click.Parameter]:
+        """Yields the options, which are made when a verb that has them is used: that reads the source of settings."""
+        for table in self._tables:
+            yield from table.parameters() if isinstance(table, From) else [table]
 
 
 def options_of(table: type) -> Options:
     """Returns options that are the fields of a dataclass, with their docstrings as help; their value is one of it."""
-    hints = get_type_hints(table, include_extras=True)
-    declared = declared_fields(table.__module__.removeprefix("transduce."), table.__name__)
-    helps = {name: field.meaning for name, field in declared.items()}
-    parameters = [_described(option(each.name, hints[each.name], each.default), helps) for each in fields_of(table)]
+    hints, helps = get_type_hints(table, include_extras=True), meanings_of(table)
+    parameters = [parameter_of(each.name, hints[each.name], each.default, helps[each.name]) for each in fields(table)]
     return Options(*parameters, make=lambda context: table(**{name: context.params[name] for name in hints}))
-
-
-def _described(parameter: inspect.Parameter, helps: Mapping[str, str]) -> inspect.Parameter:
-    """Returns a positional parameter as an argument, another as an option, unless its annotation is one already.
-
-    A string in the annotation is shown in place of the type."""
-    metadata, type_ = _metadata(parameter), parameter.annotation
-    if isinstance(metadata, OptionInfo | ArgumentInfo) or type_ is typer.Context:
-        return parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
-    shown = metadata if isinstance(metadata, str) else None
-    help = helps.get(parameter.name, "").removesuffix(".")
-    is_argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-    return _option_of(
-        parameter.name, get_args(type_)[0] if shown else type_, parameter.default, help, is_argument, shown
-    )
-
-
-def _metadata(parameter: inspect.Parameter) -> object:
-    return next(iter(getattr(parameter.annotation, "__metadata__", ())), None)
-
-
-def with_options(verb: Verb) -> Verb:
-    """Returns the verb with an argument for each parameter before `*`, an option for each one after it, and the options
-    of a group, such as a dataclass, in place of its parameter; "Args" of its docstring are the help."""
-    verb_parameters = inspect.signature(verb).parameters
-    text, _, args = inspect.cleandoc(verb.__doc__ or "").partition("\n\nArgs:\n")
-    helps = {name: " ".join(help.split()) for name, help in re.findall(r"(?m)^    (\w+): (.*(?:\n     .*)*)", args)}
-    groups: dict[str, Options] = {}
-    parameters = [] if "context" in verb_parameters else [option("context", typer.Context, inspect.Parameter.empty)]
-    for parameter in verb_parameters.values():
-        type_ = parameter.annotation
-        group = options_of(type_) if isinstance(type_, type) and is_dataclass(type_) else _metadata(parameter)
-        if isinstance(group, Options):
-            groups[parameter.name] = group
-            parameters += group.parameters
-        else:
-            parameters.append(_described(parameter, helps))
-
-    def run(**given: Any) -> None:
-        made = {name: group.make(given["context"]) for name, group in groups.items()}
-        verb(**{name: value for name, value in given.items() if name in verb_parameters} | made)
-
-    run.__name__, run.__doc__ = verb.__name__, text
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return run  # type: ignore[return-value]

@@ -5,13 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import resources
-from typing import Annotated, Any
+from typing import Annotated
 
+import click
 import msgspec
-import typer
-from typer.core import TyperCommand
 
-from transduce.cli.failures import UsageError
 from transduce.config import flatten
 
 NAMES = ("--validation", "--test")
@@ -26,12 +24,14 @@ class HeldOut:
     test: Annotated[list[str] | None, "FILE [FILE]"] = None
     """Files to test on when training ends: two aligned ones, or one file."""
 
-    def held_out(self, context: typer.Context) -> Mapping[str, Sequence[str]]:
+    def held_out(self, context: click.Context) -> Mapping[str, Sequence[str]]:
         """Returns the files by the settings that they are for; UsageError for more than two."""
         given = {"validation": self.validation or (), "test": self.test or ()}
         for name, files in given.items():
             if len(files) > 2:
-                raise UsageError(f"--{name} takes two aligned files or one file of pairs, not {len(files)}", context)
+                raise click.UsageError(
+                    f"--{name} takes two aligned files or one file of pairs, not {len(files)}", context
+                )
         return {name: files for name, files in given.items() if files}
 
 
@@ -49,14 +49,14 @@ class Data(HeldOut):
     """A file of sentences in the target language, one a line, that a phrase-based model learns from, too; may be
     repeated."""
 
-    def held_out(self, context: typer.Context) -> Mapping[str, Sequence[str]]:
+    def held_out(self, context: click.Context) -> Mapping[str, Sequence[str]]:
         """Returns the files by the settings that they are for; UsageError for more than two that are held out."""
         return {**super().held_out(context), **({"monolingual": self.mono} if self.mono else {})}
 
-    def columns(self, context: typer.Context) -> list[str]:
+    def columns(self, context: click.Context) -> list[str]:
         """Returns the columns of a table as a `key=value` change, if given; UsageError for only one of them."""
         if (self.source_column is None) != (self.target_column is None):
-            raise UsageError("--source-column and --target-column go together", context)
+            raise click.UsageError("--source-column and --target-column go together", context)
         if self.source_column is None or self.target_column is None:
             return []
         names = (self.source_column, self.target_column)
@@ -64,33 +64,21 @@ class Data(HeldOut):
         return [f"data.columns={msgspec.json.encode(columns).decode()}"]
 
 
-class TakesFiles(TyperCommand):
-    """A command whose `--validation` and `--test` are followed by one or two files."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Repeats the option before the second file, as click expects it."""
-        is_named = any(argument.partition("=")[0] in NAMES for argument in args)
-        try:
-            return super().parse_args(ctx, _repeated(args) if is_named else args)
-        except UsageError as error:
-            if name := getattr(error, "option_name", "").strip("-"):
-                error.possibilities = _meant(name, self.params)  # type: ignore[attr-defined]
-            raise
-
-
-def _meant(name: str, parameters: Sequence[Any]) -> list[str]:
+def likely_option(name: str, parameters: Sequence[click.Parameter]) -> list[str]:
     """Returns the option or setting that is most like an unknown option; settings are not options, but `KEY=VALUE`."""
     recipe = resources.files("transduce.recipes").joinpath("multi30k.toml").read_text(encoding="utf-8")
     settings = flatten(tomllib.loads(recipe))  # read without importing what settings are for
     known = {key.rpartition(".")[2].replace("_", "-"): f"{key}=VALUE" for key in settings}
     known |= {option.strip("-"): option for parameter in parameters for option in parameter.opts}
-    return [known[each] for each in get_close_matches(name, list(known), n=1)]
+    return [known[each] for each in get_close_matches(name.strip("-"), list(known), n=1)]
 
 
-def _repeated(arguments: Sequence[str]) -> list[str]:
+def with_repeated_options(arguments: list[str]) -> list[str]:
     """Returns the arguments with the option before each of its files.
 
     A second file follows unless the first holds both sides, or the next argument is an option, a setting or `--`."""
+    if not any(argument.partition("=")[0] in NAMES for argument in arguments):
+        return arguments
     from transduce.corpora.formats import is_file_of_pairs
     from transduce.experiment.automatic import is_setting
 

@@ -7,7 +7,7 @@ from transduce.cli.messages import print_json
 from transduce.cli.options import Json, Model
 
 
-def recipes(json: Json = False) -> None:
+def recipes(*, json: Json = False) -> None:
     """List the built-in recipes.
 
     Example: `transduce recipes`
@@ -18,7 +18,7 @@ def recipes(json: Json = False) -> None:
     print_json(described) if json else print_facts(described)
 
 
-def info(model: Model, json: Json = False) -> None:
+def info(model: Model, *, json: Json = False) -> None:
     """Shows what a model is and how it was trained.
 
     Example: `transduce info runs/multi30k`

@@ -1,100 +1,83 @@
-"""Prints lists for a terminal of any width: columns that do not fit move below, and nothing is cut."""
+"""Prints lists and facts for a terminal of any width: what does not fit is wrapped, and nothing is cut."""
 
+import io
 import shutil
 import sys
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-GAP = "  "
+if TYPE_CHECKING:
+    from rich.table import Table
+
+GAP = 2  # blanks between two columns
 INDENT = "    "
-MIN_WIDTH = 20  # of a fact beside its name, however narrow the terminal
+MIN_WIDTH = 20  # of a column that is wrapped, however narrow the terminal
 
 
-@dataclass(frozen=True)
-class Column:
-    """A heading and the cells below it, one a row."""
+def print_list(columns: Mapping[str, Sequence[str]], wrapped: Collection[str] = ()) -> None:
+    """Prints the cells below each heading.
 
-    heading: str
-    cells: Sequence[str]
-    is_number: bool = False
-    """True if cells are right-aligned."""
-
-    @property
-    def width(self) -> int:
-        """The width of the longest text, in cells of a terminal."""
-        return max(cell_len(text) for text in (self.heading, *self.cells))
-
-    def lines(self) -> list[str]:
-        """Returns heading and cells, all of equal width."""
-        padded = [(text, " " * (self.width - cell_len(text))) for text in (self.heading, *self.cells)]
-        return [spaces + text if self.is_number else text + spaces for text, spaces in padded]
-
-
-def print_list(columns: Sequence[Column], more: Sequence[Column] = (), notes: Sequence[Sequence[str]] = ()) -> None:
-    """Prints a list, whose first column names the rows, as wide as the terminal is.
-
-    Args:
-        columns: side by side, the first on a line of its own if there is no room for all.
-        more: further columns, whose cells go below the row if there is no room for all.
-        notes: texts below each row in any case.
+    Where there is no room for all, the columns `wrapped` give way; without any, the cells of the first column stand on
+    lines of their own.
     """
-    for line in list_lines(columns, more, notes, shutil.get_terminal_size().columns):
+    from rich.table import Table
+    from rich.text import Text
+
+    names, shown = next(iter(columns.items())), dict(columns)
+    is_apart = not wrapped and width_of(columns) > shutil.get_terminal_size().columns
+    if is_apart:
+        del shown[names[0]]
+    table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    for heading, cells in shown.items():
+        is_number = not any(map(str.isalpha, "".join(cells)))
+        table.add_column(
+            heading, justify="right" if is_number else "left", no_wrap=heading not in wrapped, overflow="fold"
+        )
+    for row in zip(*shown.values(), strict=True):
+        table.add_row(*map(Text, row))
+    lines = _lines(table, width_of({heading: cells for heading, cells in shown.items() if heading not in wrapped}))
+    if is_apart:
+        lines = [
+            each for name, line in zip((names[0], *names[1]), lines, strict=True) for each in (name, INDENT + line)
+        ]
+    for line in lines:
         print(_printable(line))
 
 
 def print_facts(facts: Mapping[str, str]) -> None:
     """Prints facts beside their names, wrapped between words."""
-    indent = max(cell_len(name) for name in facts) + len(GAP)
-    width = max(shutil.get_terminal_size().columns, indent + MIN_WIDTH)
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, GAP, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     for name, fact in facts.items():
-        padded = name + " " * (indent - cell_len(name))
-        lines = textwrap.wrap(fact, width - indent, break_long_words=False, break_on_hyphens=False) or [""]
-        print(_printable(f"\n{' ' * indent}".join([padded + lines[0], *lines[1:]]).rstrip()))
+        table.add_row(Text(name), Text(fact))
+    for line in _lines(table, width_of({"": list(facts)})):
+        print(_printable(line))
+
+
+def width_of(columns: Mapping[str, Sequence[str]]) -> int:
+    """Returns the width of columns side by side, in cells of a terminal."""
+    widths = [max(map(cell_len, (heading, *cells))) for heading, cells in columns.items()]
+    return sum(widths) + GAP * (len(widths) - 1)
+
+
+def _lines(table: "Table", fixed: int) -> list[str]:
+    """Returns the lines of a table, which has columns of a fixed width and others that are wrapped."""
+    from rich.console import Console
+
+    width = max(shutil.get_terminal_size().columns, fixed + GAP + MIN_WIDTH)
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    with console.capture() as printed:
+        console.print(table)
+    return [line.rstrip() for line in printed.get().split("\n")[:-1]]
 
 
 def _printable(text: str) -> str:
     """Returns the text with escapes for characters that standard output's encoding lacks."""
     encoding = sys.stdout.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
-
-
-def list_lines(
-    columns: Sequence[Column], more: Sequence[Column], notes: Sequence[Sequence[str]], width: int
-) -> Iterator[str]:
-    """Yields the lines that `print_list` prints on a terminal of this width."""
-    has_room = width_of([*columns, *more]) <= width
-    name, *others = [*columns, *more] if has_room else columns
-    rows = [GAP.join(cells).rstrip() for cells in zip(*(column.lines() for column in others), strict=True)]
-    names = name.lines()
-    is_apart = width_of([name, *others]) > width
-    for i, (named, row) in enumerate(zip(names, rows, strict=True)):
-        yield from [named.rstrip(), f"{INDENT}{row}"] if is_apart else [f"{named}{GAP}{row}".rstrip()]
-        if i == 0:
-            continue
-        beneath = [] if has_room else [f"{column.heading}: {cell}" for column in more if (cell := column.cells[i - 1])]
-        yield from _packed([*beneath, *(notes[i - 1] if notes else ())], width)
-
-
-def width_of(columns: Sequence[Column]) -> int:
-    """Returns the width of columns side by side, in cells of a terminal."""
-    return sum(column.width for column in columns) + len(GAP) * (len(columns) - 1)
-
-
-def _packed(items: Sequence[str], width: int) -> Iterator[str]:
-    """Yields lines with as many items as fit; an item that is longer than a line is wrapped between words."""
-    line = ""
-    for item in items:
-        first, *rest = textwrap.wrap(item, max(width - len(INDENT), 1), break_long_words=False, break_on_hyphens=False)
-        longer = f"{line}{GAP}{first}"
-        if line and (rest or cell_len(longer) > width):
-            yield line
-            line = ""
-        line = longer if line else f"{INDENT}{first}"
-        for part in rest:
-            yield line
-            line = f"{INDENT}{part}"
-    if line:
-        yield line

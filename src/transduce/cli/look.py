@@ -9,6 +9,7 @@ from transduce.cli.messages import teller
 from transduce.cli.options import LanguageOptions, Quiet
 from transduce.cli.search_options import BeamOptions
 from transduce.errors import InputError
+from transduce.files import check_absent
 from transduce.ranges import PositiveInt
 
 if TYPE_CHECKING:
@@ -96,25 +97,24 @@ def _look_at(
     tool = load(model, device=device)
     if languages != LanguageOptions() and not isinstance(tool, Translator):
         raise InputError(f"--to and --from are for models that translate, and {model} does not; leave them out")
-    if isinstance(tool, Generator | Translator):
-        if second is not None:
-            raise InputError(f"--second is for models that read two texts, and {model} reads one; leave it out")
-        if isinstance(tool, Generator):
-            return tool.look(text, target, search, max_tokens)
-        return tool.directed(languages.to, languages.from_).look(text, target, search)
-    if target is not None:
+    reads_two = isinstance(tool, Answerer) or (isinstance(tool, Classifier) and tool.reads_pairs)
+    if second is not None and not (reads_two or isinstance(tool, Encoder)):
+        raise InputError(f"--second is for models that read two texts, and {model} reads one; leave it out")
+    if target is not None and not isinstance(tool, Generator | Translator):
         raise InputError(f"--target is for models that write, and {model} only reads; leave it out")
+    if reads_two and second is None:
+        text, tab, second = text.partition("\t")
+        if not tab:
+            raise InputError("the model reads two texts; give the other with --second, or after a tab")
+    if isinstance(tool, Generator):
+        return tool.look(text, target, search, max_tokens)
+    if isinstance(tool, Translator):
+        return tool.directed(languages.to, languages.from_).look(text, target, search)
     if isinstance(tool, Encoder):
         return tool.look(text, second)
-    if isinstance(tool, Answerer) or (isinstance(tool, Classifier) and tool.reads_pairs):
-        if second is None:
-            text, tab, second = text.partition("\t")
-            if not tab:
-                raise InputError("the model reads two texts; give the other with --second, or after a tab")
-        return tool.look(text, second) if isinstance(tool, Answerer) else tool.look((text, second))
-    if second is not None:
-        raise InputError("--second is for models that read two texts, and this one reads one; leave it out")
-    return tool.look(text)
+    if isinstance(tool, Answerer):
+        return tool.look(text, second or "")
+    return tool.look((text, second)) if isinstance(tool, Classifier) and second is not None else tool.look(text)
 
 
 def _positions(models: Sequence[str]) -> "Pictures":
@@ -157,7 +157,6 @@ def _open(pictures: "Pictures", quiet: bool) -> None:
 
 def _check_output(output: Path) -> None:
     from transduce.analysis.pictures import check_ending
-    from transduce.files import check_absent
 
     check_ending(output)
     check_absent(output, "choose another name")

@@ -5,18 +5,17 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from keyword import iskeyword
-from typing import Annotated, Any
+from types import ModuleType
+from typing import Any
 
-import typer
-from typer.core import TyperCommand, TyperGroup
+import click
 
-from transduce.cli.failures import UsageError, run
-from transduce.cli.fields import flag, with_options
-from transduce.cli.file_options import TakesFiles
-from transduce.cli.over_files import OverFiles
+from transduce.cli.commands import Verb, command_of, plain
+from transduce.cli.failures import run
+from transduce.cli.fields import flag
+from transduce.cli.over_files import INPUTS, OverFiles
 from transduce.cli.stopping import stoppable
 from transduce.errors import TransduceError
 from transduce.version import VERSION
@@ -37,183 +36,111 @@ FILES = {
     "info": "recipes",
 }
 """The files of several verbs."""
-GROUPS = {"data": "data", "keys": "serve"}
-"""The groups of verbs, with their files."""
-PANELS = {
-    "Pairs": "metric drop_worst step pairs pairs_weight tag validation test",
-    "Search": (
-        "beam_size length_penalty normalization groups diversity n_best no_repeat_ngram "
-        "repetition_penalty allow_unknown"
-    ),
-    "Sampling": "sample mbr temperature top_k top_p min_p seed",
-    "Length": "max_ratio max_extra min_ratio max_tokens stop",
-    "Constraints": "prefix prefix_file glossary glossary_use project",
-    "Model and machine": "with_ then through engine device ray threads precision shortlist shortlist_file compile",
-    "Languages": "to from_",
-    "Documents": (
-        "format memory retranslate fill_only encoding log source_language target_language source_column target_column"
-    ),
-    "Output": "output out resume json details explain quality quiet",
-}
-"""The groups in which `--help` shows the options of verbs that have many."""
-MAY_BE_BLANK = ("stop", "prompt", "prefix", "text", "target")
-"""The options whose value is text of a user's own."""
+GROUPS = {"data": "list get clean tokenize forms next forecast", "keys": "add list revoke"}
+"""The groups of verbs; each is a file, whose docstring is its help."""
 BRACKETED = re.compile(r"\((\w++)\)")
 """The name of an argument in a message of the library."""
 
 
-class InPanels(TyperCommand):
-    """A command whose `--help` shows its options in groups."""
+class Group(click.Group):
+    """Verbs in an order; without the name of one, the group shows its help."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for panel, names in PANELS.items():
-            for parameter in self.params:
-                if parameter.name in names.split() and parameter.param_type_name == "option":
-                    parameter.rich_help_panel = panel  # type: ignore[attr-defined]
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Returns the names of the verbs in the order of --help."""
+        return list(self.commands)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parses arguments up to the verb's name."""
+        return super().parse_args(ctx, args or ["--help"])
 
-class Commands(Mapping[str, Any]):
-    """The verbs and groups of verbs by name: a verb's file is imported, and its options are made, when it is used."""
+    def help_of(self, name: str) -> str:
+        """Returns the help of a verb."""
+        return self.commands[name].help or ""
 
-    def __init__(self) -> None:
-        self._made: dict[str, Any] = dict.fromkeys((*VERBS.split(), *GROUPS))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._made)
-
-    def __len__(self) -> int:
-        return len(self._made)
-
-    def __getitem__(self, name: str) -> Any:
-        if self._made[name] is None:
-            self._made[name] = _made_command(name)
-        return self._made[name]
-
-
-def _made_command(name: str) -> Any:
-    """Returns a command, or a group of them, as typer makes it."""
-    defined = _defined(name)
-    if not isinstance(defined, typer.Typer):
-        program = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="markdown")
-        program.command(name, cls=KINDS.get(name))(with_options(defined))
-        return typer.main.get_command(program)
-    group = typer.main.get_group(defined)
-    group.name = name
-    return group
-
-
-def _defined(name: str) -> Any:
-    """Returns the function of a verb, or the typer application of a group."""
-    file = GROUPS.get(name) or next((file for file, verbs in FILES.items() if name in verbs.split()), name)
-    return getattr(import_module(f"transduce.cli.{file}"), f"{name}_" if iskeyword(name) else name)
-
-
-def _summary(name: str) -> str:
-    """Returns the sentence on a verb or group in the program's help."""
-    defined = _defined(name)
-    text = str(defined.info.help) if isinstance(defined, typer.Typer) else inspect.cleandoc(defined.__doc__)
-    return " ".join(text.partition("\n\n")[0].partition(" Example:")[0].split())
-
-
-class Verbs(TyperGroup):
-    """Leaves every failure to its caller; typer would print boxes and end the process."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs | {"commands": Commands()})
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Writes a line for each verb, whose options are not made."""
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the first sentence of each verb's help."""
+        helps = {name: self.help_of(name).partition("\n\n")[0] for name in self.commands}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, _summary(name)) for name in self.commands])
+            formatter.write_dl([(name, plain(" ".join(help.split()))) for name, help in helps.items()])
 
-    def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> None:
-        """Runs the verb that the arguments name; `--debug` among them shows the traceback of what fails."""
+
+class Program(Group):
+    """The program, which imports a verb's file, and makes its options, when the verb is used."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Returns a verb or a group of verbs; None for an unknown name."""
+        if cmd_name in self.commands and self.commands[cmd_name] is None:
+            self.commands[cmd_name] = _made_group(cmd_name) if cmd_name in GROUPS else _made_verb(cmd_name)
+        return self.commands.get(cmd_name)
+
+    def all_commands(self) -> dict[str, click.Command]:
+        """Returns all verbs and groups of verbs, made, by their names."""
+        context = click.Context(self)
+        return {name: command for name in self.commands if (command := self.get_command(context, name)) is not None}
+
+    def help_of(self, name: str) -> str:
+        """Returns the docstring of a verb or a group."""
+        return inspect.getdoc(_module(name) if name in GROUPS else _function(_module(name), name)) or ""
+
+    def main(self, args: Sequence[str] | None = None, *_: Any, **__: Any) -> Any:
+        """Runs the verb that the arguments name, and leaves failures to the caller; `--debug` among them shows the
+        traceback of what fails."""
         arguments, debug = _without_debug(sys.argv[1:] if args is None else args)
         try:
-            with self.make_context("transduce", arguments or ["--help"]) as context:
+            with self.make_context("transduce", arguments, max_content_width=100) as context:
                 self.invoke(context)
         except BaseException as error:
             if isinstance(error, TransduceError):
-                error.args = (_with_options(str(error), self.commands.get(arguments[0]) if arguments else None),)
-            if debug and not isinstance(error, SystemExit | typer.Exit):
+                error.args = (_with_options(str(error), self.commands.get(arguments[0])),)
+            if debug and not isinstance(error, SystemExit | click.exceptions.Exit):
                 traceback.print_exc()
             raise
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Finds the verb; UsageError for an option whose value is only white space, a likely mistake of a script."""
-        name, command, rest = super().resolve_command(ctx, args)
-        options = {flag for each in getattr(command, "params", ()) if _takes_text(each) for flag in each.opts}
-        for index, word in enumerate(rest):
-            flag, sign, value = word.partition("=")
-            if not sign and index + 1 < len(rest):
-                value = rest[index + 1]
-            if word == "--":
-                break
-            if flag in options and value and not value.strip():
-                raise UsageError(f"{flag} is {value!r}: it has no letters; give a value or leave the option out", ctx)
-        return name, command, rest
+
+def _made_verb(name: str) -> click.Command:
+    return command_of(_function(_module(name), name), name, OverFiles if name in INPUTS else Verb)
 
 
-def _with_options(message: str, command: Any) -> str:
+def _made_group(name: str) -> click.Command:
+    module = _module(name)
+    verbs = [command_of(_function(module, verb), verb) for verb in GROUPS[name].split()]
+    return Group(name, commands=verbs, help=plain(module.__doc__ or ""))
+
+
+def _module(name: str) -> ModuleType:
+    """Returns the file of a verb or a group."""
+    return import_module(
+        f"transduce.cli.{next((file for file, verbs in FILES.items() if name in verbs.split()), name)}"
+    )
+
+
+def _function(module: ModuleType, name: str) -> Callable[..., None]:
+    """Returns the function of a verb; where a keyword or a function of Python has its name, an underscore follows."""
+    return vars(module).get(f"{name}_") or vars(module)[name]
+
+
+def _with_options(message: str, command: click.Command | None) -> str:
     """Returns a message of the library, which names arguments in brackets, with the options of a command in place of
     their names: (--overwrite) for (overwrite)."""
     commands = getattr(command, "commands", {"": command}).values() if command is not None else ()
-    options = {each.name.strip("_") for one in commands for each in one.params if each.param_type_name == "option"}
+    options = {str(each.name).strip("_") for one in commands for each in one.params if isinstance(each, click.Option)}
     return BRACKETED.sub(lambda name: f"({flag(name[1])})" if name[1] in options else name[0], message)
 
 
-def _takes_text(parameter: Any) -> bool:
-    """Returns True if a parameter is an option whose value may not be blank; `--stop` may end texts at a blank."""
-    is_option = parameter.param_type_name == "option" and not getattr(parameter, "is_flag", False)
-    return is_option and parameter.name not in MAY_BE_BLANK
-
-
-class InPanelsOverFiles(InPanels, OverFiles):
-    """A verb with many options that runs for each of several files."""
-
-
-class InPanelsWithFiles(InPanels, TakesFiles):
-    """A verb with many options that takes files to validate and test on."""
-
-
-KINDS: dict[str, type[TyperCommand]] = {
-    "train": TakesFiles,
-    "sweep": TakesFiles,
-    "distill": InPanelsWithFiles,
-    "backtranslate": InPanelsWithFiles,
-    "translate": InPanelsOverFiles,
-    "score": OverFiles,
-    "generate": InPanels,
-}
-app = typer.Typer(
-    cls=Verbs,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # boxes and Markdown, as verbs show them, would double the time of `transduce --help`
-)
-
-
-def _print_version(asked: bool) -> None:
-    if asked:
-        print(f"transduce {VERSION}")
-        raise typer.Exit
-
-
-@app.callback()
-def common(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
-    debug: Annotated[
-        bool,
-        typer.Option(
-            "--debug", help="Show the traceback of a failure; for every command; TRANSDUCE_DEBUG=1 does the same."
+app = Program(
+    "transduce",
+    commands=dict.fromkeys([*VERBS.split(), *GROUPS]),  # type: ignore[arg-type]  # made when they are used
+    help="Train, understand and use attention models that turn one sequence into another.",
+    params=[
+        click.Option(
+            ["--debug"],
+            is_flag=True,
+            expose_value=False,
+            help="Show the traceback of a failure; for every command; TRANSDUCE_DEBUG=1 does the same.",
         ),
-    ] = False,
-) -> None:
-    """Train, understand and use attention models that turn one sequence into another."""
+    ],
+)
+click.version_option(VERSION, message="transduce %(version)s", help="Print the version.")(app)
 
 
 def main() -> None:

@@ -1,82 +1,53 @@
 """Options that several verbs share."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import typer
+import click
+from click.core import ParameterSource
 
 from transduce import ranges
-from transduce.cli.failures import UsageError
+from transduce.cli.fields import Help
 from transduce.errors import InputError
-from transduce.ranges import Number, number_of
 
 
-def ranged(range_: Any, help: str) -> Any:
-    """Returns an option for a number in a range (see ranges.py), which is shown in its help and checked."""
-    number = number_of(range_)
-    assert number is not None
-    return typer.Option(help=f"{help}; {number.describe()}.", callback=_checked(number))
-
-
-def _checked(number: Number) -> Callable[..., Any]:
-    def check(context: typer.Context, option: typer.CallbackParam, value: Any) -> Any:
-        if value is not None and (problem := number.problem(value)):
-            raise UsageError(f"{option.opts[0]} {problem}, but is {value}", context)
-        return value
-
-    return check
-
-
-def given_options(context: typer.Context, but: Collection[str]) -> list[str]:
+def given_options(context: click.Context, but: Collection[str]) -> list[str]:
     """Returns the options on the command line, except those of the parameters in `but`."""
     return [
         parameter.opts[0]
         for parameter in context.command.params
-        if parameter.param_type_name == "option" and parameter.name not in but and is_given(context, parameter.name)
+        if isinstance(parameter, click.Option) and parameter.name not in but and is_given(context, parameter.name)
     ]
 
 
-def is_given(context: typer.Context, name: str | None) -> bool:
+def is_given(context: click.Context, name: str | None) -> bool:
     """Returns True if the command line gives a parameter, rather than its default."""
-    source = context.get_parameter_source(name or "")
-    return source is not None and source.name == "COMMANDLINE"
+    return context.get_parameter_source(name or "") is ParameterSource.COMMANDLINE
 
 
-OUTPUT = ("--output", "-o", "--out")
-"""The names of the option for a verb's output, a file or a folder."""
-Device = Annotated[
-    str, typer.Option(help="Where to compute: auto (a GPU where there is one), cpu, cuda, cuda:1 ..., or mps.")
-]
-Threads = Annotated[int | None, ranged(ranges.Threads, "CPU threads (default: the number of cores)")]
+Device = Annotated[str, Help("Where to compute: auto (a GPU where there is one), cpu, cuda, cuda:1 ..., or mps")]
+Threads = Annotated[ranges.Threads | None, Help("CPU threads (default: the number of cores)")]
 Engine = Annotated[
     Literal["auto", "pytorch", "ctranslate2", "fxtranslate"],
-    typer.Option(
-        help="What runs the model: auto, the fastest with equal outputs; pytorch; ctranslate2 or fxtranslate, for a "
-        "model exported for it."
+    Help(
+        "What runs the model: auto, the fastest with equal outputs; pytorch; ctranslate2 or fxtranslate, for a model "
+        "exported for it"
     ),
 ]
 BatchTokens = Annotated[
-    int | None,
-    ranged(
-        ranges.PositiveInt,
-        "Padded source tokens times hypotheses that are translated at once (default: 6,144; on a GPU by free memory)",
-    ),
+    ranges.PositiveInt | None,
+    Help("Padded source tokens times hypotheses that are translated at once (default: 6,144; on a GPU by free memory)"),
 ]
 UseShortlist = Annotated[
-    bool,
-    typer.Option(
-        "--shortlist", help="Use the vocabulary shortlist that `transduce shortlist` wrote to the model's folder."
-    ),
+    bool, Help("Use the vocabulary shortlist that `transduce shortlist` wrote to the model's folder")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print no progress on standard error.")]
-Model = Annotated[str, typer.Argument(help="A model's or a run's folder.", show_default=False)]
+Json = Annotated[bool, Help("Print the result as JSON")]
+Quiet = Annotated[bool, Help("Print no progress on standard error", flags=("--quiet", "-q"))]
+Model = Annotated[str, Help("A model's or a run's folder")]
 TableFormat = Annotated[
     Literal["text", "markdown", "latex", "csv"],
-    typer.Option(
-        "--format", help="text for a terminal, or tables for a paper: scores, and every two systems compared."
-    ),
+    Help("text for a terminal, or tables for a paper: scores, and every two systems compared"),
 ]
 
 
@@ -173,9 +144,7 @@ class DocumentOptions:
     is offered in the log."""
     retranslate: bool = False
     """Replace the translations that a PO, XLIFF or TMX file has. Without it they stay, but for drafts."""
-    fill_only: Annotated[
-        bool, typer.Option("--fill-only", hidden=True, help="Keep the translations that a file has: the default.")
-    ] = False
+    fill_only: Annotated[bool, Help("Keep the translations that a file has: the default", hidden=True)] = False
     encoding: str | None = None
     """The encoding of a document, such as gbk (default: as the document says, else UTF-8)."""
     source_column: str | None = None

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from transduce.cli.commands import Verb
 from transduce.cli.options import is_given
-from transduce.cli.shard_options import MayNameCluster, started_workers
+from transduce.cli.shard_options import started_workers
 from transduce.errors import InputError
 
 INPUTS = {"translate": ("input",), "score": ("source", "target", "pairs")}
@@ -14,7 +15,7 @@ INPUTS = {"translate": ("input",), "score": ("source", "target", "pairs")}
 RESUMING = ("translate",)
 
 
-class OverFiles(MayNameCluster):
+class OverFiles(Verb):
     """A verb that, where a pattern names its files or `--ray` is given, runs for each file by itself."""
 
     def invoke(self, ctx: Any) -> Any:

@@ -52,22 +52,18 @@ def score(
     from transduce.inference.scorer import Scorer, perplexity
     from transduce.task_table import check_writes
 
-    corpus: Iterable[Pair]
     task = read_config(find_bundle(Path(model))).task
     check_writes(model, task)
     is_text = task == "language"
     if is_text:
         if target is None or source is not None or pairs is not None:
             raise InputError("a language model scores lines of text: give them by --target alone")
-        corpus = (("", line) for line in read_lines(target))
+        corpus: Iterable[Pair] = (("", line) for line in read_lines(target))
     else:
-        if (pairs is None) == (source is None) or (source is None) != (target is None):
-            raise InputError("give either --source and --target, or --pairs")
-        corpus = ()
+        files = _given_files(source, target, pairs, "give either --source and --target, or --pairs")
     bundle = machine.open(model)
     if not is_text:
         bundle = bundle.directed(bundle.config.find_direction(languages.to, languages.from_))
-        files = [pairs] if pairs is not None else [str(source), str(target)]
         corpus = open_corpus(files, None, (bundle.config.source, bundle.config.target))
     elif languages != LanguageOptions():
         raise InputError("--to and --from are for models that translate; leave them out")
@@ -130,11 +126,9 @@ def align(
     from transduce.corpora.shards import open_corpus
     from transduce.experiment.alignment import check_symmetrization, open_aligner
 
-    if (pairs is None) == (source is None) or (source is not None and target is None):
-        raise InputError("give either a source and a target file, or --pairs")
+    files = _given_files(source, target, pairs, "give either a source and a target file, or --pairs")
     method = check_symmetrization(symmetrize)
     config = read_config(find_bundle(Path(model)))
-    files = [pairs] if pairs is not None else [str(source), str(target)]
     corpus = open_corpus(files, None, (config.source, config.target))
 
     aligner = open_aligner(
@@ -171,14 +165,16 @@ def shortlist(
     from transduce.corpora.formats import parallel_files
     from transduce.experiment.learn_shortlist import learn_shortlist
 
-    if (source is None) != (target is None) or (source is not None and pairs is not None):
-        raise InputError("give --source and --target, or --pairs, or none of them for the training data of the run")
-    files = [pairs] if pairs is not None else [source, target] if source is not None and target is not None else []
-    learned = learn_shortlist(
-        Path(model),
-        parallel_files(files) if files else None,
-        out,
-        settings,
-        teller(quiet),
-    )
+    corpus = None
+    if (source, target, pairs) != (None, None, None):
+        ask = "give --source and --target, or --pairs, or none of them for the training data of the run"
+        corpus = parallel_files(_given_files(source, target, pairs, ask))
+    learned = learn_shortlist(Path(model), corpus, out, settings, teller(quiet))
     print_json(learned.to_dict()) if json else print(learned.describe())
+
+
+def _given_files(source: str | None, target: str | None, pairs: str | None, ask: str) -> list[str]:
+    """Returns the files of pairs that a command names: two aligned ones, or one; InputError that asks for them."""
+    if (pairs is None) == (source is None) or (source is None) != (target is None):
+        raise InputError(ask)
+    return [pairs] if pairs is not None else [str(source), str(target)]

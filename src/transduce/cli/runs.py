@@ -1,12 +1,12 @@
 """`transduce runs`: a list of runs with their scores."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from transduce.cli.listing import Column, print_list, width_of
+from transduce.cli.listing import INDENT, print_facts, print_list, width_of
 from transduce.cli.messages import print_json
 from transduce.cli.options import Json
 
@@ -55,31 +55,29 @@ def runs(
 def _print_task(of_task: "Sequence[RunSummary]", all_settings: bool) -> None:
     from transduce.training.run_summary import differing_settings
 
-    width = shutil.get_terminal_size().columns
-    columns = _one_line(_columns(of_task), width)
-    shown = differing = differing_settings(of_task)
-    setting_columns = _setting_columns(of_task, differing, {column.heading for column in columns})
-    if not all_settings:  # a line a run: what there is room for
-        room = len(differing) if len(differing) <= MAX_SETTINGS else 0
-        while room and width_of([*columns, *setting_columns[:room]]) > width:
-            room -= 1
-        shown, setting_columns = differing[:room], setting_columns[:room]
-    print_list(columns, setting_columns)
+    width, differing = shutil.get_terminal_size().columns, differing_settings(of_task)
+    columns = _columns(of_task)
+    for heading in ("seed", "updates", "time"):  # leave out what is the same for all, until a run fits on a line
+        if width_of(columns) > width and len(set(columns[heading])) == 1:
+            del columns[heading]
+    shown = 0
+    if not all_settings and len(differing) <= MAX_SETTINGS:  # as many as fit on a line, too
+        settings = _setting_columns(of_task, differing, columns)
+        while shown < len(settings) and width_of({**columns, **dict(settings[: shown + 1])}) <= width:
+            shown += 1
+        columns |= settings[:shown]
+    print_list(columns)
     if any(run.bleu is not None and not run.test for run in of_task):
         print("* on the validation data")
     if len({run.test["signature"] for run in of_task if run.test and "signature" in run.test}) > 1:
         print("BLEU scores with different signatures are not comparable: see `transduce info`")
-    if len(shown) < len(differing):
-        more = f"{len(differing) - len(shown)} more settings" if shown else f"{len(differing)} settings"
-        print(f"the runs differ in {more.removesuffix('s') if more.startswith('1 ') else more}; --settings shows all")
-
-
-def _one_line(columns: list[Column], width: int) -> list[Column]:
-    """Returns the columns without those that are the same for all runs, until they fit on a line."""
-    for heading in ("seed", "updates", "time"):
-        if width_of(columns) > width:
-            columns = [column for column in columns if column.heading != heading or len(set(column.cells)) > 1]
-    return columns
+    if all_settings:
+        for run in of_task if differing else ():
+            print(run.run)
+            print_facts({f"{INDENT}{key}": str(run.settings.get(key, "")) for key in differing})
+    elif rest := len(differing) - shown:
+        settings_ = f"{rest} {'more ' * bool(shown)}setting{'s' * (rest > 1)}"
+        print(f"the runs differ in {settings_}; --settings shows all")
 
 
 TOLD = {
@@ -102,34 +100,36 @@ def _order(run: "RunSummary", sort: str) -> tuple[Any, ...]:
     return ({"perplexity": perplexity, "time": run.seconds, "name": 0}[sort], run.run)
 
 
-def _columns(of_task: "Sequence[RunSummary]") -> list[Column]:
-    columns = [
-        Column("run", [run.run for run in of_task]),
-        Column("seed", [str(run.settings.get("seed", "")) for run in of_task], is_number=True),
-        Column("state", [run.state for run in of_task]),
-        Column("updates", [f"{run.updates:,}" for run in of_task], is_number=True),
-        Column("time", [str(timedelta(seconds=round(run.seconds))) for run in of_task], is_number=True),
-    ]
+def _columns(of_task: "Sequence[RunSummary]") -> dict[str, list[str]]:
+    columns = {
+        "run": [run.run for run in of_task],
+        "seed": [str(run.settings.get("seed", "")) for run in of_task],
+        "state": [run.state for run in of_task],
+        "updates": [f"{run.updates:,}" for run in of_task],
+        "time": [str(timedelta(seconds=round(run.seconds))) for run in of_task],
+    }
     reported = [name for name in TOLD if any(name in run.validation for run in of_task)]
     if reported:  # classes, scores, tags, answers or hidden words
-        return columns + [_scores(of_task, name, TOLD[name], 4) for name in reported]
-    columns.append(_scores(of_task, "perplexity", "perplexity", 2))
+        return columns | {TOLD[name]: _scores(of_task, name, 4) for name in reported}
+    columns["perplexity"] = _scores(of_task, "perplexity", 2)
     if all("bits_per_character" in run.validation for run in of_task):
-        return [*columns, _scores(of_task, "bits_per_character", "bits/char", 3)]
+        return columns | {"bits/char": _scores(of_task, "bits_per_character", 3)}
     bleu = ["" if run.bleu is None else f"{run.bleu:.1f}{' ' if run.test else '*'}" for run in of_task]
-    return [*columns, Column("BLEU", bleu, is_number=True)]
+    return columns | {"BLEU": bleu}
 
 
-def _scores(of_task: "Sequence[RunSummary]", name: str, heading: str, digits: int) -> Column:
+def _scores(of_task: "Sequence[RunSummary]", name: str, digits: int) -> list[str]:
     scores = [run.validation.get(name) for run in of_task]
-    return Column(heading, ["" if score is None else f"{score:.{digits}f}" for score in scores], is_number=True)
+    return ["" if score is None else f"{score:.{digits}f}" for score in scores]
 
 
-def _setting_columns(of_task: "Sequence[RunSummary]", keys: Sequence[str], taken: set[str]) -> list[Column]:
+def _setting_columns(
+    of_task: "Sequence[RunSummary]", keys: Sequence[str], taken: Collection[str]
+) -> list[tuple[str, list[str]]]:
     """Returns a column for each setting, under the last part of its name if that is enough."""
     short = [key.rpartition(".")[2] for key in keys]
     return [
-        Column(
+        (
             name if short.count(name) == 1 and name not in taken else key,
             [str(run.settings.get(key, "")) for run in of_task],
         )

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
-import typer
+import click
 
 from transduce.bundle import find_bundle, is_model
 from transduce.bundle_config import read_config
@@ -30,7 +30,7 @@ APPLICABLE = {"language": SHARED - {"metric"} | {"memory", "dynamic", "dynamic_r
 """The options of `evaluate` and `compare` by task."""
 
 
-def task_of(systems: Sequence[str], context: typer.Context) -> str | None:
+def task_of(systems: Sequence[str], context: click.Context) -> str | None:
     """Returns the task of models that do not translate; None for only translators, or finished outputs.
 
     Raises InputError for models of several tasks, and for options that do not apply to this one.

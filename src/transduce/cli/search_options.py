@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from transduce.cli.fields import From, Options, flag
 from transduce.cli.options import is_given
@@ -37,7 +37,7 @@ class Choices:
     (default of --beam-size: as many)."""
 
 
-def make_rule(context: typer.Context) -> "DecisionRule":
+def make_rule(context: click.Context) -> "DecisionRule":
     """Returns the search, or the choice among candidates, that a command asks for; InputError for invalid settings."""
     try:
         return _search(context) if context.params.get("mbr") is None else _minimum_bayes_risk(context)
@@ -73,7 +73,7 @@ GenerationOptions = Annotated[
 """The options of all searches for the text of a language model."""
 
 
-def _search(context: typer.Context) -> "Search":
+def _search(context: click.Context) -> "Search":
     from transduce.search.beam import Beam
     from transduce.search.diverse import DiverseBeam
     from transduce.search.sampling import Sampling
@@ -90,13 +90,13 @@ def _search(context: typer.Context) -> "Search":
     return Beam(**shared, **beam)
 
 
-def _settings(context: typer.Context) -> Iterator[dict[str, Any]]:
+def _settings(context: click.Context) -> Iterator[dict[str, Any]]:
     """Yields settings of every search that the command has options for, of beams, of groups and of samples."""
     for tables in ((SHARED,), (OF_BEAM,), (OF_GROUPS, OF_DIVERSITY), (OF_SAMPLING,)):
         yield {name: value for table in tables for name, value in table.values(context.params).items()}
 
 
-def _minimum_bayes_risk(context: typer.Context) -> "MinimumBayesRisk":
+def _minimum_bayes_risk(context: click.Context) -> "MinimumBayesRisk":
     """Returns the choice among the outputs of a beam, which is as wide as they are many by default."""
     from transduce.search.beam import Beam
     from transduce.search.choices import MinimumBayesRisk
@@ -116,7 +116,7 @@ def _minimum_bayes_risk(context: typer.Context) -> "MinimumBayesRisk":
     return MinimumBayesRisk(candidates=Beam(**shared | {"n_best": count}, **beam), n_best=wanted)
 
 
-def _refuse(context: typer.Context, tables: Iterable[From], why: str) -> None:
+def _refuse(context: click.Context, tables: Iterable[From], why: str) -> None:
     for name in (name for table in tables for name in table.field_of):
         if is_given(context, name):
             raise InputError(f"{flag(name)} {why}; leave it out")

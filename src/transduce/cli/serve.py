@@ -1,16 +1,14 @@
-"""`transduce serve`: translation models for programs and people; `transduce keys`: the keys of its clients."""
+"""`transduce serve`: translation models for programs and people."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from transduce.cli.fields import From, options_from, with_options
+from transduce.cli.fields import From, options_from
 from transduce.cli.machine import Machine, tell_engine
 from transduce.cli.messages import teller
 from transduce.cli.options import Engine
 from transduce.extras import lacking
-from transduce.ranges import PositiveInt
+from transduce.files import check_temporary_folder
 
 if TYPE_CHECKING:
     from transduce.serving.settings import ServerSettings
@@ -45,8 +43,6 @@ def serve(
         projects: A folder of projects, whose confirmed translations, memories and terms the server keeps and uses.
         compile: Compile the models (1 to 2 minutes each); on a GPU, make steps CUDA graphs.
     """
-    from transduce.files import check_temporary_folder
-
     check_temporary_folder()  # which libraries ask for as they are imported
     try:
         from transduce.serving.glossaries import Glossaries
@@ -96,63 +92,3 @@ def serve(
     teller()(f"http://{f'[{host}]' if ':' in host else host}:{port}")
     learning = Learning() if opened is None else BackgroundLearning(served.translator)
     run_server(Server(served, settings, metrics, opened, learning))
-
-
-keys = typer.Typer(
-    help="Make, list and revoke the keys of a server's clients.",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-)
-
-KeyFile = Annotated[Path, typer.Argument(help="The SQLite file of the keys, which holds only their hashes.")]
-Name = Annotated[str, typer.Argument(help="Whose key it is.")]
-
-
-@keys.command()
-@with_options
-def add(
-    file: KeyFile,
-    name: Name,
-    *,
-    admin: bool = False,
-    requests_per_minute: PositiveInt | None = None,
-    characters_per_minute: PositiveInt | None = None,
-) -> None:
-    """Make a key and print it, this once.
-
-    Example: `transduce keys add keys.sqlite anna`
-
-    Args:
-        admin: May reload models and read metrics.
-        requests_per_minute: Requests a minute (default: the server's).
-        characters_per_minute: Characters a minute (default: the server's).
-    """
-    from transduce.serving.keys import Keys
-
-    print(Keys(file).add(name, admin, requests_per_minute, characters_per_minute))
-
-
-@keys.command("list")
-@with_options
-def list_keys(file: KeyFile) -> None:
-    """List the names of the keys, tab-separated: name, when it was made, `admin` for an administrator's.
-
-    Example: `transduce keys list keys.sqlite`
-    """
-    from transduce.serving.keys import Keys
-
-    for key in Keys(file).list():
-        print(key.name, key.created, "admin" if key.is_admin else "", sep="\t")
-
-
-@keys.command()
-@with_options
-def revoke(file: KeyFile, name: Name) -> None:
-    """Revokes a key, which a running server refuses from then on.
-
-    Example: `transduce keys revoke keys.sqlite anna`
-    """
-    from transduce.serving.keys import Keys
-
-    Keys(file).revoke(name)

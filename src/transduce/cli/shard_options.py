@@ -5,17 +5,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer.core import TyperCommand
-
 from transduce import ranges
-from transduce.cli.options import ranged
+from transduce.cli.fields import Help
 from transduce.errors import InputError
 
 if TYPE_CHECKING:
     from transduce.cluster.workers import Workers
 
-RUNNING = "auto"
-Ray = Annotated[str | None, "[ADDRESS]"]
+Ray = Annotated[str | None, Help(metavar="[ADDRESS]", bare="auto")]
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,8 @@ class ShardOptions:
     """The target's column (default: target)."""
     ending: str | None = None
     """Ending of the files to write: .tsv, .jsonl (and .gz, .xz, .zst) or .parquet (default: those of the input)."""
-    processes: Annotated[int | None, ranged(ranges.Processes, "Processes (default: one for each core)")] = None
+    processes: ranges.Processes | None = None
+    """Processes (default: one for each core)."""
     ray: Ray = None
     """Run on a cluster of Ray: its address, auto (default) for the one of this machine, or local to start one here. All
     machines need Transduce and the same folders."""
@@ -59,13 +57,3 @@ def started_workers(ray: str | None, processes: int) -> "AbstractContextManager[
     from transduce.cluster.on_ray import RayWorkers
 
     return RayWorkers(ray)
-
-
-class MayNameCluster(TyperCommand):
-    """A command whose `--ray` may be without an address."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Adds the address of the running cluster where `--ray` is last, or followed by an option."""
-        following = zip(args, [*args, "--"][1:], strict=True)
-        pairs = ([word, RUNNING] if word == "--ray" and after.startswith("-") else [word] for word, after in following)
-        return super().parse_args(ctx, [word for words in pairs for word in words])

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from transduce.bundle import is_model
 from transduce.bundle_config import BundleConfig
@@ -25,7 +24,7 @@ from transduce.evaluation.metric import check_aligned
 from transduce.evaluation.metrics import metrics_by_key
 from transduce.evaluation.robustness import evaluate_typed
 from transduce.evaluation.scores import Scores, ScoreTable
-from transduce.experiment.recipe import Recipe, recipe_of
+from transduce.experiment.recipe import recipe_of
 from transduce.inference.engines.choice import EngineName
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule
@@ -79,9 +78,9 @@ def evaluate_system(
     Translations are written to `output`; InputError for this or `robust` with several directions."""
     how = (scoring.lowercase, scoring.tokenize)
     if isinstance(system, list):
-        test = open_test_set(data, {name: system})
-        check_aligned(name, system, test.references)
-        return evaluate_outputs(system, test.references, *how, all_bleu, scoring.metrics, test.sources)
+        sources, references = open_test_set(data, {name: system}, needs_sources=False)
+        check_aligned(name, system, references)
+        return evaluate_outputs(system, references, *how, all_bleu, scoring.metrics, sources or None)
     directions: Sequence[Direction | None] = _directions_of(data, name, system) if _is_many(system) else [None]
     if len(directions) > 1 and robust:
         raise InputError("--robust is for one direction; choose it with --direction")
@@ -94,12 +93,11 @@ def evaluate_system(
         if direction is not None:
             translator = system.directed(direction.target, direction.source)
             data = replace(data, direction=str(direction))
-        test = open_test_set(data, {name: translator})
-        sources = test.to_translate()
+        sources, references = open_test_set(data, {name: translator})
         if robust:
-            return evaluate_typed(translator, sources, test.references, search, *how, scoring.metrics)
+            return evaluate_typed(translator, sources, references, search, *how, scoring.metrics)
         with nullcontext() if output is None else text_output(output) as stream:
-            scores = evaluate(translator, sources, test.references, search, *how, all_bleu, scoring.metrics)
+            scores = evaluate(translator, sources, references, search, *how, all_bleu, scoring.metrics)
             if stream is not None:
                 stream.writelines(f"{translation.text}\n" for translation in scores.translations)
         evaluated[str(direction)] = scores
@@ -125,25 +123,13 @@ def warn_of_case(name: str, system: System, scoring: ScoringOptions) -> None:
         tell(f"{name} writes lower case only; --lowercase would score it fairly")
 
 
-@dataclass(frozen=True)
-class TestSet:
-    """A test set's texts, aligned line by line."""
+def open_test_set(
+    data: DataOptions, systems: Mapping[str, System], needs_sources: bool = True
+) -> tuple[list[str], list[str]]:
+    """Reads sources and references of the test set, by default those of the models' runs; a data set's direction is
+    that of the models.
 
-    sources: list[str] | None
-    """The sources; None if only references were given, enough for finished outputs."""
-    references: list[str]
-
-    def to_translate(self) -> list[str]:
-        """Returns the sources, which a model needs; InputError if there are none."""
-        if self.sources is None:
-            raise InputError("--source is missing: the text that --reference translates")
-        return self.sources
-
-
-def open_test_set(data: DataOptions, systems: Mapping[str, System]) -> TestSet:
-    """Reads the test set, by default that of the models' runs; a data set's direction is that of the models.
-
-    Raises InputError for models that do not agree.
+    Raises InputError for models that do not agree, and for references without sources, unless only outputs are scored.
     """
     models = {name: system.bundle.config for name, system in systems.items() if isinstance(system, Translator)}
     if data.direction is not None and data.dataset is None and not any(m.languages for m in models.values()):
@@ -156,12 +142,14 @@ def open_test_set(data: DataOptions, systems: Mapping[str, System]) -> TestSet:
     elif data.reference is None:
         corpus = _own_test_set(models)
     elif data.source is None:
-        return TestSet(None, list(read_lines(data.reference)))
+        if needs_sources:
+            raise InputError("--source is missing: the text that --reference translates")
+        return [], list(read_lines(data.reference))
     else:
         languages = {(model.source, model.target) for model in models.values()}
         corpus = open_corpus([data.source, data.reference], None, *(languages if len(languages) == 1 else ()))
     pairs = list(corpus)
-    return TestSet([pair.source for pair in pairs], [pair.target for pair in pairs])
+    return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 
 def _directions_of(data: DataOptions, model: str, system: Translator) -> list[Direction]:
@@ -181,8 +169,10 @@ def _directions_of(data: DataOptions, model: str, system: Translator) -> list[Di
         known = find_dataset(data.dataset).languages
         directions = [each for each in languages.trained if {each.source, each.target} <= set(known)]
     else:
-        recipe = recipe_of(Path(model))
-        directions = [] if recipe is None else _tested_directions(recipe)
+        directions = []
+        if (recipe := recipe_of(Path(model))) is not None:
+            splits = open_splits(recipe.config.data, recipe.folder, announce(tell))
+            directions = list(held_out(splits, recipe.config.data, "test"))
     if not directions:
         raise InputError(f"{model}: there is no test set in any of its directions; give --dataset, or files")
     return directions
@@ -204,12 +194,6 @@ def _languages(data: DataOptions, systems: Iterable[System]) -> tuple[str, str]:
         names = " and ".join("-".join(direction) for direction in directions)
         raise InputError(f"the models translate in different directions ({names}); choose one with --direction")
     return directions[0]
-
-
-def _tested_directions(recipe: Recipe[Any]) -> list[Direction]:
-    """Lists the directions that a run has test data for."""
-    splits = open_splits(recipe.config.data, recipe.folder, announce(tell))
-    return list(held_out(splits, recipe.config.data, "test"))
 
 
 def _is_many(system: System) -> bool:

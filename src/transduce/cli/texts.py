@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
-
 from transduce import ranges
+from transduce.cli.fields import Help
 from transduce.cli.machine import Machine
 from transduce.cli.messages import as_json
 from transduce.cli.options import LanguageOptions, Model
@@ -20,8 +20,9 @@ class Texts:
 
     input: Annotated[
         str,
-        typer.Argument(
-            help="A file with a text on each line, or .jsonl with objects; .gz, .xz and .zst too; - is standard input."
+        Help(
+            "A file with a text on each line, or .jsonl with objects; .gz, .xz and .zst too; - is standard input",
+            is_argument=True,
         ),
     ] = "-"
     output: str = "-"
@@ -30,15 +31,12 @@ class Texts:
     """Lines of the input are JSON objects, whatever its name."""
 
     def to_json(
-        self,
-        tell_of: Callable[[list[Any]], Sequence[Any]],
-        keys: Sequence[str] = ("text",),
-        expected: str = "",
+        self, results_of: Callable[[list[Any]], Sequence[Any]], keys: Sequence[str] = ("text",), expected: str = ""
     ) -> None:
         """Writes a JSON line for each input line, `null` for a blank one or an object with a blank text.
 
         Args:
-            tell_of: returns the model's results for several texts, or pairs of texts.
+            results_of: returns the model's results for several texts, or pairs of texts.
             keys: the keys of an object's texts, two for a pair.
             expected: what a line is for models that read pairs: two texts with a tab between.
 
@@ -46,31 +44,42 @@ class Texts:
         """
         from transduce.cli.output import text_output
         from transduce.cli.streams import lines_of
-        from transduce.corpora.formats import file_kind
 
-        as_objects = self.jsonl or file_kind(self.input) == ".jsonl"
-        count = 0
+        numbers = count(1)
         with text_output(self.output) as stream:
             for lines in lines_of(self.input):
-                items: dict[int, Any] = {}
-                for index, line in enumerate(lines):
-                    where = f"{self.input}: line {count + index + 1}"
-                    if not line.strip():
-                        continue
-                    if as_objects:
-                        row = _object(line, where)
-                        texts = [_text_under(row, key, where) for key in keys]
-                    else:
-                        texts = line.split("\t") if len(keys) > 1 else [line]
-                        if len(texts) != len(keys) or not all(map(str.strip, texts)):
-                            raise InputError(f"{where}: {expected}")
-                    if all(map(str.strip, texts)):
-                        items[index] = texts[0] if len(keys) == 1 else tuple(texts)
-                results = dict(zip(items, tell_of(list(items.values())), strict=True))
-                for index in range(len(lines)):
-                    stream.write(as_json(results.get(index)) + "\n")
+                read = []
+                for line in lines:
+                    texts = self._texts_of(line, f"{self.input}: line {next(numbers)}", keys, expected)
+                    read.append(texts if all(map(str.strip, texts)) else None)
+                given = [texts[0] if len(keys) == 1 else tuple(texts) for texts in read if texts]
+                results = iter(results_of(given))
+                stream.writelines(as_json(next(results) if texts else None) + "\n" for texts in read)
                 stream.flush()
-                count += len(lines)
+
+    def _texts_of(self, line: str, where: str, keys: Sequence[str], expected: str) -> list[str]:
+        """Returns the texts of a line, one for each key; of a blank line a blank one."""
+        from transduce.corpora.formats import as_object, file_kind
+
+        if not line.strip():
+            return [""]
+        if not self.jsonl and file_kind(self.input) != ".jsonl":
+            texts = line.split("\t") if len(keys) > 1 else [line]
+            if len(texts) != len(keys) or not all(map(str.strip, texts)):
+                raise InputError(f"{where}: {expected}")
+            return texts
+        try:
+            row = as_object(line, ', such as {"text": ...}')
+        except ValueError as error:
+            raise InputError(f"{where} {error}") from None
+        for key in keys:
+            if key not in row:
+                raise InputError(f"{where} has no text under '{key}'; it has {', '.join(row) or 'nothing'}")
+            if not isinstance(row[key], str):
+                raise InputError(
+                    f"{where} has {as_json(row[key])[:60]} under '{key}'; expected a text in quotation marks"
+                )
+        return [row[key] for key in keys]
 
 
 def classify(model: Model, texts: Texts, machine: Machine) -> None:
@@ -189,21 +198,3 @@ def embed(
         return rows
 
     texts.to_json(vectors)
-
-
-def _text_under(row: dict[str, Any], key: str, where: str) -> str:
-    """Returns the text that an object has under a key; InputError without one."""
-    if key in row and not isinstance(row[key], str):
-        raise InputError(f"{where} has {as_json(row[key])[:60]} under '{key}'; expected a text in quotation marks")
-    if key not in row:
-        raise InputError(f"{where} has no text under '{key}'; it has {', '.join(row) or 'nothing'}")
-    return str(row[key])
-
-
-def _object(line: str, where: str) -> dict[str, Any]:
-    from transduce.corpora.formats import as_object
-
-    try:
-        return as_object(line, ', such as {"text": ...}')
-    except ValueError as error:
-        raise InputError(f"{where} {error}") from None

@@ -5,14 +5,14 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 from transduce import ranges
 from transduce.cli.file_options import Data
 from transduce.cli.machine import Processor, set_threads
 from transduce.cli.messages import as_typed, print_json, teller
 from transduce.cli.options import Device, Json, Quiet, TableFormat, Threads
-from transduce.errors import InputError
+from transduce.errors import InputError, Interrupted
 
 SHOWN = 5
 """Number of sentences that quickstart shows."""
@@ -31,7 +31,6 @@ def quickstart(
     from transduce import experiment
     from transduce.bundle import ModelBundle
     from transduce.corpora.splits import open_split
-    from transduce.errors import Interrupted
     from transduce.evaluation.evaluate import evaluate
     from transduce.inference.translator import Translator
 
@@ -68,7 +67,7 @@ def quickstart(
 
 
 def train(
-    context: typer.Context,
+    context: click.Context,
     recipe: Annotated[list[str], "FILES|RECIPE [KEY=VALUE]..."],
     *,
     data: Data,
@@ -105,7 +104,6 @@ def train(
     from transduce.bundle import example
     from transduce.bundle_config import read_config
     from transduce.config import to_toml, to_tree
-    from transduce.errors import Interrupted
     from transduce.experiment.recipe import SETTINGS_FILE, read_settings
     from transduce.task_table import find_task
     from transduce.training.display import console_observer
@@ -141,9 +139,9 @@ def train(
                 device=device,
                 minutes=minutes,
             )
-    except Interrupted:
-        teller()(f"interrupted; everything is saved, add --resume to go on with {run}")
-        raise typer.Exit(130) from None
+    except Interrupted as error:
+        error.add_note(f"add --resume to go on with {run}")
+        raise
     if not is_first_process():
         return
     if json:
@@ -176,7 +174,7 @@ def _changes(before: dict[str, float], after: dict[str, float]) -> str:
 
 
 def sweep(
-    context: typer.Context,
+    context: click.Context,
     recipe: Annotated[list[str], "FILES|RECIPE KEY=A,B,C..."],
     *,
     data: Data,
@@ -203,7 +201,6 @@ def sweep(
         out: The folder of all runs (default: runs/RECIPE-sweep).
     """
     from transduce import experiment
-    from transduce.errors import Interrupted
     from transduce.experiment.automatic import is_setting
     from transduce.experiment.sweep import split_values
     from transduce.experiment.sweep import sweep as run_sweep
@@ -235,7 +232,7 @@ def sweep(
             teller(quiet, prefix=""),
             processor.device,
         )
-    except Interrupted:
-        teller()("interrupted; everything is saved; repeat the command to continue")
-        raise typer.Exit(130) from None
+    except Interrupted as error:
+        error.add_note("repeat the command to continue")
+        raise
     print_json(result.to_dict()) if json else print(sweep_tables(result, format))

@@ -7,8 +7,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import click
 import msgspec
-import typer
 
 from transduce.cli.machine import Machine, tell_engine
 from transduce.cli.messages import as_json, teller
@@ -23,12 +23,12 @@ from transduce.cli.options import (
     ShortlistOptions,
     is_given,
 )
+from transduce.cli.progress import Tell, show_progress
 from transduce.cli.search_options import TranslationOptions
 from transduce.cli.shard_options import Ray
 from transduce.errors import InputError
 
 if TYPE_CHECKING:
-    from transduce.cli.progress import Tell
     from transduce.inference.requests import Request
     from transduce.inference.translation import Translation
     from transduce.inference.translator import Translator
@@ -44,7 +44,7 @@ Format = Literal[
 
 
 def translate(
-    context: typer.Context,
+    context: click.Context,
     model: Model,
     input: str = "-",
     *,
@@ -167,7 +167,6 @@ def _translate_lines(
     is_compiled: bool,
 ) -> None:
     """Translates the lines of the command's input, and reports on phrases, splits and truncations."""
-    from transduce.cli.progress import show_progress
     from transduce.cli.requests import check_prefixes, requests_of
     from transduce.cli.resuming import growing_output
     from transduce.cli.streams import count_lines, lines_of
@@ -225,7 +224,7 @@ def _check_options(options: Mapping[str, Any], machine: Machine, is_document: bo
         raise InputError("two models, one after the other, give no --details, --explain or --quality; leave them out")
 
 
-def _tell_share(tell: "Tell", begun: int, lines: int, share: float) -> None:
+def _tell_share(tell: Tell, begun: int, lines: int, share: float) -> None:
     """Reports the number of finished lines: `begun`, and a share of the lines of a chunk."""
     tell(begun + share * lines)
 
