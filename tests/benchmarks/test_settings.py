@@ -6,15 +6,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TABLE = re.compile(r"^## `\[([\w.]+)\]`.*?$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-SETTING = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
+TABLE = re.compile(r"^## (`\[.*?)$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+SETTING = re.compile(r"^\| `(\w+)` \||(?<=[ \n])`(\w+)`(?=[,.])", re.MULTILINE)  # of a table, or named as in another
 CHANGE = re.compile(r"""["']((?:\w+\.)+\w+)=""")
 
 
 @pytest.fixture(scope="module")
 def known() -> set[str]:
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
-    return {f"{table}.{name}" for table, text in TABLE.findall(page) for name in ("kind", *SETTING.findall(text))}
+    return {
+        f"{table}.{name}"
+        for title, text in TABLE.findall(page)
+        for table in re.findall(r"`\[([\w.]+)\]`", title)
+        for name in ("kind", *(one or other for one, other in SETTING.findall(text)))
+    }
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").rglob("*.py")), ids=lambda script: script.stem)
