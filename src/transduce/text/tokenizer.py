@@ -1,4 +1,8 @@
-"""Turns text into token ids and back, by a Hugging Face tokenizer in one JSON file."""
+"""Turns text into token ids and back, by a Hugging Face tokenizer in one JSON file.
+
+Special tokens and the 256 bytes are in the vocabulary but not registered as "special" with that library: it would find
+`<pad>` in a user's text, and drop bytes when decoding.
+"""
 
 import hashlib
 import unicodedata
