@@ -1,7 +1,6 @@
 """Writes docs/settings.md from the settings' own declarations: `python docs/make_settings.py > docs/settings.md`."""
 
 import inspect
-import textwrap
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
@@ -131,16 +130,16 @@ def _sections(config: type[Settings], names: tuple[str, ...]) -> list[tuple[list
 def _table(paths: list[str], classes: tuple[type[Settings], ...], known: Known) -> Iterator[str]:
     """One table for all kinds: a line for each kind, and for each setting, which names its kinds if not all have it.
 
-    A setting that a table beside it has, or the same table of an earlier task, is named alone.
+    What a class without kinds is for is the heading of its last column. A setting that a table beside it has, or the
+    same table of an earlier task, is named alone.
     """
     title, place = ", ".join(f"`[{path}]`" for path in paths), paths[0].strip("[]")
     around = place.rpartition(".")[0] or place
     yield f"## {title}" if paths != [""] else "## Top level"
     docs = {table: " ".join((inspect.getdoc(table) or "").split()).replace("|", "\\|") for table in classes}
     kinds = {table: str(table.__struct_config__.tag or "") for table in classes}
-    if len(classes) == 1:
-        kind = kinds[classes[0]]
-        yield textwrap.fill(docs[classes[0]] + (f' `kind = "{kind}"`' if kind else ""), 120)
+    kind = kinds[classes[0]]
+    about = docs[classes[0]] + (f' `kind = "{kind}"`' if kind else "") if len(classes) == 1 else "meaning"
     lines, same = [], {}
     rows: dict[Row, dict[str, list[str]]] = {}
     for table in classes:
@@ -162,10 +161,10 @@ def _table(paths: list[str], classes: tuple[type[Settings], ...], known: Known) 
         lines.append(
             f"| `{row.name}` | {row.values} | {default if len(defaults) > 1 else next(iter(defaults))} | {meaning} |"
         )
-    for where, names in same.items():
-        yield textwrap.fill(f"As in {where}{' above' if where == title else ''}: {', '.join(names)}.", 120)
-    if lines:
-        yield "\n| setting | values | default | meaning |\n| --- | --- | --- | --- |"
+    yield f"| setting | values | default | {about} |\n| --- | --- | --- | --- |"
+    yield from (
+        f"| {', '.join(names)} | | | As in {where}{' above' * (where == title)}. |" for where, names in same.items()
+    )
     yield from lines
     yield ""
 

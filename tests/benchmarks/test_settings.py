@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 TABLE = re.compile(r"^## (`\[.*?)$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-SETTING = re.compile(r"^\| `(\w+)` \||(?<=[ \n])`(\w+)`(?=[,.])", re.MULTILINE)  # of a table, or named as in another
+SETTING = re.compile(r"^\| (`\w+`(?:, `\w+`)*) \|", re.MULTILINE)
 CHANGE = re.compile(r"""["']((?:\w+\.)+\w+)=""")
 
 
@@ -18,7 +18,7 @@ def known() -> set[str]:
         f"{table}.{name}"
         for title, text in TABLE.findall(page)
         for table in re.findall(r"`\[([\w.]+)\]`", title)
-        for name in ("kind", *(one or other for one, other in SETTING.findall(text)))
+        for name in ("kind", *re.findall(r"\w+", " ".join(SETTING.findall(text))))
     }
 
 
