@@ -55,7 +55,7 @@ def test_the_readme_says_what_to_type_before_its_first_picture_and_no_command_ha
 
 
 def test_how_many_pairs_it_takes_is_what_was_measured() -> None:
-    readme, results = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "RESULTS.md"))
+    readme, results = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "results/few_pairs.md"))
     rows = {
         row[0]: row[1:]
         for row in (re.findall(r"[^|]+", line) for line in readme.splitlines())
