@@ -8,7 +8,7 @@ from supported.rows import Row
 
 Found = Mapping[Row, Mapping[str, Outcome]]
 YES, REASON, NAME = "yes", re.compile(r"(.*) \((\d+)\)"), re.compile(r"`([^`]+)`")
-ALL, NONE, REFUSED, SAME = "All can: ", "None can: ", "Refused: ", "The same as "
+ALL, NONE, REFUSED, SAME = "| All can | ", "| None can | ", "| Refused | ", "| The same as "
 
 INTRODUCTION = """# What works with what
 
@@ -39,7 +39,8 @@ def page(found: Found) -> str:
     lines = [INTRODUCTION]
     for task in dict.fromkeys(row.task for row in found):
         lines += [f"## {task}\n", *_of_task({row: one for row, one in found.items() if row.task == task}, reasons), ""]
-    lines += ["## Reasons\n", *(f"{number}. {line}" for line, number in reasons.items())]
+    lines += ["## Reasons\n", "| number | line |\n| --- | --- |"]
+    lines += [f"| {number} | {line.replace('|', '&#124;')} |" for line, number in reasons.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -48,7 +49,8 @@ def cells_of(text: str) -> dict[tuple[str, str], dict[str, str]]:
 
     Rows that are the same as a family's are left out.
     """
-    reasons = dict(re.findall(r"^(\d+)\. (.*)$", text, re.MULTILINE))
+    found_reasons = re.findall(r"^\| (\d+) \| (.*) \|$", text, re.MULTILINE)
+    reasons = {number: line.replace("&#124;", "|") for number, line in found_reasons}
     titles = {cell.title: name for name, cell in CELLS.items()}
     told: dict[tuple[str, str], dict[str, str]] = {}
 
@@ -63,7 +65,7 @@ def cells_of(text: str) -> dict[tuple[str, str], dict[str, str]]:
         columns: Sequence[str] = ()
         for line in body.splitlines():
             if line.startswith((ALL, NONE)):
-                every = line.removesuffix(".").partition(": ")[2].split(", ")
+                every = line.removesuffix(" |").split(" | ")[1].split(", ")
                 common |= {titles[title]: reason for title, reason in map(of, every)}
             elif line.startswith("| | "):
                 columns = [titles[cell.strip()] for cell in line.strip("| ").split("|")]
@@ -84,8 +86,8 @@ def name_of(row: Row) -> str:
 
 
 def _of_task(found: Found, reasons: dict[str, int]) -> Iterator[str]:
-    """Yields lines with the columns that all rows have in common, a table of the others, and the rows that are refused
-    whole; the table has a row for each family, and for each choice with which something is different."""
+    """Yields two tables: the columns that all rows have in common, choices with which the same works as with a family's
+    defaults, and rows that are refused whole; and all other columns of the other rows."""
     shown, same, refused = _sorted(found)
     common: dict[str, str] = {}
     for name, cell in CELLS.items():
@@ -94,9 +96,14 @@ def _of_task(found: Found, reasons: dict[str, int]) -> Iterator[str]:
             common[name] = f"{cell.title}{_number(of_all.pop(), reasons)}"
     can = [title for title in common.values() if not REASON.fullmatch(title)]
     cannot = [title for title in common.values() if REASON.fullmatch(title)]
-    yield f"{ALL}{', '.join(can)}."
+    yield "| what | which |\n| --- | --- |"
+    yield f"{ALL}{', '.join(can)} |"
     if cannot:
-        yield f"\n{NONE}{', '.join(cannot)}."
+        yield f"{NONE}{', '.join(cannot)} |"
+    yield from (f"{SAME}`{family}` | {', '.join(choices)} |" for family, choices in same.items())
+    if refused:
+        every = [f"`{name_of(row)}`{_number(line, reasons)}" for row, line in refused.items()]
+        yield f"{REFUSED}{', '.join(every)} |"
     rest = [name for name in CELLS if name not in common]
     if rest or len(shown) > 1:
         yield f"\n| | {' | '.join(CELLS[name].title for name in rest)} |"
@@ -104,11 +111,6 @@ def _of_task(found: Found, reasons: dict[str, int]) -> Iterator[str]:
     for row, outcomes in shown.items():
         cells = [YES if outcomes[name].is_supported else f"no{_number(outcomes[name].line, reasons)}" for name in rest]
         yield f"| `{name_of(row)}` | {' | '.join(cells)} |"
-    for family, choices in same.items():
-        yield f"\n{SAME}`{family}`: {', '.join(choices)}."
-    if refused:
-        every = [f"`{name_of(row)}`{_number(line, reasons)}" for row, line in refused.items()]
-        yield f"\n{REFUSED}{', '.join(every)}."
 
 
 def _sorted(found: Found) -> tuple[dict[Row, Mapping[str, Outcome]], dict[str, list[str]], dict[Row, str]]:
