@@ -31,6 +31,7 @@ check: setup
 	$(BIN)/ruff check src tests benchmarks docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/source_budget.py
 
 # A process for each core, one thread each: for models as small as the tests' two threads are no faster than one. Files
 # come in the order of tests/conftest.py. Bytecode is kept whatever the environment says, since some hundred processes
