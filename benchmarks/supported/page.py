@@ -13,23 +13,14 @@ ALL, NONE, REFUSED, SAME = "| All can | ", "| None can | ", "| Refused | ", "| T
 INTRODUCTION = """# What works with what
 
 Every family of models in every task, and every choice of its settings, was tried with every verb and precision on a
-tiny model. What is refused has the number of the line below in which it is. The page is made by
-`python benchmarks/support.py --out docs/support.md` (`make bench-support`), which ends with an error if anything
-neither works nor is refused in one line; a sample of it is tried again in the tests. Families and choices are taken
-from the types of the settings. Phrase-based models ([`model.kind = "phrases"`](recipes.md#few-pairs)), which are
-learned without updates, are not among them.
+tiny model, by `python benchmarks/support.py --out docs/support.md` (`make bench-support`). What is refused has the
+number of the line below. Phrase-based models ([`model.kind = "phrases"`](recipes.md#few-pairs)) are not among them.
 
-- **resume**: interrupted halfway and resumed, the model is the uninterrupted one's, bit for bit.
-- **in parts**, **two processes**: with `training.accumulate = 3`, and with `--processes 2`, all weights are within 1e-6
-  of those of whole batches in one process. Where a model draws numbers at random while it learns (dropout, hard
-  attention, scheduled sampling) each part draws others, and Muon enlarges rounding errors: there, only that it trains.
-  XLNets, which draw an order for each segment, were given the same one for all.
-- **use** is `translate`, `generate`, `fill`, `tag`, `answer` or `classify`.
-- **look** is asked for numbers (`-o look.json`), which pages and figures are drawn from.
-- **CTranslate2**, **Argos**, **Hugging Face** and **Firefox** are forms of `export`. Forms that want several settings
-  at once have a row that names them.
-- **The same as** a family are settings with which the same works and the same is refused, for a reason of their own
-  perhaps, which the command tells.
+- **resume**: bit for bit the uninterrupted model. **in parts** (`training.accumulate = 3`), **two processes**: within
+  1e-6 of whole batches in one process, but where a model draws numbers while it learns, or Muon is used.
+- **use** is `translate`, `generate`, `fill`, `tag`, `answer` or `classify`, **look** `-o look.json`; **CTranslate2**,
+  **Argos**, **Hugging Face** and **Firefox** are forms of `export`.
+- **The same as** a family are settings with which the same works and the same is refused.
 """
 
 
