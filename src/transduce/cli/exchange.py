@@ -12,7 +12,7 @@ from transduce.errors import InputError
 
 Quantization = Literal["float32", "float16", "bfloat16", "int16", "int8", "int8_float16", "int8_bfloat16"]
 WRITTEN = {"argos": "package", "page": "page"}
-"""Names of what an export writes, where it is no model's folder."""
+"""Names of what an export writes, where it is not a model's folder."""
 
 
 def export(

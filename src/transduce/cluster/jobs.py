@@ -1,4 +1,4 @@
-"""Jobs on the shards of a corpus: one task for each, and those whose output is there are left as they are."""
+"""Jobs on the shards of a corpus: one task for each shard without an output."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ class JobReport:
     finished_before: int = 0
     """The number of shards that were there already."""
     counts: Counts = field(default_factory=Counts)
-    """The pairs of those that were written."""
+    """Pairs of the shards that were written, kept and left out."""
 
 
 def clean_shards(
