@@ -84,3 +84,19 @@ def test_the_demo_installs_what_it_needs_alone_and_setup_goes_on_from_there(tmp_
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv/trains").touch()
     assert installed("demo") == [] and installed("setup") == [second]
+
+
+LINES, WIDTH = 4500, 120
+
+
+def test_the_pages_are_short_and_their_lines_fit_a_screen() -> None:
+    pages = [ROOT / "README.md", ROOT / "RESULTS.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")]
+    lines = {page: page.read_text(encoding="utf-8").splitlines() for page in [*pages, *(ROOT / "results").glob("*.md")]}
+    wide = [
+        f"{page.name}:{number}"
+        for page, text in lines.items()
+        for number, line in enumerate(text, 1)
+        if len(line) > WIDTH and not line.startswith("|") and "](" not in line
+    ]
+    assert not wide
+    assert sum(map(len, lines.values())) <= LINES
