@@ -95,7 +95,7 @@ docs: setup
 course: setup
 	$(BIN)/python docs/site/notebooks.py build/course
 
-# Trainings of an hour or so, whose figures stand in RESULTS.md.
+# Trainings of an hour or so, whose figures stand in RESULTS.md and results/.
 bench-words: setup
 	for seed in 1 2 3; do $(BIN)/transduce train multi30k-words seed=$$seed --out runs/bench/words-$$seed --resume; done
 
