@@ -31,6 +31,7 @@ check: setup
 	$(BIN)/ruff check src tests benchmarks docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tests/source_budget.py
 
 # A process for each core, one thread each: for models as small as the tests' two threads are no faster than one. Files
 # come in the order of tests/conftest.py. Bytecode is kept whatever the environment says, since some hundred processes
@@ -94,7 +95,7 @@ docs: setup
 course: setup
 	$(BIN)/python docs/site/notebooks.py build/course
 
-# Trainings of an hour or so, whose figures stand in RESULTS.md.
+# Trainings of an hour or so, whose figures stand in RESULTS.md and results/.
 bench-words: setup
 	for seed in 1 2 3; do $(BIN)/transduce train multi30k-words seed=$$seed --out runs/bench/words-$$seed --resume; done
 

@@ -4,7 +4,7 @@
     python benchmarks/train_speed.py --task rnn --report  # the sizes of multi30k-rnn
 
 Each system runs in a process of its own, round after round; what a round measured is kept and not done again.
-`--report` writes table and chart into docs/performance.md, with `--repeats 0` from what is kept alone.
+`--report` writes table and chart into results/speed.md, with `--repeats 0` from what is kept alone.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from typing import Any
 
 from peers.lines import write_lines
 from peers.measurements import Measurements, OtherSettingsError, Spread, System, measure, paired
-from peers.report import PAGE, describe_machine, draw_bars, table, write_between
+from peers.report import PAGE, PICTURES, describe_machine, draw_bars, table, write_between
 from transduce.config import to_tree
 from transduce.experiment import load_recipe
 
@@ -121,7 +121,7 @@ def show_ratio(ratio: Spread | None) -> str:
 def write_report(task: str, found: dict[str, Measurements], shared: dict[str, Any]) -> None:
     """Table and chart of a task."""
     bars = {name: Spread.of(list(speeds(m).values())) for name, m in found.items() if m.rounds}
-    picture = PAGE.parent / f"training-{task}.svg"
+    picture = PICTURES / f"training-{task}.svg"
     draw_bars(bars, "target tokens a second", picture)
     torch = next((found["torch"] for m in found.values() for found in m.rounds.values()), "")
     told = (
@@ -129,7 +129,7 @@ def write_report(task: str, found: dict[str, Measurements], shared: dict[str, An
         f"{max(len(m.rounds) for m in found.values())} rounds of {shared['updates']} updates after "
         f"{shared['warm_up']} more, batches of {shared['batch']} sentence pairs.\n"
     )
-    text = f"{told}\n{make_table(found)}\n![Target tokens a second]({picture.name})\n"
+    text = f"{told}\n{make_table(found)}\n![Target tokens a second](../docs/{picture.name})\n"
     write_between(PAGE, f"training {task}", text)
 
 

@@ -4,7 +4,7 @@
 
 A small model is trained first, of the one form that all toolkits know (ten minutes; give a finished one with
 --model). Each system translates test_2016_flickr in a process of its own, round after round; what a round measured is
-kept and not done again. `--report` writes table and chart into docs/performance.md, with `--repeats 0` from what is
+kept and not done again. `--report` writes table and chart into results/speed.md, with `--repeats 0` from what is
 kept alone.
 """
 
@@ -19,7 +19,7 @@ import torch
 import transduce
 from peers.lines import write_tokens
 from peers.measurements import Measurements, OtherSettingsError, Spread, System, measure, paired
-from peers.report import PAGE, describe_machine, draw_bars, table, write_between
+from peers.report import PAGE, PICTURES, describe_machine, draw_bars, table, write_between
 from peers.weights import check, joeynmt_weights, marian_weights
 from transduce.bundle import ModelBundle
 from transduce.config import to_tree
@@ -183,13 +183,13 @@ def make_table(found: dict[str, Measurements], bundle: ModelBundle, sentences: i
 def write_report(text: str, found: dict[str, Measurements], shared: dict[str, Any]) -> None:
     """Table and chart."""
     bars = {name: Spread.of(list(speeds(m).values())) for name, m in found.items() if m.rounds}
-    picture = PAGE.parent / "translating.svg"
+    picture = PICTURES / "translating.svg"
     draw_bars(bars, "sentences a second", picture)
     told = (
         f"`python benchmarks/translate_speed.py`: {describe_machine(shared['threads'])} PyTorch {torch.__version__}; "
         f"{max(len(m.rounds) for m in found.values())} rounds, beam {shared['beam_size']}.\n"
     )
-    write_between(PAGE, "translating", f"{told}\n{text}\n![Sentences a second]({picture.name})\n")
+    write_between(PAGE, "translating", f"{told}\n{text}\n![Sentences a second](../docs/{picture.name})\n")
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import transduce
+from source_budget import allowed, lines
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -25,6 +26,14 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert newest and cited
     assert newest[1] == cited[1] == transduce.__version__
     assert "version" in PROJECT["dynamic"]
+
+
+def test_src_may_grow_by_what_the_changelog_says_users_got() -> None:
+    released = "# Changelog\n\n## 0.3.0, not released yet\n\n- New.\n\n## 0.2.0, 1 May\n\n`src` has 1,000 lines."
+    assert allowed(released) == 1020
+    assert allowed(released.replace("New.", "New. (`src` +1,500)")) == 2520
+    assert allowed(released.replace("lines.", "lines. (`src` +1,500)")) == 1020
+    assert lines(ROOT / "src") <= allowed((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
 
 
 def test_axes_are_of_classes_and_not_of_aliases() -> None:

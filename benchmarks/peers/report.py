@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 
 from peers.measurements import Spread
 
-PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
+PAGE = Path(__file__).parents[2] / "results" / "speed.md"
+PICTURES = Path(__file__).parents[2] / "docs"
 
 
 def write_between(page: Path, section: str, text: str) -> None:

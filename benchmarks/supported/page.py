@@ -8,28 +8,19 @@ from supported.rows import Row
 
 Found = Mapping[Row, Mapping[str, Outcome]]
 YES, REASON, NAME = "yes", re.compile(r"(.*) \((\d+)\)"), re.compile(r"`([^`]+)`")
-ALL, NONE, REFUSED, SAME = "All can: ", "None can: ", "Refused: ", "The same as "
+ALL, NONE, REFUSED, SAME = "| All can | ", "| None can | ", "| Refused | ", "| The same as "
 
 INTRODUCTION = """# What works with what
 
 Every family of models in every task, and every choice of its settings, was tried with every verb and precision on a
-tiny model. What is refused has the number of the line below in which it is. The page is made by
-`python benchmarks/support.py --out docs/support.md` (`make bench-support`), which ends with an error if anything
-neither works nor is refused in one line; a sample of it is tried again in the tests. Families and choices are taken
-from the types of the settings. Phrase-based models ([`model.kind = "phrases"`](recipes.md#few-pairs)), which are
-learned without updates, are not among them.
+tiny model, by `python benchmarks/support.py --out docs/support.md` (`make bench-support`). What is refused has the
+number of the line below. Phrase-based models ([`model.kind = "phrases"`](recipes.md#few-pairs)) are not among them.
 
-- **resume**: interrupted halfway and resumed, the model is the uninterrupted one's, bit for bit.
-- **in parts**, **two processes**: with `training.accumulate = 3`, and with `--processes 2`, all weights are within 1e-6
-  of those of whole batches in one process. Where a model draws numbers at random while it learns (dropout, hard
-  attention, scheduled sampling) each part draws others, and Muon enlarges rounding errors: there, only that it trains.
-  XLNets, which draw an order for each segment, were given the same one for all.
-- **use** is `translate`, `generate`, `fill`, `tag`, `answer` or `classify`.
-- **look** is asked for numbers (`-o look.json`), which pages and figures are drawn from.
-- **CTranslate2**, **Argos**, **Hugging Face** and **Firefox** are forms of `export`. Forms that want several settings
-  at once have a row that names them.
-- **The same as** a family are settings with which the same works and the same is refused, for a reason of their own
-  perhaps, which the command tells.
+- **resume**: bit for bit the uninterrupted model. **in parts** (`training.accumulate = 3`), **two processes**: within
+  1e-6 of whole batches in one process, but where a model draws numbers while it learns, or Muon is used.
+- **use** is `translate`, `generate`, `fill`, `tag`, `answer` or `classify`, **look** `-o look.json`; **CTranslate2**,
+  **Argos**, **Hugging Face** and **Firefox** are forms of `export`.
+- **The same as** a family are settings with which the same works and the same is refused.
 """
 
 
@@ -39,7 +30,8 @@ def page(found: Found) -> str:
     lines = [INTRODUCTION]
     for task in dict.fromkeys(row.task for row in found):
         lines += [f"## {task}\n", *_of_task({row: one for row, one in found.items() if row.task == task}, reasons), ""]
-    lines += ["## Reasons\n", *(f"{number}. {line}" for line, number in reasons.items())]
+    lines += ["## Reasons\n", "| number | line |\n| --- | --- |"]
+    lines += [f"| {number} | {line.replace('|', '&#124;')} |" for line, number in reasons.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -48,7 +40,8 @@ def cells_of(text: str) -> dict[tuple[str, str], dict[str, str]]:
 
     Rows that are the same as a family's are left out.
     """
-    reasons = dict(re.findall(r"^(\d+)\. (.*)$", text, re.MULTILINE))
+    found_reasons = re.findall(r"^\| (\d+) \| (.*) \|$", text, re.MULTILINE)
+    reasons = {number: line.replace("&#124;", "|") for number, line in found_reasons}
     titles = {cell.title: name for name, cell in CELLS.items()}
     told: dict[tuple[str, str], dict[str, str]] = {}
 
@@ -63,7 +56,7 @@ def cells_of(text: str) -> dict[tuple[str, str], dict[str, str]]:
         columns: Sequence[str] = ()
         for line in body.splitlines():
             if line.startswith((ALL, NONE)):
-                every = line.removesuffix(".").partition(": ")[2].split(", ")
+                every = line.removesuffix(" |").split(" | ")[1].split(", ")
                 common |= {titles[title]: reason for title, reason in map(of, every)}
             elif line.startswith("| | "):
                 columns = [titles[cell.strip()] for cell in line.strip("| ").split("|")]
@@ -84,8 +77,8 @@ def name_of(row: Row) -> str:
 
 
 def _of_task(found: Found, reasons: dict[str, int]) -> Iterator[str]:
-    """Yields lines with the columns that all rows have in common, a table of the others, and the rows that are refused
-    whole; the table has a row for each family, and for each choice with which something is different."""
+    """Yields two tables: the columns that all rows have in common, choices with which the same works as with a family's
+    defaults, and rows that are refused whole; and all other columns of the other rows."""
     shown, same, refused = _sorted(found)
     common: dict[str, str] = {}
     for name, cell in CELLS.items():
@@ -94,9 +87,14 @@ def _of_task(found: Found, reasons: dict[str, int]) -> Iterator[str]:
             common[name] = f"{cell.title}{_number(of_all.pop(), reasons)}"
     can = [title for title in common.values() if not REASON.fullmatch(title)]
     cannot = [title for title in common.values() if REASON.fullmatch(title)]
-    yield f"{ALL}{', '.join(can)}."
+    yield "| what | which |\n| --- | --- |"
+    yield f"{ALL}{', '.join(can)} |"
     if cannot:
-        yield f"\n{NONE}{', '.join(cannot)}."
+        yield f"{NONE}{', '.join(cannot)} |"
+    yield from (f"{SAME}`{family}` | {', '.join(choices)} |" for family, choices in same.items())
+    if refused:
+        every = [f"`{name_of(row)}`{_number(line, reasons)}" for row, line in refused.items()]
+        yield f"{REFUSED}{', '.join(every)} |"
     rest = [name for name in CELLS if name not in common]
     if rest or len(shown) > 1:
         yield f"\n| | {' | '.join(CELLS[name].title for name in rest)} |"
@@ -104,11 +102,6 @@ def _of_task(found: Found, reasons: dict[str, int]) -> Iterator[str]:
     for row, outcomes in shown.items():
         cells = [YES if outcomes[name].is_supported else f"no{_number(outcomes[name].line, reasons)}" for name in rest]
         yield f"| `{name_of(row)}` | {' | '.join(cells)} |"
-    for family, choices in same.items():
-        yield f"\n{SAME}`{family}`: {', '.join(choices)}."
-    if refused:
-        every = [f"`{name_of(row)}`{_number(line, reasons)}" for row, line in refused.items()]
-        yield f"\n{REFUSED}{', '.join(every)}."
 
 
 def _sorted(found: Found) -> tuple[dict[Row, Mapping[str, Outcome]], dict[str, list[str]], dict[Row, str]]:

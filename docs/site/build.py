@@ -76,7 +76,8 @@ def written_pages() -> dict[str, Path]:
     """Returns the files of pages that people wrote, by their names in the site."""
     pages = {path.name: path for path in sorted(DOCS.glob("*.md"))}
     pages |= {name: ROOT / name for name in OUTSIDE}
-    pages["index.md"] = HERE / "index.md"
+    pages |= {f"results/{path.name}": path for path in sorted((ROOT / "results").glob("*.md"))}
+    pages["pages.md"], pages["index.md"] = DOCS / "index.md", HERE / "index.md"
     pages["course/index.md"] = DOCS / "course" / "README.md"
     return pages
 

@@ -1,4 +1,4 @@
-"""Draws the tables of RESULTS.md and other pages as bars: SVG that takes its colours from the page around it."""
+"""Draws tables of results and of other pages as bars: SVG that takes its colours from the page around it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ CHARTS = [
         "Training, beside other toolkits",
         "Target tokens a second of the same Transformer on two cores of a processor; more is faster. Lines "
         "are from the slowest to the fastest round. Marian is MarianMTModel of Hugging Face's transformers.",
-        "docs/performance.md",
+        "results/speed.md",
         "The Transformer of `multi30k-words`",
         ("target tokens a second",),
         ("", "precision"),
@@ -41,7 +41,7 @@ CHARTS = [
     Chart(
         "Translating, beside other engines",
         "Sentences a second of the same weights on two cores, beam of 4; more is faster. Marian is Hugging Face's.",
-        "docs/performance.md",
+        "results/speed.md",
         "Translating",
         ("sentences a second",),
         ("", "precision"),
@@ -58,7 +58,7 @@ CHARTS = [
         "One model for six directions",
         "BLEU at equal time: six models of one direction each, one model of all, and one that never saw "
         "German to French.",
-        "RESULTS.md",
+        "results/captions.md",
         "multi30k-many, six directions with one model",
         ("six models", "one model", "one without de-fr"),
         ("direction",),
@@ -66,7 +66,7 @@ CHARTS = [
     Chart(
         "A general model learns captions",
         "BLEU on the new text and on the old one: what a thousand pairs gain, and what they cost.",
-        "RESULTS.md",
+        "results/adaptation.md",
         "Adapting a general model",
         ("captions", "Tatoeba"),
         ("BLEU, German to English",),
@@ -75,7 +75,7 @@ CHARTS = [
         "The length of a memory",
         "Nats a character of a Transformer-XL that was trained with a memory of 128 and reads with others; "
         "less is better.",
-        "RESULTS.md",
+        "results/language.md",
         "shakespeare-xl, characters",
         ("loss",),
         ("read with",),
@@ -83,7 +83,7 @@ CHARTS = [
     Chart(
         "Word alignment",
         "Alignment error rate on sentences whose links a lexicon tells; less is better.",
-        "RESULTS.md",
+        "results/adaptation.md",
         "Word alignment",
         ("error rate",),
         ("aligned by",),
@@ -91,7 +91,7 @@ CHARTS = [
     Chart(
         "Training on one GPU",
         "Target tokens a second on an NVIDIA H200, in bfloat16; more is faster.",
-        "RESULTS.md",
+        "results/speed.md",
         "One GPU",
         ("target tokens a second",),
         ("training",),

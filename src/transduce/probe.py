@@ -1,4 +1,8 @@
-"""Probes: inputs and a model's scores when it was saved, which verify the model when it is loaded."""
+"""Probes: inputs and a model's scores when it was saved, which verify the model when it is loaded.
+
+A probe is scored on the CPU, wherever the model is: a GPU may compute in TF32, further off than a probe allows. It also
+has the SHA-256 of the bundle's other files, since a single changed weight may move no score.
+"""
 
 import copy
 import math

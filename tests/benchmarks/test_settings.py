@@ -6,15 +6,20 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TABLE = re.compile(r"^## `\[([\w.]+)\]`.*?$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
-SETTING = re.compile(r"^\| `(\w+)` \|", re.MULTILINE)
+TABLE = re.compile(r"^## (`\[.*?)$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+SETTING = re.compile(r"^\| (`\w+`(?:, `\w+`)*) \|", re.MULTILINE)
 CHANGE = re.compile(r"""["']((?:\w+\.)+\w+)=""")
 
 
 @pytest.fixture(scope="module")
 def known() -> set[str]:
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
-    return {f"{table}.{name}" for table, text in TABLE.findall(page) for name in ("kind", *SETTING.findall(text))}
+    return {
+        f"{table}.{name}"
+        for title, text in TABLE.findall(page)
+        for table in re.findall(r"`\[([\w.]+)\]`", title)
+        for name in ("kind", *re.findall(r"\w+", " ".join(SETTING.findall(text))))
+    }
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "benchmarks").rglob("*.py")), ids=lambda script: script.stem)

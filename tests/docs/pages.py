@@ -11,6 +11,8 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     ROOT / "docs/course/README.md",
     ROOT / "RESULTS.md",
+    *sorted((ROOT / "results").glob("*.md")),
+    ROOT / "CHANGELOG.md",
     ROOT / "CONTRIBUTING.md",
 ]
 PROGRAMS = {"transduce", "echo", "cat", "python", "make", "git", "torchrun", "pip", "tensorboard"}

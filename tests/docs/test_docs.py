@@ -55,7 +55,7 @@ def test_the_readme_says_what_to_type_before_its_first_picture_and_no_command_ha
 
 
 def test_how_many_pairs_it_takes_is_what_was_measured() -> None:
-    readme, results = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "RESULTS.md"))
+    readme, results = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "results/few_pairs.md"))
     rows = {
         row[0]: row[1:]
         for row in (re.findall(r"[^|]+", line) for line in readme.splitlines())
@@ -84,3 +84,26 @@ def test_the_demo_installs_what_it_needs_alone_and_setup_goes_on_from_there(tmp_
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".venv/trains").touch()
     assert installed("demo") == [] and installed("setup") == [second]
+
+
+LINES, WIDTH = 4500, 120
+
+
+def test_the_pages_are_short_and_their_lines_fit_a_screen() -> None:
+    pages = [ROOT / "README.md", ROOT / "RESULTS.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")]
+    lines = {page: page.read_text(encoding="utf-8").splitlines() for page in [*pages, *(ROOT / "results").glob("*.md")]}
+    wide = [
+        f"{page.name}:{number}"
+        for page, text in lines.items()
+        for number, line in enumerate(text, 1)
+        if len(line) > WIDTH and not line.startswith("|") and "](" not in line
+    ]
+    assert not wide
+    assert sum(map(len, lines.values())) <= LINES
+
+
+@pytest.mark.skipif(not (ROOT / "src/docsegments").is_dir(), reason="the map is of the tree with docsegments")
+def test_every_file_that_the_map_names_exists() -> None:
+    files = [path.as_posix() for folder in ("src", "tests", "docs") for path in (ROOT / folder).rglob("*.py")]
+    named = set(re.findall(r"[\w/]+\.py\b", (ROOT / "docs/architecture.md").read_text(encoding="utf-8")))
+    assert not [name for name in named if not any(file.endswith(f"/{name}") for file in files)]

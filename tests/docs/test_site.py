@@ -59,8 +59,10 @@ def test_links_of_the_front_page_lead_to_pages() -> None:
 
 
 def test_links_lead_from_the_repository_to_the_site() -> None:
-    assert "](RESULTS.md#adapting-a-general-model)" in build.text_of(ROOT / "docs/adaptation.md", "adaptation.md")
-    assert "](recurrent.md#compared)" in build.text_of(ROOT / "RESULTS.md", "RESULTS.md")
+    assert "](results/adaptation.md#adapting-a-general-model)" in build.text_of(
+        ROOT / "docs/adaptation.md", "adaptation.md"
+    )
+    assert "](../recurrent.md#compared)" in build.text_of(ROOT / "results/captions.md", "results/captions.md")
     assert "](../docs" not in build.text_of(ROOT / "CONTRIBUTING.md", "CONTRIBUTING.md")
 
 
@@ -81,7 +83,9 @@ def test_a_chart_draws_the_numbers_of_its_table(chart: charts.Chart) -> None:
 
 def test_a_chart_of_a_table_that_is_gone_is_an_error() -> None:
     with pytest.raises(ValueError, match="no table"):
-        charts.rows_of(charts.Chart("", "", "RESULTS.md", "multi30k-words, German to English", ("no such column",)))
+        charts.rows_of(
+            charts.Chart("", "", "results/captions.md", "multi30k-words, German to English", ("no such column",))
+        )
 
 
 def test_broken_links_anchors_and_things_from_elsewhere_are_found(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def direction_of(language: str) -> Direction:
 
 
 def words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:
-    """Returns the number of the word that each token of an output ends in, by what the tokens up to it spell."""
+    """Returns, for each token of an output, the number of the word in which the text up to this token ends."""
     return [numbers.stop - 1 for numbers in _words_of_output(tokenizer, tokens)]
 
 

@@ -136,7 +136,7 @@ def _page(title: str, body: str) -> str:
 
 
 def escape_text(text: str) -> str:
-    """Escapes text between elements. A folder's name may have bytes that are no UTF-8, which the page cannot hold."""
+    """Escapes text between elements. A folder's name may have bytes that are not UTF-8, which the page cannot hold."""
     return html.escape(text.encode("utf-8", "replace").decode())
 
 
@@ -153,7 +153,7 @@ def _file(name: str) -> str:
 
 
 def json_block(facts: dict[str, Any]) -> str:
-    """Writes JSON in ASCII that no text in it can end early: a script element ends at any `</script`."""
+    """Writes JSON in ASCII with escaped angle brackets, since a script element ends at any `</script` in a text."""
     text = json.dumps(_finite(facts), allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -32,7 +32,7 @@ NODE_COLOURS: Mapping[NodeState, str] = {
 
 
 def readable(token: str) -> str:
-    """Returns a token with its marks of spaces as an open box, which fonts have; `$` is no formula."""
+    """Returns a token with its marks of spaces as an open box, which fonts have; `$` is not a formula."""
     shown = token.replace("▁", "␣").replace("Ġ", "␣").replace("\n", "⏎").replace("Ċ", "⏎").replace("\t", "⇥")
     return shown.replace("$", r"\$")
 

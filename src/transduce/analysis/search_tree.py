@@ -23,7 +23,7 @@ class Node:
 
     id: int
     parent: int | None
-    """The node of the token before; None for the root, which is no token."""
+    """The node of the token before; None for the root, which is not a token."""
     step: int
     """The number of tokens up to this one, itself counted."""
     token: str

@@ -39,7 +39,8 @@ class Curves:
 
 
 def read_runs(runs: Sequence[str | Path]) -> list[Curves]:
-    """Reads the curves of runs, by their folders, as far as they have come; InputError for a folder that is no run."""
+    """Reads the curves of runs, by their folders, as far as they have come; InputError for a folder that is not a
+    run."""
     curves = []
     for run in runs:
         if not (Path(run) / "log.jsonl").is_file():

@@ -28,7 +28,7 @@ TARGETS_OF = {
 }
 """The targets of an export that each option is for."""
 WRITTEN = {"argos": "package", "page": "page"}
-"""Names of what an export writes, where it is no model's folder."""
+"""Names of what an export writes, where it is not a model's folder."""
 
 
 def export(

@@ -114,7 +114,7 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def descriptor_of(stream: IO[Any]) -> int | None:
-    """Returns the descriptor of a standard stream; None if it is no stream of the system."""
+    """Returns the descriptor of a standard stream; None if it is not a stream of the system."""
     try:
         return stream.fileno()
     except (OSError, ValueError):

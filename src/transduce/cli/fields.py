@@ -61,7 +61,7 @@ class From:
     when: str = ""
     """The condition of an option, such as "With --mbr": its help begins so."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """The defaults of a verb that are not those of the settings, by option."""
+    """Defaults that a verb sets in place of the settings' own, by option."""
     help: Mapping[str, str] = field(default_factory=dict)
     """Help of options that do more in a verb than the settings say, by option."""
 

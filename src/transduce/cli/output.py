@@ -61,7 +61,7 @@ def is_new_file(path: str) -> bool:
 
 @contextmanager
 def open_stream(path: str) -> Iterator[TextIO]:
-    """Opens an output that is no new file."""
+    """Opens an output that is not a new file."""
     if path != "-":
         with Path(path).open("w", encoding="utf-8", newline="\n") as stream:
             yield stream

@@ -40,7 +40,7 @@ class Texts:
             keys: the keys of an object's texts, two for a pair.
             expected: what a line is for models that read pairs: two texts with a tab between.
 
-        Raises InputError, with the line, for a line that is no JSON object, or no pair.
+        Raises InputError, with the line, for a line that is not a JSON object, or no pair.
         """
         from transduce.cli.output import text_output
         from transduce.cli.streams import lines_of

@@ -22,7 +22,7 @@ PAIRS_AT_ONCE = 4096
 
 @dataclass(frozen=True)
 class Shard:
-    """The files of one shard: one of pairs, or two that are aligned; and those to write."""
+    """The input files of one shard (one file of pairs, or two aligned files) and its output files."""
 
     inputs: tuple[Path, ...]
     outputs: tuple[Path, ...]

@@ -344,8 +344,7 @@ def read_objects(
 
 
 def as_object(line: str, such: str = "") -> dict[str, Any]:
-    """Returns a line's JSON object; raises ValueError, which says what the line is not, such as the one that is
-    expected."""
+    """Returns a line's JSON object; raises ValueError, whose text names the expected form, `such`."""
     try:
         row = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -442,7 +441,7 @@ PAIR_FORMATS: dict[str, PairReader] = {
 
 
 def _reader_of_pairs(name: str, value: Any) -> PairReader:
-    """Returns an object as a reader, which raises DataError for values that are no pairs."""
+    """Returns an object as a reader, which raises DataError for values that are not pairs."""
     if value in PAIR_FORMATS.values():
         return cast(PairReader, value)
     check_takes("file format", name, value, ("path", "columns"), "a function of a path and columns that gives pairs")

@@ -83,7 +83,7 @@ class OverlapSearch:
         write_text(self._file(corpus), json.dumps({scope: sorted(values) for scope, values in met.items()}))
 
     def find(self, training: Iterable[ParallelCorpus]) -> list[FoundOverlap]:
-        """Returns what each held-out corpus shares with the training data; reads corpora that no pass has watched."""
+        """Returns the overlap of each held-out corpus with the training data; reads corpora that were not watched."""
         met: dict[Scope, set[int]] = {scope: set() for scope in SCOPES}
         for corpus in training:
             of_corpus = self._read(corpus)

@@ -63,5 +63,5 @@ def files_of(path: str | Path) -> list[Path]:
 
 
 def is_pattern(path: str | Path) -> bool:
-    """Returns True for a path with `*`, `?` or `[` that is no file itself."""
+    """Returns True for a path with `*`, `?` or `[` that is not a file itself."""
     return not Path(path).exists() and bool(set("*?[").intersection(str(path)))

@@ -1,4 +1,8 @@
-"""Calls a function in as many processes as there are cores."""
+"""Calls a function in as many processes as there are cores.
+
+Processes are forked, so that nothing is pickled and no script needs a guard. A fork reads and encodes text, and
+computes nothing with PyTorch.
+"""
 
 import multiprocessing
 import os

@@ -264,7 +264,7 @@ class SentencePairs:
 
 
 def largest_of(parts: Plan, of_each: Sequence[tuple[int, ...]], has_several: bool = False) -> Largest:
-    """Returns the parts that need most by some measure, without those that need no more than another by any measure."""
+    """Returns the parts on the Pareto front: no other part needs at least as much by every measure."""
     measures = np.array(of_each)  # [parts, measures]
     most = {of_each[np.lexsort((measures.sum(1), measure))[-1]] for measure in measures.T}
     alone = sorted(need for need in most if not any(need != other and all(map(ge, other, need)) for other in most))

@@ -65,7 +65,7 @@ def _mapped(file: IO[bytes], dtype: np.dtype[np.integer]) -> NDArray[np.integer]
 
 
 def _no_longer_than(longest: int, plain: Segmented, drawn: Segmented) -> Segmented:
-    """Returns the randomly segmented texts, but the plain ones in place of those longer than `longest`."""
+    """Returns randomly segmented texts; a text of more than `longest` tokens is segmented as without dropout."""
     lengths = np.diff(drawn.offsets)
     if lengths.max() <= longest:
         return drawn

@@ -1,4 +1,4 @@
-"""Files that are no documents to translate, by their endings or first bytes, with advice on what to do instead."""
+"""Files that are not documents to translate, by their endings or first bytes, with advice on what to do instead."""
 
 import codecs
 import re
@@ -48,7 +48,7 @@ _CODE = Refused(
 )
 _LINES = files(__package__).joinpath("code_lines.tsv").read_text("utf-8").splitlines()[1:]
 _CODE_LINE = re.compile("|".join(f"(?:{line.partition(chr(9))[2]})" for line in _LINES))
-"""A line, without blanks about it, that is no text for people."""
+"""A line, without blanks about it, that is not text for people."""
 MOST_CODE = 0.2
 """Largest share of such lines in a text."""
 _BEGINS_MARKUP = ("<?xml", "<!doctype", "<html", "<svg")
@@ -75,7 +75,7 @@ def refused_by_ending(name: str) -> Refused | None:
 
 
 def refused_by_content(data: bytes) -> Refused | None:
-    """Returns the reason to refuse data that is no text by its first bytes or a zero byte; None for text."""
+    """Returns the reason to refuse data that is not text by its first bytes or a zero byte; None for text."""
     refused = next((kind for kind in REFUSED if data.startswith(kind.first_bytes)), None)
     if refused is not None or not data:
         return refused

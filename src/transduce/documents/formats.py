@@ -130,7 +130,7 @@ def read_document(
 def read_marked_up(data: bytes, name: str, kind: Literal["xml", "html"], tags: Tags) -> Document:
     """Reads XML or HTML that is part of a request; of the settings, HTML knows the elements whose text stays.
 
-    Raises InputError for what is no XML or HTML.
+    Raises InputError for what is not XML or HTML.
     """
     if kind == "xml":
         return _checked(read_tagged(data, name, tags), name)

@@ -72,7 +72,7 @@ class ArgosImport(Settings, frozen=True):
     sentences: int
     """The number of texts that SentencePiece and the tokenizer divided; 0 where SentencePiece is not installed."""
     identical: int
-    """The number of those that both divided alike."""
+    """The number of these texts that SentencePiece and the tokenizer split identically."""
 
     def describe(self) -> str:
         """Returns one line for people."""

@@ -50,7 +50,7 @@ class Choice:
 
 
 def choose_cleaning(sample: Sequence[SentencePair], facts: CorpusFacts) -> Choice:
-    """Chooses which pairs to leave out: those that most files contain and that are no translations."""
+    """Chooses cleaning steps against the pairs in most files whose sides do not translate each other."""
     longest = max(40, round(3 * max(facts.source.usual_length, facts.target.usual_length)))
     length: Tables = {"kind": "length"}
     steps, data, criteria = [length, {"kind": "identical"}], {}, ["a blank side", "equal sides"]

@@ -51,8 +51,8 @@ def operations_of_a_token(model: TransformerConfig, vocabulary: int, source_toke
 
 
 def cost_of_a_token(model: TransformerConfig, vocabulary: int, source_tokens: float = 1.0) -> float:
-    """Returns the operations that take as long as a target token and `source_tokens` do: those that multiply weights,
-    and `OF_A_LAYER` for all else that a layer does with a token, which takes about as long for all usual widths."""
+    """Returns the operations that take as long as a target token and `source_tokens` do: products of weights, and
+    `OF_A_LAYER` for all else in a layer, whose time is about the same for all usual widths."""
     layers = source_tokens * model.encoder_layers + model.decoder_layers
     return operations_of_a_token(model, vocabulary, source_tokens) + OF_A_LAYER * layers
 

@@ -140,7 +140,7 @@ def write_synthetic_pairs(
 
 
 def write_true_pairs(path: Path, corpora: Sequence[ParallelCorpus], filters: Sequence[Filter]) -> tuple[int, int]:
-    """Writes the pairs that the filters keep into a file; returns their number, and that of those left out."""
+    """Writes the pairs that the filters keep into a file; returns how many were kept and left out."""
     dropped: Counter[str] = Counter()
     joined = ParallelCorpus.joined("true pairs", corpora).filtered(filters)
     kept = write_pairs([path], joined.sift(lambda reason, pair: dropped.update([reason])))

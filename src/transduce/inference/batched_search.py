@@ -131,8 +131,8 @@ def with_most_phrases(
     constrained: Sequence[Hypothesis],
     decode: Callable[[list[int]], str],
 ) -> list[Hypothesis]:
-    """Returns those outputs of a search without required phrases, and of one with them, that have most phrases of the
-    piece, best first. The best one without them stays the best if it has as many."""
+    """Returns the outputs with most phrases of the piece, best first, of a search without required phrases and of one
+    with them. The best output without them stays the best if it has as many."""
     held = {id(each): held_phrases(piece, decode(each.tokens)) for each in (*plain, *constrained)}
     new = [each for each in constrained if all(each.tokens != other.tokens for other in plain)]
     best = sorted((each for each in (*plain, *new) if held[id(each)] == max(held.values())), key=lambda h: -h.score)

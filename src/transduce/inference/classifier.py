@@ -60,7 +60,7 @@ class Rating:
 class Classifier:
     """Classifies texts by a bundle's model, or gives them scores, on its device and at its precision.
 
-    Raises InputError for a model that is no classifier.
+    Raises InputError for a model that is not a classifier.
     """
 
     def __init__(self, bundle: ModelBundle) -> None:

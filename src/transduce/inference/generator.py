@@ -81,7 +81,7 @@ class Generator:
     """Continues texts by a bundle's model, on its device and at its precision.
 
     Further bundles of the same vocabulary make an ensemble, whose probabilities are the mean of all models'. Raises
-    InputError for a model that is no language model, or where the vocabularies differ.
+    InputError for a model that is not a language model, or where the vocabularies differ.
     """
 
     def __init__(self, bundle: ModelBundle, *others: ModelBundle) -> None:

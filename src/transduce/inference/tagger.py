@@ -78,7 +78,7 @@ class TaggedText:
 class Tagger:
     """Tags the words of texts by a bundle's model, on its device and at its precision.
 
-    Raises InputError for a model that is no tagger.
+    Raises InputError for a model that is not a tagger.
     """
 
     def __init__(self, bundle: ModelBundle) -> None:

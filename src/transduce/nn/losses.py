@@ -241,7 +241,7 @@ class _Gradients:
 
 
 def _scaled(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
-    """The kept gradients times that of the loss, by hidden, weight and bias; None for the other arguments."""
+    """Multiplies the kept gradients of hidden, weight and bias by the loss's gradient; None for the other arguments."""
     gradients = [None if one is None else one * scale.to(one.dtype) for one in ctx.saved_tensors]
     return *gradients, *[None] * (len(ctx.needs_input_grad) - len(gradients))
 

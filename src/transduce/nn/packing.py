@@ -63,9 +63,9 @@ class Packing:
     whole: Block
     """All rows."""
     blocks: Sequence[Block]
-    """The same rows, as many at once as attention takes: rows of similar length should follow one another."""
+    """The rows in blocks, as many at once as attention takes: rows of similar length should follow one another."""
     rows: Ragged | None = None
-    """The same rows as attention without rectangles takes them, if that is known."""
+    """The rows as attention without rectangles takes them, if that is known."""
 
     @staticmethod
     def of(is_real: Mask, rows: Ragged | None = None) -> "Packing":

@@ -1,4 +1,8 @@
-"""Rows of different lengths side by side, without padding, and attention within them by kernels of a GPU."""
+"""Rows of different lengths side by side, without padding, and attention within them by kernels of a GPU.
+
+On a GPU a number that the host asks for costs the time of all that is queued. So batches know where their real tokens
+are: the host makes these places and copies them with the batch.
+"""
 
 from dataclasses import dataclass
 from typing import Any

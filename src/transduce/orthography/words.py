@@ -30,7 +30,7 @@ KOREAN_ENDING = re.compile(rf"{_PARTICLE}{{1,3}}(?![\uac00-\ud7a3])")
 
 
 def is_word_boundary(text: str, offset: int) -> bool:
-    """Returns True if a word may end or begin at the offset: beside a character that is no letter, between any two
+    """Returns True if a word may end or begin at the offset: beside a character that is not a letter, between any two
     characters of a script without spaces, between katakana and other letters, before Korean particles; never within a
     character as readers see it."""
     if not 0 < offset < len(text):

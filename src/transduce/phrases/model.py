@@ -78,7 +78,7 @@ class Translated(NamedTuple):
     text: str
     output: Output
     words: Words
-    """Its words, as phrases have them."""
+    """Words of the translation, as phrases have them."""
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,9 @@ class Progress(msgspec.Struct):
     held_out: list[int] = []
     """Indices of held-out segments on which updates are checked."""
     static: list[tuple[float, int]] = []
-    """Loss in nats, and tokens, of each of these without an adapter."""
+    """Loss in nats, and tokens, of each held-out segment without an adapter."""
     accepted: list[tuple[float, int]] = []
-    """The same at the last check."""
+    """Loss in nats, and tokens, of each held-out segment at the last check."""
     general: float = 0.0
     """Loss on general pairs after the last check, more than without an adapter, in nats per token."""
     strictness: int = 0

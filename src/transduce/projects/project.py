@@ -249,7 +249,7 @@ def _is_spelled_so(path: Path) -> bool:
 
 
 def check_name(name: str) -> None:
-    """Raises InputError for a text that is no name of a project."""
+    """Raises InputError for a text that is not a name of a project."""
     if not NAME.fullmatch(name):
         raise InputError(
             f"{name[:70]!r} is no name of a project; expected 1 to 64 letters, digits, dots, hyphens and underscores, "

@@ -1,4 +1,8 @@
-"""Estimates of how much editing translations need, learned from what people made of earlier ones."""
+"""Estimates of how much editing translations need, learned from what people made of earlier ones.
+
+The confidence is that of the served model without what it learned: an adapter that has learned a correction finds the
+corrected machine translation improbable, which new translations are not.
+"""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -42,7 +42,7 @@ class Snapshot:
     scale: float
     """Factor of the product of the adapter's matrices."""
     facts: str
-    """JSON of what is no tensor."""
+    """JSON of what is not a tensor."""
     tensors: dict[str, Tensor]
 
     def progress(self) -> Progress:

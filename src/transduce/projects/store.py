@@ -1,4 +1,8 @@
-"""All that people said in a project, in one SQLite file: each call is on the disk when it returns."""
+"""All that people said in a project, in one SQLite file: each call is on the disk when it returns.
+
+Nothing is deleted, only taken back, so the revision of a project is a count. Each commit goes on into the file itself,
+since SQLite leaves out silently what follows damage in a -wal file.
+"""
 
 import sqlite3
 import threading

@@ -276,7 +276,7 @@ class _Unseen:
     """Outputs that a step has set aside and the host has not looked at."""
 
     length: int
-    """Their length in tokens, the end token included."""
+    """Length of the outputs in tokens, the end token included."""
     tensors: list[Tensor]
     """Sentences, which candidates are finished, the rows and totals of the candidates, and the texts before the step:
     see Active and Candidates."""

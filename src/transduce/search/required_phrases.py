@@ -1,4 +1,8 @@
-"""Phrases as token ids, and finding them in hypotheses as whole words."""
+"""Phrases as token ids, and finding them in hypotheses as whole words.
+
+Required phrases are compared in token ids, because one tokenisation is enough; banned ones are found in decoded text,
+because every tokenisation must be caught.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

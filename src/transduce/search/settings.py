@@ -54,7 +54,7 @@ class Limits:
     end_is_free: bool = False
     """True if an end forced by the longest length costs nothing, as in a text that could continue."""
     on_host: "Limits | None" = None
-    """The same on the CPU, where these are on a GPU."""
+    """Copies of the limits on the CPU, where the limits are on a GPU."""
 
     def to(self, device: torch.device) -> "Limits":
         """Returns the limits on a device; of those on a GPU the host keeps a copy, which it can ask without waiting."""

@@ -226,8 +226,8 @@ def glossary_of(tsv: str) -> Glossary:
 def read_entries(text: str, form: str, pair: Pair) -> str:
     """Reads the entries of a client's dictionary, TSV or CSV, and returns them as `tsv_of` writes them.
 
-    Raises RefusedError (400) for a line that is no entry, a blank or long term, or a source term that comes twice, and
-    (413) for too many.
+    Raises RefusedError (400) for a line that is not an entry, a blank or long term, or a source term that comes twice,
+    and (413) for too many.
     """
     lines = text.replace("\r\n", "\n").split("\n")
     entries: dict[str, str] = {}

@@ -11,7 +11,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """Settings and limits of a server; a rate of 0 is no limit.
+    """Settings and limits of a server; a rate of 0 is not a limit.
 
     A client is a key, or an address where there are no keys. No limit is all for one client: one that has much gives
     way to others, see docs/serving.md.
@@ -89,7 +89,7 @@ class ServerSettings:
 
     @property
     def max_body_bytes(self) -> int:
-        """The most bytes of a request that is no upload; a character may take twelve, as in `\\ud83d\\ude00`."""
+        """The most bytes of a request that is not an upload; a character may take twelve, as in `\\ud83d\\ude00`."""
         return 12 * self.max_characters + 65_536
 
     @property

@@ -229,7 +229,7 @@ def _of_tbx(stream: IO[bytes], path: str, source: str, target: str) -> Iterator[
 
 
 def _with_forms(terms: Sequence[ConceptTerm]) -> list[tuple[str, tuple[str, ...]]]:
-    """Returns the terms that are no variants, the first of them with the variants as its forms."""
+    """Returns the terms that are not variants, the first of them with the variants as its forms."""
     variants = [term.text for term in terms if term.is_variant]
     names = [term.text for term in terms if not term.is_variant]
     if not names:

@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 class Spread(Generic[T]):
-    """Keeps every k-th item of those that it is given, where k is the least power of two that keeps at most `most`.
+    """Keeps every k-th item of a stream; k is the least power of two with at most `most` items kept.
 
     So all are kept if there are no more than that, and the sample of the same items is the same each time.
     """

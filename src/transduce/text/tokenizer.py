@@ -1,4 +1,8 @@
-"""Turns text into token ids and back, by a Hugging Face tokenizer in one JSON file."""
+"""Turns text into token ids and back, by a Hugging Face tokenizer in one JSON file.
+
+Special tokens and the 256 bytes are in the vocabulary but not registered as "special" with that library: it would find
+`<pad>` in a user's text, and drop bytes when decoding.
+"""
 
 import hashlib
 import unicodedata
@@ -345,7 +349,7 @@ class Tokenizer:
         return " ".join(self._normal(self._known(text)).replace(SPACE, " ").split())
 
     def decode(self, ids: Iterable[int], on_one_line: bool = True) -> str:
-        """Returns normal text: special tokens go, unknown ones read <unk>, bytes that are no UTF-8 read U+FFFD; on one
+        """Returns normal text: special tokens go, unknown ones read <unk>, bytes that are not UTF-8 read U+FFFD; on one
         line, line ends, tabs and control characters, which bytes may spell, are spaces."""
         kept = self._with_whole_characters([i for i in ids if i not in self._specials])
         if self.joins_words:
@@ -411,7 +415,7 @@ class Tokenizer:
         return hashlib.sha256((self.backend.to_str() + named).encode()).hexdigest()
 
     def _with_whole_characters(self, ids: list[int]) -> list[int]:
-        """Returns the same ids, but bytes that are no UTF-8 replaced: the library would replace valid ones too."""
+        """Returns the same ids, but bytes that are not UTF-8 replaced: the library would replace valid ones too."""
         if self._bytes is None or not self._byte_of.keys() & set(ids):
             return ids
         whole: list[int] = []

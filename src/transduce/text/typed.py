@@ -1,4 +1,9 @@
-"""Finds the token sequences that may spell a text which is being typed, and so may end within a word."""
+"""Finds the token sequences that may spell a text which is being typed, and so may end within a word.
+
+Tokens of an unfinished word are not those of the whole word. So only tokens that end before the last white space are
+forced, or that end too far from the end for any token to reach it; after them all tokens are allowed that agree with
+the rest. The rest is compared in bytes, since a token may spell a part of a character.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence

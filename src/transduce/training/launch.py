@@ -1,4 +1,8 @@
-"""Starting all processes of a run on one machine from the first; torchrun starts those of several machines."""
+"""Starting all processes of a run on one machine from the first; torchrun starts those of several machines.
+
+The first process starts the others and has rank 0, instead of becoming torchrun's child: so a mistake is one line, and
+Ctrl-C ends with status 130, where torchrun adds a traceback of its own.
+"""
 
 import os
 import socket

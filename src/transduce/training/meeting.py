@@ -1,4 +1,8 @@
-"""Lets the processes of a run find each other, also after torchrun has started all of them again."""
+"""Lets the processes of a run find each other, also after torchrun has started all of them again.
+
+torchrun keeps one store for all of its attempts, with addresses of processes that are gone; the number of the attempt
+does not tell them apart, since machines count differently. So processes meet under a new name each time.
+"""
 
 import os
 import time

@@ -118,7 +118,7 @@ class OpenElements:
 
     @property
     def is_foreign(self) -> bool:
-        """True if tags here are of SVG or MathML, unless they are of those that end it."""
+        """True inside SVG and MathML, whose tags are read by their own rules."""
         return self.top is not None and self.top.namespace != "html"
 
     def has_open(self, name: str) -> bool:

@@ -129,7 +129,7 @@ def formula(state: Any, line: int, end: int, silent: bool) -> bool:
 
 
 def row(state: Any, line: int, end: int, silent: bool) -> bool:
-    """Reads a line of cells that is no table of GitHub's: kramdown's tables need no head."""
+    """Reads a line of cells that is not a table of GitHub's: kramdown's tables need no head."""
     match = _matched(state, line, _ROW.match)
     return match is not None and (silent or _hold(state, line, line + 1, *cells(match.string, _begin(state, line))))
 

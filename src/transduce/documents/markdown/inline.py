@@ -258,7 +258,8 @@ def _sign(line: Sequence[RunItem], is_first: bool) -> re.Match[str] | None:
 
 
 def _is_apart(line: Sequence[RunItem], sign: re.Match[str] | None) -> bool:
-    """Returns True if a line is no part of the sentence about it: it begins with a dialect's sign, or has no text."""
+    """Returns True if a line is not a part of the sentence about it: it begins with a dialect's sign, or has no
+    text."""
     if any(item.is_text for item in line):
         return True
     return (sign is not None and sign["dialect"] is not None) or not any(is_text(item.part) for item in line)

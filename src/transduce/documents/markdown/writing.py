@@ -135,7 +135,7 @@ class MarkdownWriter:
             yield part, same.pop() if same else None
 
     def _escape(self, text: str, care: Care) -> str:
-        """Writes a text so that it is no markup."""
+        """Writes a text so that it is not markup."""
         is_cell = self._run.kind in _IN_CELL
         bare = self._bare if care == "as the source" else frozenset()
 
@@ -205,7 +205,7 @@ def _flat(parts: Iterable[Part]) -> Iterator[tuple[str, str]]:
 
 
 def _reference(sign: str) -> str:
-    """Writes a character so that it is no markup."""
+    """Writes a character so that it is not markup."""
     if sign == "<":
         return "&lt;"
     if sign == "&":
@@ -246,7 +246,7 @@ def _respelt(parts: Sequence[Part], spelling: Callable[[Mark], str]) -> list[Par
 
 
 def _stars(mark: Mark) -> str:
-    """Writes a sign of emphasis with * in place of _, which is no markup within words."""
+    """Writes a sign of emphasis with * in place of _, which is not markup within words."""
     return mark.raw.replace("_", "*")
 
 

@@ -55,7 +55,7 @@ class Json:
 
 
 def read_json(data: bytes, name: str, wanted: Languages) -> Document:
-    """Reads messages; of several languages the source's, whose key is renamed; InputError for what is no JSON."""
+    """Reads messages; of several languages the source's, whose key is renamed; InputError for what is not JSON."""
     file = TextFile.read(data, name)
     root = parse_json(file)
     if root.get("@@locale") is not None:
@@ -153,7 +153,7 @@ def _renamed_value(file: TextFile, value: Json | None, wanted: Languages) -> lis
 
 
 def parse_json(file: TextFile) -> Json:
-    """Returns the value that a file is; InputError for what is no JSON, or nests too deep."""
+    """Returns the value that a file is; InputError for what is not JSON, or nests too deep."""
     try:
         json.loads(file.text, parse_int=len, parse_float=len, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:

@@ -33,7 +33,7 @@ PLURAL_FORMS = frozenset(["zero", "one", "two", "few", "many", "other"])
 
 
 def message_segment(text: str, breaks: Callable[[str], bool] | None = None, is_icu: bool = False) -> Segment:
-    """Returns a message with its tags, placeholders and lines; one that is no text is held as a whole.
+    """Returns a message with its tags, placeholders and lines; one that is not text is held as a whole.
 
     Args:
         text: the message without the escapes of its file.
@@ -106,7 +106,7 @@ class PluralForms:
 
 
 def language_among(keys: Sequence[str], wanted: Languages, name: str) -> str | None:
-    """Returns which of a file's first keys is the source language; None where they are no languages.
+    """Returns which of a file's first keys is the source language; None where they are not languages.
 
     Raises InputError where the source language is not among them, or the target language is.
     """

@@ -1,4 +1,4 @@
-"""Values in files of messages that are no text: identifiers, paths, colours, formats of dates and the like."""
+"""Values in files of messages that are not text: identifiers, paths, colours, formats of dates and the like."""
 
 import re
 
@@ -32,7 +32,7 @@ _DATE = re.compile(r"(?:[GyYuMLdDEecahHKkmsSzZXxvVQqw\s.,:/()-]++|'[^'\s]*+'|T(?
 _TWO_FIELDS = "|".join(rf"(?<!{sign}){sign}{{2,}}+\W*+(?!{sign})" for sign in "MdDHhmyY")
 _FIELDS = re.compile(rf"yyyy|YYYY|MMM|LLL|EEE|ddd|[hH]:mm|(?:{_TWO_FIELDS})(?=MM|dd|DD|HH|hh|mm|yy|YY|ss)")
 LONGEST = 1000
-"""Most characters of a value that is no text, such as an identifier, a path, a colour or a format of dates."""
+"""Most characters of a value that is not text, such as an identifier, a path, a colour or a format of dates."""
 
 
 def kind_of_no_text(value: str) -> str | None:

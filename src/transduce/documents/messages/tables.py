@@ -40,7 +40,7 @@ class Columns:
 
 
 def read_csv(data: bytes, name: str, wanted: Languages, columns: Columns | None = None) -> Document:
-    """Reads the texts of a column; InputError where it is not known which, or for what is no CSV."""
+    """Reads the texts of a column; InputError where it is not known which, or for what is not CSV."""
     file = TextFile.read(data, name)
     if "\0" in file.text:
         raise InputError(f"{name}: is no CSV; it holds zero bytes")
@@ -200,7 +200,7 @@ def _renamed(table: _Table, chosen: _Chosen, wanted: Languages) -> list[Edit]:
 def rows_of(lines: Iterable[str], name: str, delimiters: str = DELIMITERS) -> Iterator[tuple[int, list[str]]]:
     """Yields the cells of each row of a table, with the number of its last line, from 1.
 
-    A byte order mark is no part of the first cell. A first line such as `sep=;` names the sign that separates cells.
+    A byte order mark is not a part of the first cell. A first line such as `sep=;` names the sign that separates cells.
 
     Cells between tabs are read as they are; with other signs, cells in quotation marks may hold the sign, line ends and
     doubled quotation marks.

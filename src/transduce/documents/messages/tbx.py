@@ -28,7 +28,7 @@ class Term:
 def concepts_of_tbx(data: bytes, name: str, source: str, target: str) -> Iterator[tuple[list[Term], list[Term]]]:
     """Yields the terms of each concept in two languages, named by xml:lang; skips concepts that lack one.
 
-    Raises InputError for what is no TBX, or has no term in a language.
+    Raises InputError for what is not TBX, or has no term in a language.
     """
     seen: set[str] = set()
     count = 0

@@ -21,7 +21,7 @@ _SWITCH_STAYS = "programs read it as yes or no; a text needs quotation marks"
 
 
 def read_yaml(data: bytes, name: str, wanted: Languages) -> Document:
-    """Reads messages; of several languages the source's, whose key is renamed; InputError for what is no YAML."""
+    """Reads messages; of several languages the source's, whose key is renamed; InputError for what is not YAML."""
     file = TextFile.read(data, name)
     scalars = list(_scalars(file))
     first_keys = {scalar.text: scalar for scalar in scalars if scalar.is_key and not scalar.path}
@@ -52,7 +52,7 @@ def read_yaml(data: bytes, name: str, wanted: Languages) -> Document:
 
 @dataclass(frozen=True)
 class _Scalar:
-    """A key or a value that is no list or mapping."""
+    """A key or a value that is not a list or mapping."""
 
     number: int
     """Number of scalars before it."""

@@ -16,7 +16,7 @@ TEXTS = frozenset(_TEXTS.split())
 def read_docx(data: bytes, name: str, wanted: Languages) -> Document:
     """Reads the paragraphs of a document, its headers, footers, notes, comments, diagrams and charts.
 
-    Raises InputError for what is no such archive, or would be too large when it is unpacked.
+    Raises InputError for what is not such an archive, or would be too large when it is unpacked.
     """
     archive = Archive(data, name, "Word document", wanted)
     main = MAIN if MAIN in archive and "_rels/.rels" not in archive else archive.main_part

@@ -26,7 +26,7 @@ _PARAGRAPHS = frozenset(["text:p", "text:h"])
 _REMOVED = frozenset(["text:tracked-changes", "text:deletion"])
 """Elements that hold deleted text, which readers do not see."""
 _OWN_TEXTS = frozenset(["p", "h", "note", "annotation", "frame", "custom-shape", "text-box", "list", "table", "g"])
-"""Elements in a paragraph whose texts are no part of it."""
+"""Elements in a paragraph whose texts are not part of it."""
 _TITLES = frozenset(["title", "desc", "index-title-template"])
 _SOURCES = "alphabetical-index bibliography illustration-index object-index table-index table-of-content user-index"
 _TITLED = frozenset(["frame", "custom-shape", "g", "rect", "line", "path", *map("{}-source".format, _SOURCES.split())])
@@ -37,7 +37,8 @@ _BLANKS = re.compile(r"([ \t\r\n]++)")
 
 
 def read_odt(data: bytes, name: str, wanted: Languages) -> Document:
-    """Reads the paragraphs of a document. Raises InputError for what is no such archive, encrypted, or too large."""
+    """Reads the paragraphs of a document. Raises InputError for what is not such an archive, encrypted, or too
+    large."""
     archive = Archive(data, name, "OpenDocument text", wanted)
     if "content.xml" not in archive:
         raise InputError(f"{name}: is no OpenDocument text; it holds no content.xml")

@@ -20,7 +20,7 @@ EMBEDDED = frozenset(["oleObject", "package"])
 def read_pptx(data: bytes, name: str, wanted: Languages) -> Document:
     """Reads the paragraphs of a presentation, slide by slide, and then those of its layouts and masters.
 
-    Raises InputError for what is no such archive, or would be too large when it is unpacked.
+    Raises InputError for what is not such an archive, or would be too large when it is unpacked.
     """
     archive = Archive(data, name, "PowerPoint presentation", wanted)
     units: list[Unit] = []

@@ -28,7 +28,7 @@ _COMPARED = "a formula, a filter or a rule compares cells with it"
 def read_xlsx(data: bytes, name: str, wanted: Languages) -> Document:
     """Reads the texts of a workbook. Texts that formulas and filters compare with, and names of columns, stay.
 
-    Raises InputError for what is no such archive, or would be too large when it is unpacked.
+    Raises InputError for what is not such an archive, or would be too large when it is unpacked.
     """
     archive = Archive(data, name, "Excel workbook", wanted)
     return _Workbook(archive).document()
@@ -215,7 +215,7 @@ def _plain(element: Element) -> str:
 
 
 def _segment(text: str, is_header: bool = False) -> Segment:
-    """Returns a text with marks for codes: those of headers break it where another part of the page begins."""
+    """Returns a text with marks for codes; a code of a header breaks the text where another part of the page begins."""
     parts: list[Part] = []
     for piece in divided_by(_CODE, text):
         code = piece if isinstance(piece, str) else piece[0]

@@ -50,7 +50,7 @@ def parts_words(name: str, before: object, after: object) -> bool:
 def with_notes(items: Sequence[Item], parts: Sequence[Part], joined: Callable[[Sequence[Item]], Item]) -> list[Item]:
     """Returns items, of which each has a part, with one for each note of a word, as `joined` makes it of several.
 
-    An element is a note if it belongs to the word before it and is no part of it: `<sup>1</sup>`,
+    An element is a note if it belongs to the word before it and is not a part of it: `<sup>1</sup>`,
     `<sup><a href="#n">[a]</a></sup>`, `<a href="#n">[1]</a>`, but not the element of `1<sup>st</sup>`.
     """
     merged: list[Item] = []

@@ -103,7 +103,7 @@ class _Restoring:
         self.tokens = list(self._own_tokens(0, len(self.output)))
 
     def _own_tokens(self, first: int, last: int) -> Iterator[Span]:
-        """Yields spans of a part of the translation that the rules hold, and that are no text of the source."""
+        """Yields spans of a part of the translation that the rules hold, and that are not text of the source."""
         for start, end in tokens_of(self.output[first:last], self.families):
             text = self.output[first + start : first + end]
             is_text = normalised(text) in self.unheld or not self.words.isdisjoint(_WORD.findall(text.casefold()))
@@ -170,7 +170,7 @@ class _Restoring:
         return not is_taken(self.taken, start, end)
 
     def _is_whole(self, cluster: Cluster, start: int, end: int) -> bool:
-        """Returns True if the span is no part of a longer word or placeholder."""
+        """Returns True if the span is not a part of a longer word or placeholder."""
         text = self.output
         is_closed = text[start:end] == cluster.shown and (cluster.shown[0] + cluster.shown[-1]) in _DELIMITERS
         for token in self._tokens_about(start, end):

@@ -15,7 +15,7 @@ _BRACE = re.compile(r"'[{}]'|[{}]")  # quoted ones are text
 
 @dataclass(frozen=True)
 class _Syntax:
-    """Characters of a message that are no text of a branch, or the number sign in one."""
+    """Characters of a message that are not text of a branch, or the number sign in one."""
 
     start: int
     end: int
@@ -74,7 +74,7 @@ def _ends(flat: str) -> dict[int, int]:
 
 
 def _message(flat: str, start: int, ends: dict[int, int], depth: int) -> list[_Syntax] | None:
-    """Returns the syntax of a message that begins there, and of those within its branches; None if it is none."""
+    """Returns the syntax of the ICU message at `start` and of messages within its branches; None for other text."""
     head = _HEAD.match(flat, start + 1, ends[start])
     if head is None or depth > DEEPEST:
         return None

@@ -22,7 +22,7 @@ def mark_layout(
     if `breaks` returns True, or is not given.
 
     Args:
-        parts: texts and marks. Marks that are shown as white space and are no tags (`&#10;`) belong to the layout.
+        parts: texts and marks. Marks that are shown as white space and are not tags (`&#10;`) belong to the layout.
         escape: writes white space for the document.
         breaks: returns True if a line ends the text that it is part of, given the last characters of that line.
     """

@@ -64,7 +64,7 @@ def mark_tree(parts: Sequence[Part], opened: int, crossing: set[str]) -> tuple[l
 
 
 def crossing_pairs(marks: Sequence[Mark]) -> set[str]:
-    """Returns pairs to be taken apart, so that the others nest."""
+    """Returns the crossing pairs whose removal leaves only nested pairs."""
     crossing: set[str] = set()
     opened: list[str] = []
     is_open: set[str] = set()

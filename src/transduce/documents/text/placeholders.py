@@ -108,7 +108,7 @@ def is_block(placeholder: str) -> bool:
 def mark_tags(parts: Iterable[Part], escape: Escape = str) -> list[Part]:
     """Returns the parts with a mark for each tag in a text; opening and closing ones are paired.
 
-    A name in angle brackets that is no element of HTML and is never closed, such as `<file>`, is text (to be held).
+    A name in angle brackets that is not an element of HTML and is never closed, such as `<file>`, is text (to be held).
     """
     marked: list[Part] = []
     tags: dict[int, tuple[str, str]] = {}  # texts and names of the tags, by their indices

@@ -165,7 +165,7 @@ class _Placing:
             self._place(node.inside, node.place)
 
     def _run(self, node: Node, bounds: Span, taken: Sequence[Span]) -> Span | None:
-        """Returns the run of words in the bounds that best matches those of the pair; None where none does."""
+        """Returns the run of words in the bounds that best match the words inside the pair; None if none match."""
         inside = overlapping(self.source_words, (node.start, node.end))
         candidates = overlapping(self.words, bounds)
         linked = {word for source in inside for word in self.words_of.get(source, ()) if word in candidates}

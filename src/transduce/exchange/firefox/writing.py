@@ -33,7 +33,7 @@ from transduce.text.sentencepiece_writing import fill_up
 from transduce.version import VERSION
 
 CONFIGS = ("config.yml", "config.intgemm8bitalpha.yml")
-"""The same settings under the names that Bergamot's users and translateLocally know."""
+"""Files with settings of the search, under the names that Bergamot's users and translateLocally know."""
 SEARCH = {
     "beam-size": 1,
     "normalize": 1.0,

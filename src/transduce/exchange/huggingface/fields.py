@@ -78,13 +78,13 @@ class Setting(NamedTuple):
     """A setting that config.json and the settings of our models both have."""
 
     theirs: str
-    """Its name in config.json."""
+    """The setting's name in config.json."""
     ours: str
-    """Its name in our settings."""
+    """The setting's name in a recipe."""
     known: Any
     """The values that it may have: a range of numbers (see ranges.py), `bool`, or our words by theirs."""
     default: Any
-    """Their value where config.json has none."""
+    """Hugging Face's value where config.json has none."""
 
     def read(self, fields: Fields) -> Any:
         """Returns our value; raises InputError for a value that it may not have."""

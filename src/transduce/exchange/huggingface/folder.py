@@ -50,7 +50,7 @@ Rename = Callable[[str], str | None]
 
 
 def read_fields(folder: Path) -> Fields:
-    """Reads config.json; raises InputError for a path that is no Hugging Face folder."""
+    """Reads config.json; raises InputError for a path that is not a Hugging Face folder."""
     if not folder.is_dir():
         raise InputError(
             f"{folder}: no such folder; a model is imported from one, or by its name on the hub, OWNER/NAME"

@@ -74,7 +74,7 @@ class HubModel:
 
 
 def is_on_hub(path: str | Path) -> bool:
-    """Returns True for a name OWNER/NAME that is no path here."""
+    """Returns True for a name OWNER/NAME that is not a path here."""
     return is_repository_name(str(path)) and not os.path.lexists(path)
 
 

@@ -131,7 +131,7 @@ class Marian(Family):
         }
 
     def write_common(self, bundle: ModelBundle) -> dict[str, Any]:
-        """Returns those that all families that came from Marian or fairseq have."""
+        """Returns the settings that all families from Marian and fairseq share."""
         model = bundle.config.model_as(TransformerConfig)
         return {
             "decoder_attention_heads": model.heads,

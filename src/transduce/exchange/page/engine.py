@@ -38,7 +38,7 @@ class PageEngine:
     program: bytes
     """WebAssembly."""
     notice: str
-    """Its name, licence and source, for people."""
+    """Name, licence and source of the engine, for people."""
 
 
 def load_engine(package: Path | None = None, progress: Progress | None = None) -> PageEngine:

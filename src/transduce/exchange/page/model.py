@@ -19,9 +19,9 @@ class PageModel:
     target: str
     """Code of the language it translates to."""
     files: dict[str, bytes]
-    """Contents of its files: model, source (the vocabulary), target where that has its own, and shortlist if any."""
+    """Contents of the model's files: model, source (the vocabulary), target if it has its own, and shortlist if any."""
     card: str
-    """Its description, in Markdown; may be empty."""
+    """The model's description, in Markdown; may be empty."""
 
 
 def read_page_model(folder: Path) -> PageModel:

@@ -92,7 +92,7 @@ class HeldText:
 
     @cached_property
     def clusters(self) -> list[Cluster]:
-        """Held marks, those that touch as one."""
+        """Clusters of held marks; marks that touch are one cluster."""
         return clusters_of(self.text, self.held, self.places)
 
     @property

@@ -53,7 +53,8 @@ class PhraseEngine:
         return 1
 
     def search(self, pieces: Sequence[Piece], constraints: Constraints, search: Search) -> list[list[Hypothesis]]:
-        """See Engine; scores are weighted sums of features, which are no log-probabilities but rank outputs as such."""
+        """See Engine; scores are weighted sums of features, which are not log-probabilities but rank outputs as
+        such."""
         _check(search)
         return [self._translate(piece, search.n_best) for piece in pieces]
 

@@ -18,7 +18,7 @@ class File(msgspec.Struct, frozen=True):
     name: str
     """The file's name, for its format and for messages."""
     kind: str | None = None
-    """The format; None for that of the name's ending. `xml` with `tags`, which is no format of files."""
+    """The format; None for that of the name's ending. `xml` with `tags`, which is not a format of files."""
     tags: Tags | None = None
     """Settings for the elements of XML or HTML that is part of a request."""
 
@@ -74,7 +74,7 @@ class OpenSegment(msgspec.Struct, frozen=True):
 
     source: str
     where: str
-    """Its first position, for people."""
+    """First position of the text in the document, for people."""
     held: list[str]
     """Texts that the translation must contain as they are, such as placeholders."""
 

@@ -1,4 +1,9 @@
-"""A process that reads a document, seen from the server: started by a fork server, answered, and killed."""
+"""A process that reads a document, seen from the server: started by a fork server, answered, and killed.
+
+A parser of a stranger's file may loop inside one call that holds the interpreter, or ask for any amount of memory, and
+no thread can be stopped. Pools of loky and pebble have no way to ask back while a task runs, and unpickle what their
+workers send.
+"""
 
 import logging
 import multiprocessing

@@ -47,7 +47,7 @@ class Paths:
     model: Path
     source_vocabulary: Path
     target_vocabulary: Path
-    """The same file where both sides have one vocabulary."""
+    """The file of the target's vocabulary, or of the one that both sides have."""
     shortlist: Path
 
     @property

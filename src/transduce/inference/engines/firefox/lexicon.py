@@ -24,8 +24,8 @@ MASK = (1 << 64) - 1
 def write_lexicon(shortlist: Shortlist, tokenizers: Tokenizers, vocabularies: tuple[int, int], path: Path) -> None:
     """Writes a shortlist of a model's tokenizers, without the tokens that no output has.
 
-    Engines allow the first tokens of the vocabulary in every sentence, where ours allows any. So none are said to be
-    frequent, and those that are belong to the end token, which is in every source.
+    Engines allow the first tokens of the vocabulary in every sentence, where ours allows any. So no token is
+    called frequent; frequent tokens belong to the end token, which is in every source.
 
     Args:
         shortlist: lists of source tokens.
