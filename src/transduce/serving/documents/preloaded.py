@@ -6,9 +6,8 @@ from contextlib import suppress
 
 from transduce.documents.document import Languages
 from transduce.documents.formats import FORMATS, read_document
-from transduce.inference.documents.sentence_translator import Links, Progress, TranslatedSentence
+from transduce.inference.documents.sentence_translator import Links, Progress, SentenceRequest, TranslatedSentence
 from transduce.inference.documents.translate import DocumentTranslator
-from transduce.inference.request import Request
 from transduce.serving.documents import worker as worker
 
 SAMPLES = {"strings": b'"a" = "b";'}
@@ -24,7 +23,9 @@ class _Echo:
     def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
         return [[sentence] for sentence in sentences], [False] * len(texts)
 
-    def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
+    def translate(
+        self, requests: Sequence[SentenceRequest], progress: Progress | None = None
+    ) -> list[TranslatedSentence]:
         return [TranslatedSentence(request.text) for request in requests]
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Links | None]:
