@@ -20,6 +20,7 @@ from documents import (
     test_theorem_tmx,
     test_theorem_xliff,
     test_theorem_xlsx,
+    test_theorem_yaml,
 )
 from documents.made_pages import html_document, markdown_document
 from documents.made_texts import ALONE, OWN, Chance, Made
@@ -28,7 +29,7 @@ from documents.made_texts import ALONE, OWN, Chance, Made
 def json_document(chance: Chance) -> Made:
     def value(depth: int) -> Any:
         if not depth or chance.maybe(0.6):
-            return chance.message(lines=("\n", "\t"))
+            return chance.message(lines=("\n", "\t")) if chance.maybe(0.9) else chance.pick(None, True, -1.5e3, [], {})
         return chance.pick(lambda: chance.several(lambda: value(depth - 1)), lambda: mapping(depth - 1))
 
     def mapping(depth: int) -> dict[str, Any]:
@@ -67,31 +68,10 @@ def arb_document(chance: Chance) -> Made:
 
 
 def yaml_document(chance: Chance) -> Made:
-    def scalar(indent: int) -> str:
-        text = chance.message(lines=("\n",))
-        style = chance.random.randint(0, 3)
-        if style == 0 or (style == 1 and "\n" in text):
-            return f" {json.dumps(text, ensure_ascii=chance.maybe(0.5))}\n"
-        if style == 1:
-            return " '" + text.replace("'", "''") + "'\n"
-        blanks = " " * indent
-        return f" {chance.pick('|', '|-', '>', '>-')}\n" + "".join(
-            f"{blanks}{line.strip()}\n" for line in text.split("\n")
-        )
-
-    def mapping(indent: int, depth: int) -> str:
-        lines = []
-        for _ in range(chance.random.randint(1, chance.most)):
-            comment = chance.pick("", "", f"{' ' * indent}# {chance.name()}\n")
-            inner = scalar(indent + 2)
-            if depth and chance.maybe(0.3):
-                inner = "\n" + mapping(indent + 2, depth - 1)
-            elif chance.maybe(0.2):
-                inner = "\n" + "".join(f"{' ' * indent}  -{scalar(indent + 4)}" for _ in "ab")
-            lines.append(f"{comment}{' ' * indent}{chance.name()}:{inner}")
-        return "".join(lines)
-
-    return chance.made("a.yaml", mapping(0, 2))
+    writer = test_theorem_yaml.Writer(chance.random)
+    writer.message = lambda lines: chance.message(lines=lines)
+    writer.plain = writer.line = chance.phrase
+    return chance.made("a.yaml", writer.document())
 
 
 def properties_document(chance: Chance) -> Made:

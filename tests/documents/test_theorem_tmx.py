@@ -7,10 +7,6 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from documents.theorem import check_theorem
 
 etree = pytest.importorskip("lxml.etree")
 
@@ -119,13 +115,3 @@ def skeleton(data: bytes) -> Any:
                 unit.remove(one)
             one.tail = ""
     return inside, etree.tostring(root, method="c14n")
-
-
-def example(random: Random) -> tuple[bytes, str, Any, Any]:
-    return Writer(random).document(), "a.tmx", shown, skeleton
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.randoms(use_true_random=False))
-def test_every_unit_has_its_text_in_the_other_language(random: Random) -> None:
-    check_theorem(*example(random))

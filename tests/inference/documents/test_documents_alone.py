@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from documents.conftest import docx_bytes
+from documents.office_files import docx_bytes
 from transduce.documents.document import Languages
 from transduce.errors import InputError
 from transduce.inference.documents import model_documents, translate
