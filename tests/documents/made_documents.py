@@ -25,6 +25,9 @@ from documents import (
 from documents.made_pages import html_document, markdown_document
 from documents.made_texts import ALONE, OWN, Chance, Made
 
+BLANKS = [" "] * 9 + ["\n     ", "\t", "  ", "&#10;", "&#x9;"]
+"""White space as XML writes it."""
+
 
 def json_document(chance: Chance) -> Made:
     def value(depth: int) -> Any:
@@ -68,9 +71,7 @@ def arb_document(chance: Chance) -> Made:
 
 
 def yaml_document(chance: Chance) -> Made:
-    writer = test_theorem_yaml.Writer(chance.random)
-    writer.message = lambda lines: chance.message(lines=lines)
-    writer.plain = writer.line = chance.phrase
+    writer = test_theorem_yaml.Writer(chance.random, chance.phrase, lambda lines: chance.message(lines=lines))
     return chance.made("a.yaml", writer.document())
 
 
@@ -157,20 +158,20 @@ def csv_document(chance: Chance) -> Made:
 
 
 def android_document(chance: Chance) -> Made:
-    writer = test_theorem_android.Writer(chance.random)
-
     def text(is_cdata: bool = False, is_quoted: bool = False) -> str:
         found = chance.message(tags=is_cdata or chance.maybe(0.3), blocks=False, lines=() if is_quoted else ("\\n",))
         found = found.replace('"', '\\"')
-        return (found if is_cdata else escape(found)) + " "
+        return (found if is_cdata else escape(found)) + chance.random.choice((" ", " ", "\n      "))
 
-    writer.text = text
-    return chance.made("strings.xml", writer.document())
+    return chance.made("strings.xml", test_theorem_android.Writer(chance.random, text).document())
+
+
+def _with_blanks(chance: Chance) -> str:
+    return escape(chance.message()) + chance.random.choice(BLANKS)
 
 
 def xliff_document(chance: Chance) -> Made:
-    writer = test_theorem_xliff.Writer(chance.random)
-    writer.words = lambda: escape(chance.message()) + " "
+    writer = test_theorem_xliff.Writer(chance.random, lambda: _with_blanks(chance))
     inline = writer.inline
 
     def with_breaks(depth: int, version: int) -> str:
@@ -191,8 +192,7 @@ def xliff_document(chance: Chance) -> Made:
 
 
 def tmx_document(chance: Chance) -> Made:
-    writer = test_theorem_tmx.Writer(chance.random)
-    writer.words = lambda: escape(chance.message()) + " "
+    writer = test_theorem_tmx.Writer(chance.random, lambda: _with_blanks(chance))
     inline = writer.inline
 
     def with_breaks(depth: int) -> str:
@@ -212,26 +212,27 @@ def docx_document(chance: Chance) -> Made:
 
 
 def odt_document(chance: Chance) -> Made:
-    writer = test_theorem_odt.Writer(chance.random)
-    writer.words = lambda: chance.pick(" ", "\n  ") + chance.message(tags=False, blocks=False, lines=()) + " "
-    return chance.made("a.odt", writer.document())
+    def words() -> str:
+        return str(chance.pick(" ", "\n  ")) + chance.message(tags=False, blocks=False, lines=()) + " "
+
+    return chance.made("a.odt", test_theorem_odt.Writer(chance.random, words).document())
 
 
 def pptx_document(chance: Chance) -> Made:
-    writer = test_theorem_pptx.Writer(chance.random)
-    writer.words = lambda: chance.pick("", " ") + chance.message(tags=False, blocks=False, lines=()) + " "
-    return chance.made("a.pptx", writer.document())
+    def words() -> str:
+        return str(chance.pick("", " ")) + chance.message(tags=False, blocks=False, lines=()) + " "
+
+    return chance.made("a.pptx", test_theorem_pptx.Writer(chance.random, words).document())
 
 
 def xlsx_document(chance: Chance) -> Made:
-    writer = test_theorem_xlsx.Writer(chance.random)
-    writer.text = lambda: chance.pick("", " ") + chance.message(tags=False, blocks=False) + " "
-    return chance.made("a.xlsx", writer.document())
+    def words() -> str:
+        return str(chance.pick("", " ")) + chance.message(tags=False, blocks=False) + " "
+
+    return chance.made("a.xlsx", test_theorem_xlsx.Writer(chance.random, words).document())
 
 
 def _subtitles(chance: Chance, kind: str) -> Made:
-    writer = test_theorem_subtitles.Writer(chance.random, kind)
-
     def words() -> str:
         text = chance.phrase()
         return chance.pick(
@@ -244,8 +245,7 @@ def _subtitles(chance: Chance, kind: str) -> Made:
             f"{text} &amp; {chance.word()}",
         )
 
-    writer.words = words
-    return chance.made(f"a.{kind}", writer.document())
+    return chance.made(f"a.{kind}", test_theorem_subtitles.Writer(chance.random, kind, words).document())
 
 
 def srt_document(chance: Chance) -> Made:

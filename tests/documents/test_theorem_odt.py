@@ -3,12 +3,12 @@
 import io
 import zipfile
 from collections import Counter
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import pytest
 
-from documents.chance import NO_TEXT, words
 from documents.theorem import in_capitals
 from transduce.inference.documents.translate import TranslatedDocument
 
@@ -27,12 +27,9 @@ NOT_COUNTED = {"tab", "s", "line-break", "page-number"}
 class Writer:
     """Writes documents by chance."""
 
-    def __init__(self, random: Random) -> None:
-        self.random = random
+    def __init__(self, random: Random, words: Callable[[], str]) -> None:
+        self.random, self.words = random, words
         self.number = 0
-
-    def words(self) -> str:
-        return self.random.choice([words(self.random, 4), f" {words(self.random, 2)} ", NO_TEXT[0], "\n  the dog"])
 
     def fill(self, element: Any, depth: int = 2) -> Any:
         for _ in range(self.random.randint(1, 5)):

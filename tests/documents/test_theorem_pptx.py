@@ -3,13 +3,12 @@
 import io
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
 import pytest
 
-from documents.chance import NO_TEXT, words
 from documents.theorem import in_capitals
 
 pptx = pytest.importorskip("pptx")
@@ -19,11 +18,8 @@ etree = pytest.importorskip("lxml.etree")
 class Writer:
     """Writes presentations by chance."""
 
-    def __init__(self, random: Random) -> None:
-        self.random = random
-
-    def words(self) -> str:
-        return self.random.choice([words(self.random, 3), f" {words(self.random, 2)} ", NO_TEXT[0], "a\tb"])
+    def __init__(self, random: Random, words: Callable[[], str]) -> None:
+        self.random, self.words = random, words
 
     def fill(self, frame: Any, has_links: bool = True) -> None:
         for number in range(self.random.randint(1, 3)):
