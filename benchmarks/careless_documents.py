@@ -21,9 +21,9 @@ from typing import Any, cast
 from xml.sax.saxutils import escape
 
 from transduce.documents.document import Languages
+from transduce.inference.documents.model_documents import DocumentTranslator
 from transduce.inference.documents.segments import SegmentTranslator
 from transduce.inference.documents.sentence_model import SentenceModel
-from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.requests import Request
 from transduce.inference.translation import Candidate, Translation
 from transduce.inference.translator import Translator

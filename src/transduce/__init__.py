@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from transduce.experiment.run import train as train
     from transduce.inference.answerer import Answerer as Answerer
     from transduce.inference.classifier import Classifier as Classifier
-    from transduce.inference.documents.translate import DocumentTranslator as DocumentTranslator
+    from transduce.inference.documents.model_documents import DocumentTranslator as DocumentTranslator
     from transduce.inference.encoder import Encoder as Encoder
     from transduce.inference.generator import Generation as Generation
     from transduce.inference.generator import Generator as Generator
@@ -45,7 +45,7 @@ _MODULES = {
     "compare": "transduce.evaluation.compare",
     "Translator": "transduce.inference.translator",
     "Translation": "transduce.inference.translation",
-    "DocumentTranslator": "transduce.inference.documents.translate",
+    "DocumentTranslator": "transduce.inference.documents.model_documents",
     "Generator": "transduce.inference.generator",
     "Generation": "transduce.inference.generator",
     "Classifier": "transduce.inference.classifier",

@@ -20,15 +20,19 @@ from documents import (
     test_theorem_tmx,
     test_theorem_xliff,
     test_theorem_xlsx,
+    test_theorem_yaml,
 )
 from documents.made_pages import html_document, markdown_document
 from documents.made_texts import ALONE, OWN, Chance, Made
+
+BLANKS = [" "] * 9 + ["\n     ", "\t", "  ", "&#10;", "&#x9;"]
+"""White space as XML writes it."""
 
 
 def json_document(chance: Chance) -> Made:
     def value(depth: int) -> Any:
         if not depth or chance.maybe(0.6):
-            return chance.message(lines=("\n", "\t"))
+            return chance.message(lines=("\n", "\t")) if chance.maybe(0.9) else chance.pick(None, True, -1.5e3, [], {})
         return chance.pick(lambda: chance.several(lambda: value(depth - 1)), lambda: mapping(depth - 1))
 
     def mapping(depth: int) -> dict[str, Any]:
@@ -67,31 +71,8 @@ def arb_document(chance: Chance) -> Made:
 
 
 def yaml_document(chance: Chance) -> Made:
-    def scalar(indent: int) -> str:
-        text = chance.message(lines=("\n",))
-        style = chance.random.randint(0, 3)
-        if style == 0 or (style == 1 and "\n" in text):
-            return f" {json.dumps(text, ensure_ascii=chance.maybe(0.5))}\n"
-        if style == 1:
-            return " '" + text.replace("'", "''") + "'\n"
-        blanks = " " * indent
-        return f" {chance.pick('|', '|-', '>', '>-')}\n" + "".join(
-            f"{blanks}{line.strip()}\n" for line in text.split("\n")
-        )
-
-    def mapping(indent: int, depth: int) -> str:
-        lines = []
-        for _ in range(chance.random.randint(1, chance.most)):
-            comment = chance.pick("", "", f"{' ' * indent}# {chance.name()}\n")
-            inner = scalar(indent + 2)
-            if depth and chance.maybe(0.3):
-                inner = "\n" + mapping(indent + 2, depth - 1)
-            elif chance.maybe(0.2):
-                inner = "\n" + "".join(f"{' ' * indent}  -{scalar(indent + 4)}" for _ in "ab")
-            lines.append(f"{comment}{' ' * indent}{chance.name()}:{inner}")
-        return "".join(lines)
-
-    return chance.made("a.yaml", mapping(0, 2))
+    writer = test_theorem_yaml.Writer(chance.random, chance.phrase, lambda lines: chance.message(lines=lines))
+    return chance.made("a.yaml", writer.document())
 
 
 def properties_document(chance: Chance) -> Made:
@@ -177,20 +158,20 @@ def csv_document(chance: Chance) -> Made:
 
 
 def android_document(chance: Chance) -> Made:
-    writer = test_theorem_android.Writer(chance.random)
-
     def text(is_cdata: bool = False, is_quoted: bool = False) -> str:
         found = chance.message(tags=is_cdata or chance.maybe(0.3), blocks=False, lines=() if is_quoted else ("\\n",))
         found = found.replace('"', '\\"')
-        return (found if is_cdata else escape(found)) + " "
+        return (found if is_cdata else escape(found)) + chance.random.choice((" ", " ", "\n      "))
 
-    writer.text = text
-    return chance.made("strings.xml", writer.document())
+    return chance.made("strings.xml", test_theorem_android.Writer(chance.random, text).document())
+
+
+def _with_blanks(chance: Chance) -> str:
+    return escape(chance.message()) + chance.random.choice(BLANKS)
 
 
 def xliff_document(chance: Chance) -> Made:
-    writer = test_theorem_xliff.Writer(chance.random)
-    writer.words = lambda: escape(chance.message()) + " "
+    writer = test_theorem_xliff.Writer(chance.random, lambda: _with_blanks(chance))
     inline = writer.inline
 
     def with_breaks(depth: int, version: int) -> str:
@@ -211,8 +192,7 @@ def xliff_document(chance: Chance) -> Made:
 
 
 def tmx_document(chance: Chance) -> Made:
-    writer = test_theorem_tmx.Writer(chance.random)
-    writer.words = lambda: escape(chance.message()) + " "
+    writer = test_theorem_tmx.Writer(chance.random, lambda: _with_blanks(chance))
     inline = writer.inline
 
     def with_breaks(depth: int) -> str:
@@ -232,26 +212,27 @@ def docx_document(chance: Chance) -> Made:
 
 
 def odt_document(chance: Chance) -> Made:
-    writer = test_theorem_odt.Writer(chance.random)
-    writer.words = lambda: chance.pick(" ", "\n  ") + chance.message(tags=False, blocks=False, lines=()) + " "
-    return chance.made("a.odt", writer.document())
+    def words() -> str:
+        return str(chance.pick(" ", "\n  ")) + chance.message(tags=False, blocks=False, lines=()) + " "
+
+    return chance.made("a.odt", test_theorem_odt.Writer(chance.random, words).document())
 
 
 def pptx_document(chance: Chance) -> Made:
-    writer = test_theorem_pptx.Writer(chance.random)
-    writer.words = lambda: chance.pick("", " ") + chance.message(tags=False, blocks=False, lines=()) + " "
-    return chance.made("a.pptx", writer.document())
+    def words() -> str:
+        return str(chance.pick("", " ")) + chance.message(tags=False, blocks=False, lines=()) + " "
+
+    return chance.made("a.pptx", test_theorem_pptx.Writer(chance.random, words).document())
 
 
 def xlsx_document(chance: Chance) -> Made:
-    writer = test_theorem_xlsx.Writer(chance.random)
-    writer.text = lambda: chance.pick("", " ") + chance.message(tags=False, blocks=False) + " "
-    return chance.made("a.xlsx", writer.document())
+    def words() -> str:
+        return str(chance.pick("", " ")) + chance.message(tags=False, blocks=False) + " "
+
+    return chance.made("a.xlsx", test_theorem_xlsx.Writer(chance.random, words).document())
 
 
 def _subtitles(chance: Chance, kind: str) -> Made:
-    writer = test_theorem_subtitles.Writer(chance.random, kind)
-
     def words() -> str:
         text = chance.phrase()
         return chance.pick(
@@ -264,8 +245,7 @@ def _subtitles(chance: Chance, kind: str) -> Made:
             f"{text} &amp; {chance.word()}",
         )
 
-    writer.words = words
-    return chance.made(f"a.{kind}", writer.document())
+    return chance.made(f"a.{kind}", test_theorem_subtitles.Writer(chance.random, kind, words).document())
 
 
 def srt_document(chance: Chance) -> Made:

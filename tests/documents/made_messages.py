@@ -5,22 +5,9 @@ from hypothesis import strategies as st
 from transduce.documents.text.families import FAMILIES, GENERAL
 
 WORDS = [
-    "The",
-    "dog",
-    "sees",
-    "small",
-    "cat",
-    "it's",
-    "(now)",
-    "who?",
-    "end.",
-    "100",
-    "-",
-    "über",
-    "犬",
-    '"quoted"',
+    "The", "dog", "sees", "small", "cat", "it's", "(now)", "who?", "end.", "100", "-", "über", "犬", '"quoted"',
     "a",
-]
+]  # fmt: skip
 GLUE = [" "] * 8 + ["", "", "/", "-", ": ", ", ", "(", ") ", "“", " – ", "x", "=", "."]
 MIXED = [
     "%s", "{name}", "{{ x }}", "%(name)s", "@count", "!link", "%title%", "https://a.b/c_(d)", "<b>", "</b>", "$HOME",

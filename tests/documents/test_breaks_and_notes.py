@@ -2,18 +2,14 @@
 
 import json
 from html import escape
-from typing import cast
 
 import pytest
 
-from documents.theorem import Careless
-from transduce.documents.document import Languages
+from documents.theorem import translated
 from transduce.documents.segment import Mark
 from transduce.documents.tagged_text import Tags, read_tagged
 from transduce.documents.text.elements import BLOCKS, is_break
 from transduce.documents.text.placeholders import plain_segment
-from transduce.inference.documents.translate import DocumentTranslator
-from transduce.inference.translator import Translator
 
 XLIFF = (
     '<xliff version="1.2"><file original="a" source-language="en" datatype="html"><body><trans-unit id="1">'
@@ -77,8 +73,7 @@ def texts_read(data: str, name: str) -> list[str]:
         read.append(text)
         return text
 
-    translator = DocumentTranslator(cast(Translator, Careless(keep)), languages=Languages("en", "de"))
-    translator.translate(data.encode(), name)
+    translated(keep, data.encode(), name)
     return read
 
 

@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transduce.documents.segment import Mark, Segment
-from transduce.documents.text.families import GENERAL, families_for
 from transduce.documents.text.held import STAND_IN, Restored, restore_held
-from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags, plain_segment
 
 
@@ -198,19 +196,6 @@ def test_a_word_that_is_text_as_well_is_held_where_the_model_read_for_it_what_it
     mark = Mark("file", shown="file")
     written = restore_held(f"File {STAND_IN} file", source, [mark], [20], replaced={20})
     assert written.text == "File file file" and written.spans == [(5, 9)] and not written.notes
-
-
-@pytest.mark.parametrize(
-    "begin",
-    ["{{", "{%", "{#", "<%", "${{ x ", "%(", "http://", "a@b.", "%0", "{", "<a ", '<a "', "$", " ", "\t", "<!--", "{n,",
-     "{n, plural, one {", "http://(", "%<", "&#1", "[%", "@a", ":a", "a|", "|{0}", "<a b='",
-     "%1$", "%.", "\x1b[0", "'{'"],
-)  # fmt: skip
-def test_placeholders_that_never_end_are_read_at_once(begin: str) -> None:
-    text = begin * (100_000 // len(begin))  # which would take minutes if time grew with the square
-    for families in (GENERAL, families_for(["c-format", "python-brace-format", "sh-format", "lisp-format"])):
-        parts = mark_layout(hold(mark_tags([text]), str, families))
-        assert "".join(part if isinstance(part, str) else part.raw for part in parts) == text
 
 
 @given(

@@ -3,13 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Callable
-from typing import cast
 
 import pytest
 from hypothesis import given, settings
 
 from documents.made_messages import flagged_messages
-from documents.theorem import Careless, reordered, translated
+from documents.theorem import reordered, sentence_by_sentence, translated
 from transduce.documents.segment import Segment, problems
 from transduce.documents.text.clusters import clusters_of
 from transduce.documents.text.families import families_for
@@ -17,8 +16,7 @@ from transduce.documents.text.layout import mark_layout
 from transduce.documents.text.placeholders import hold, mark_tags
 from transduce.inference.documents.held_texts import held_of
 from transduce.inference.documents.segments import SegmentTranslator
-from transduce.inference.documents.sentence_model import SentenceModel
-from transduce.inference.translator import Translator
+from transduce.inference.documents.sentence_translator import FunctionTranslator
 
 CHANGES: dict[str, Callable[[str], str]] = {
     "capitals": str.upper,
@@ -43,7 +41,7 @@ def test_all_that_is_held_is_there_once_with_its_neighbours(change: str, message
     flag, text = message
     families = families_for([flag])
     source = Segment.of(mark_layout(hold(mark_tags([text]), str, families)), families).split_edges()[1]
-    translator = SegmentTranslator(SentenceModel(cast(Translator, Careless(CHANGES[change]))))
+    translator = SegmentTranslator(FunctionTranslator(sentence_by_sentence(CHANGES[change])))
     found = translator.translate([source])[0].segment
     assert not problems(source, found)
     for shown, count in clusters(source).items():
@@ -55,7 +53,7 @@ def test_all_that_is_held_is_there_once_with_its_neighbours(change: str, message
 
 def test_a_translation_that_repeats_its_source_changes_nothing() -> None:
     for page in (b"<p>Who? <kbd>Esc</kbd> <%= a b %></p>", b"<p>A dog. &nbsp;<b>Two <img src=x></b> <i> cats?</i></p>"):
-        assert translated(str, page, "a.html", None, {}).data == page
+        assert translated(str, page, "a.html").data == page
 
 
 def test_placeholders_that_touch_are_found_before_one_of_them_that_is_elsewhere_too() -> None:

@@ -40,29 +40,13 @@ five</g>
 sees it]]></source><target></target></trans-unit>
 </body></file></xliff>
 """,
-    "two.xlf": f"""<?xml version="1.0"?>
-<xliff version="2.0" srcLang="en" trgLang="de" xmlns="{XLIFF}:2.0">
-<file id="f"><unit id="1"><segment><source>the dog
-sees a cat.
-It runs</source></segment></unit></file></xliff>
-""",
     "memory.tmx": """<?xml version="1.0"?>
 <tmx version="1.4"><header srclang="en"/><body>
 <tu><tuv xml:lang="en"><seg>the dog
 sees a cat.
 It runs</seg></tuv></tu></body></tmx>
 """,
-    "a.po": '#: x\nmsgid ""\n"the dog\\n"\n"sees a cat"\nmsgstr ""\n\nmsgid "one\\r\\ntwo"\nmsgstr ""\n',
-    "a.properties": "a=the dog \\\n   sees\nb=one\\ntwo\n",
     "Localizable.strings": '"a" = "the dog\nsees";\n"b" = "one\\r\\ntwo";\n',
-    "a.yaml": "en:\n  a: |\n    the dog\n    sees\n  b: >\n    the dog\n    sees\n\n    it\n"
-    '  c: "one\n    two"\n  d: one\n    two\n',
-    "a.json": '{\n "a": "the dog",\n "b": ["one\\ntwo"]\n}\n',
-    "a.srt": "1\n00:00:01,000 --> 00:00:02,000\nthe dog\nsees <i>two\nsix</i>\n\n",
-    "a.vtt": "WEBVTT\n\n00:00:01.000 --> 00:00:02.000\nthe dog\nsees <i>two\nsix</i>\n",
-    "a.csv": 'source,target\n"the dog\nsees",\none,\n',
-    "a.html": "<p>the dog\nsees a cat.\nIt <b>runs\nfar</b></p>\n<pre>one\ntwo</pre><p title='a\nb'>x</p>\n",
-    "a.md": "---\ntitle: one\n---\n\nthe dog\nsees a cat.\nIt **runs\nfar**\n\n- one\n  two\n\n> three\n> four\n",
 }
 
 

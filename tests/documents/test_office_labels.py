@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from documents.conftest import docx_bytes, odt_bytes, pptx_bytes, xlsx_bytes
+from documents.office_files import docx_bytes, odt_bytes, pptx_bytes, xlsx_bytes
 from transduce.documents.document import Languages
 from transduce.documents.formats import read_document
 from transduce.documents.office.labels import labelled

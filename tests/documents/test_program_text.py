@@ -7,10 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from documents.theorem import Careless
-from transduce.documents.document import Languages
-from transduce.inference.documents.translate import DocumentTranslator
-from transduce.inference.translator import Translator
+from documents import theorem
 
 XLIFF = (
     '<xliff version="1.2"><file original="a" source-language="en" datatype="html"><body><trans-unit id="1">'
@@ -21,8 +18,7 @@ ANDROID = "<resources><string name='a'>{}</string></resources>"
 
 
 def translated(change: Callable[[str], str], data: str, name: str) -> str:
-    translator = DocumentTranslator(cast(Translator, Careless(change)), languages=Languages("en", "de"))
-    return translator.translate(data.encode(), name).data.decode()
+    return theorem.translated(change, data.encode(), name).data.decode()
 
 
 def message(text: Any, change: Callable[[str], str], **others: Any) -> str:

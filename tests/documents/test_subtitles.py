@@ -78,30 +78,6 @@ def test_how_a_word_is_read_stays_and_is_named() -> None:
     assert [one.text for one in document.untranslated] == ["dawg"]
 
 
-@pytest.mark.parametrize("kind", ["srt", "vtt"])
-@pytest.mark.parametrize(
-    "text",
-    [
-        "<v" + ".a" * 50_000,
-        "<c" * 50_000,
-        "{\\" * 50_000,
-        "<i><b>" * 20_000,
-        "a" + " " * 100_000 + "b",
-        "<rt>" * 25_000,
-        "&#" + "1" * 100_000 + ";",
-        "&a" * 50_000,
-        "0" * 100_000 + ":",
-        "a\n \n" * 20_000,
-        "-->" * 30_000,
-        "<1" * 50_000,
-    ],
-)
-def test_a_cue_of_any_text_is_read_at_once(kind: str, text: str) -> None:
-    document = (vtt if kind == "vtt" else srt)(f"{TIMES}\n{text}\n")
-    unit = document.units[0]
-    assert document.translated([unit.source] + [None] * (len(document.units) - 1))
-
-
 def test_no_translation_ends_its_cue() -> None:
     document = srt(f"1\n{TIMES}\nThe dog\nsees\nthe cat\n")
     marks = document.units[0].source.marks

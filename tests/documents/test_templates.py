@@ -2,14 +2,10 @@
 
 from collections.abc import Callable
 from html import escape, unescape
-from typing import cast
 
 import pytest
 
-from documents.theorem import Careless
-from transduce.documents.document import Languages
-from transduce.inference.documents.translate import DocumentTranslator
-from transduce.inference.translator import Translator
+from documents import theorem
 
 BLOCKS = [  # the code before, between and after two texts
     ("{% if user %}", "{% else %}", "{% endif %}"),
@@ -49,8 +45,7 @@ PLACES = [
 
 
 def translated(change: Callable[[str], str], data: str, name: str) -> str:
-    translator = DocumentTranslator(cast(Translator, Careless(change)), languages=Languages("en", "de"))
-    return translator.translate(data.encode(), name).data.decode()
+    return theorem.translated(change, data.encode(), name).data.decode()
 
 
 @pytest.mark.parametrize("place", PLACES)

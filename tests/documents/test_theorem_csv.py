@@ -2,35 +2,16 @@
 
 import csv
 import io
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from documents.chance import message, said, tags
-from documents.theorem import check_theorem, in_capitals
+from documents.chance import said, tags
+from documents.theorem import in_capitals
 from transduce.documents.document import Languages
 from transduce.documents.formats import read_document
 from transduce.documents.messages.tables import Columns
 from transduce.errors import InputError
-
-
-def written(random: Random) -> bytes:
-    delimiter = random.choice(",;\t")
-    header = ["id", random.choice(["source", "en", "en-US", "Text"]), "note"]
-    quoting = random.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
-    stream = io.StringIO(newline="")
-    writer = csv.writer(stream, delimiter=delimiter, quoting=quoting, lineterminator=random.choice(["\n", "\r\n"]))
-    writer.writerow(header)
-    for number in range(random.randint(0, 5)):
-        row = [f"the id {number}", message(random, lines=("\n", "\r\n")), "the note"]
-        writer.writerow(row[: random.choice([3, 3, 3, 2, 1])])
-        if random.random() < 0.1:
-            stream.write("\n")
-    text = stream.getvalue()
-    return text.rstrip("\r\n").encode("utf-8-sig") if random.random() < 0.3 else text.encode()
 
 
 def rows(data: bytes) -> list[list[str]]:
@@ -48,12 +29,6 @@ def skeleton(data: bytes) -> Any:
     found = rows(data)
     others = [[cell if n != 1 else tags(cell) for n, cell in enumerate(row)] for row in found[1:]]
     return [found[0][0], *found[0][2:]], others, data.count(b"\r\n"), data[:3]
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.randoms(use_true_random=False))
-def test_every_text_of_the_column_is_translated(random: Random) -> None:
-    check_theorem(written(random), "a.csv", shown, skeleton)
 
 
 def test_a_filled_target_stays_and_an_empty_one_is_filled() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from documents.theorem import check_theorem, in_capitals
+from documents.theorem import in_capitals
 from transduce.documents.formats import read_document
 from transduce.errors import InputError
 
@@ -26,23 +26,9 @@ NAMESPACES = (
     'xmlns:w14="urn:w14" xmlns:wps="urn:wps" xmlns:c="urn:c"'
 )
 WORDS = [
-    "the",
-    "dog",
-    "sees",
-    "a",
-    "cat",
-    "&",
-    "<men>",
-    "run,",
-    "who",
-    "sing.",
-    "Now!",
-    "%s",
-    "it's",
-    "{name}",
-    "über",
-    "犬",
-]
+    "the", "dog", "sees", "a", "cat", "&", "<men>", "run,", "who", "sing.", "Now!", "%s", "it's", "{name}",
+    "über", "犬",
+]  # fmt: skip
 FORMATS = [
     "",
     "<w:rPr><w:b/></w:rPr>",
@@ -286,9 +272,8 @@ def formats(data: bytes) -> list[list[tuple[str, str]]]:
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.randoms(use_true_random=False))
-def test_all_that_a_reader_sees_is_translated_or_named(random: Random) -> None:
+def test_elements_about_texts_stay_in_each_other(random: Random) -> None:
     data = Writer(random).document()
-    check_theorem(data, "a.docx", shown, skeleton)
     assert nests(in_capitals(data, "a.docx").data) == nests(data)
 
 

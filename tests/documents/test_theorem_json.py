@@ -2,47 +2,14 @@
 
 import json
 from collections.abc import Iterator
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from documents.chance import message, plural, said, tags
-from documents.theorem import check_theorem, in_capitals
+from documents.chance import said, tags
+from documents.theorem import in_capitals
 from transduce.documents.document import Languages
 from transduce.documents.formats import read_document
-
-
-def value(random: Random, depth: int) -> Any:
-    kind = random.randint(0, 9 if depth else 6)
-    if kind == 0:
-        return random.choice([None, True, 5, -1.5e3, [], {}, ""])
-    if kind == 1:
-        return plural(random)
-    if kind < 7:
-        return message(random, lines=("\n", "\n\n", "\r\n", "\t"))
-    if kind == 7:
-        return [value(random, depth - 1) for _ in range(random.randint(0, 3))]
-    return {name(random): value(random, depth - 1) for _ in range(random.randint(0, 4))}
-
-
-def name(random: Random) -> str:
-    return (
-        random.choice(["title", "the dog", "é", "a.b", "dogs_one", "dogs_other", "x\ny", '"'])
-        + str(random.random())[:5]
-    )
-
-
-def written(random: Random, found: Any) -> bytes:
-    text = json.dumps(found, indent=random.choice([None, 2, "\t"]), ensure_ascii=random.random() < 0.5)
-    for character in random.sample("<&b/", 2):
-        escape = "\\/" if character == "/" else f"\\u{ord(character):04x}"
-        text = text.replace(character, escape) if character != "b" or "\\" not in text else text
-    if random.random() < 0.3:
-        text = text.replace("\n", "\r\n")
-    return text.encode(random.choice(["utf-8", "utf-8-sig", "utf-16"]))
 
 
 def loaded(data: bytes) -> Any:
@@ -72,23 +39,6 @@ def skeleton(data: bytes) -> Any:
         (path, tags(leaf) if isinstance(leaf, str) and "@" not in str(path) else leaf) for path, leaf in leaves(found)
     ]
     return kept, data[:2]
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.randoms(use_true_random=False))
-def test_every_message_of_json_is_translated(random: Random) -> None:
-    found = {name(random): value(random, 3) for _ in range(random.randint(1, 4))}
-    check_theorem(written(random, found), "a.json", shown, skeleton)
-
-
-@settings(max_examples=20, deadline=None, derandomize=True)
-@given(st.randoms(use_true_random=False))
-def test_every_message_of_arb_is_translated(random: Random) -> None:
-    found: dict[str, Any] = {"@@context": "the dog", "@@x-locale": "en"}
-    for number in range(random.randint(1, 4)):
-        found[f"m{number}"] = random.choice([message, plural])(random)
-        found[f"@m{number}"] = {"description": "the dog sees", "placeholders": {"name": {"example": "the cat"}}}
-    check_theorem(written(random, found), "a.arb", shown, skeleton)
 
 
 def test_languages_in_a_file_become_the_target_language() -> None:

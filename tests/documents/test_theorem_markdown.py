@@ -3,7 +3,6 @@
 Python-Markdown with the extensions of MkDocs, and mistune, read the documents; they have no part in the product.
 """
 
-import html
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from documents.theorem import check_theorem, in_capitals, reordered
+from documents.theorem import in_capitals, reordered
 from transduce.documents.formats import read_document
 from transduce.documents.segment import Mark, Segment
 from transduce.errors import InputError
@@ -105,87 +104,6 @@ def shown(read: Callable[[bytes], Page]) -> Callable[[bytes], list[str]]:
 
 def skeleton(read: Callable[[bytes], Page]) -> Callable[[bytes], Any]:
     return lambda data: read(data).blocks
-
-
-def check(text: str, *readers: Callable[[bytes], Page]) -> None:
-    """Assert that a document comes back as it was and fulfils the theorem as these readers see it."""
-    for data in (text.encode(), text.replace("\n", "\r\n").encode()):
-        document = read_document(data, "a.md")
-        assert document.translated([unit.source for unit in document.units]) == data
-    for read in readers:
-        check_theorem(text.encode(), "a.md", shown(read), skeleton(read))
-
-
-WORDS = st.sampled_from(
-    ["the dog", "a small cat", "It's 5 o'clock.", "R&D", "one", "é ü", "Two, three", "(four)", "2 * 3", "well-known"]
-)  # fmt: skip
-PIECES = st.one_of(
-    WORDS,
-    WORDS.map("*{}*".format),
-    WORDS.map("**{}**".format),
-    WORDS.map("__{}__".format),
-    WORDS.map("~~{}~~".format),
-    st.tuples(WORDS, WORDS).map(lambda two: f"*{two[0]} **{two[1]}***"),
-    WORDS.map("[{}](a.html)".format),
-    st.tuples(WORDS, WORDS).map(lambda two: f'[{two[0]}](a_b.html "{two[1]}")'),
-    st.tuples(WORDS, WORDS).map(lambda two: f'![{two[0]}](a.png "{two[1]}")'),
-    WORDS.map("[![{}](a.png)](b_c.html)".format),
-    st.sampled_from(
-        ["`code_x*`", "<kbd>Ctrl</kbd>", "<https://a.b/c_d>", "&amp;", "\\*a\\*", "snake_case_word", "&copy; me"]
-    ),
-    WORDS.map("<b>{}</b>".format),
-    WORDS.map('<span title="A title">{}</span>'.format),
-    WORDS.map("[{}][there]".format),
-)
-LINE = st.lists(PIECES, min_size=1, max_size=4).map(" and ".join)
-LINES = st.lists(LINE, min_size=1, max_size=3).map("\n".join)
-
-
-def indented(text: str, blanks: str) -> str:
-    return "\n".join(f"{blanks}{line}" if line else "" for line in text.split("\n"))
-
-
-COMMON = st.one_of(
-    LINES,
-    LINE.map("# {}".format),
-    LINE.map("### {} ###".format),
-    LINE.map("{}\n---".format),
-    st.lists(LINES.map(lambda text: f"-   {indented(text, '    ')[4:]}"), min_size=1, max_size=3).map("\n".join),
-    st.lists(LINE.map("1. {}".format), min_size=1, max_size=3).map("\n".join),
-    LINES.map(lambda text: indented(text, "> ")),
-    st.tuples(LINE, LINE).map(lambda two: f"- {two[0]}\n    - {two[1]}"),
-    st.tuples(WORDS, WORDS, LINE).map(lambda few: f"| {few[0]} | {few[1]} |\n|---|:-:|\n| {few[2]} | `a \\| b` |"),
-    st.sampled_from(["```\nThe dog\n```", "    The *code*", "<!-- The dog -->", "* * *", "<pre>The dog</pre>"]),
-    st.tuples(WORDS, WORDS).map(lambda two: f"<div>\n<p>{html.escape(two[0])} <b>{two[1]}</b></p>\n</div>"),
-)  # fmt: skip
-MKDOCS = st.one_of(
-    COMMON,
-    LINE.map("## {} {{#name}}".format),
-    LINES.map("{}\n{{: .note }}".format),
-    st.tuples(WORDS, LINES).map(lambda two: f'!!! note "{two[0]}"\n\n{indented(two[1], "    ")}'),
-    st.tuples(WORDS, LINES).map(lambda two: f'??? tip "{two[0]}"\n{indented(two[1], "    ")}\n\n    - The cat'),
-    st.tuples(WORDS, LINES).map(lambda two: f'=== "{two[0]}"\n\n{indented(two[1], "    ")}'),
-    st.tuples(WORDS, LINE).map(lambda two: f"{two[0]}\n:   {two[1]}"),
-    WORDS.map("A note[^1].\n\n[^1]: {} and more\n    lines.".format),
-    st.sampled_from(
-        ["$$\nE = m c^2\n$$", "It is $a_1*b_2$ large.", "A **dog**{: .big } and [a cat](c.md){ .button }."]
-    ),
-    LINE.map('<div markdown="1">\n\n{}\n\n</div>'.format),
-    WORDS.map("It is ==marked {}== now.".format),
-)
-DEFINITION = '[there]: c_d.html "A *title*"\n'
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.lists(COMMON, min_size=1, max_size=4))
-def test_commonmark_and_github(blocks: list[str]) -> None:
-    check("\n\n".join(["# The dog", *blocks, DEFINITION]), by_mistune)
-
-
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.lists(MKDOCS, min_size=1, max_size=4))
-def test_mkdocs(blocks: list[str]) -> None:
-    check("\n\n".join(["# The dog", *blocks, DEFINITION]), by_python_markdown)
 
 
 @pytest.mark.parametrize(

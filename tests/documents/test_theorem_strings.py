@@ -2,39 +2,18 @@
 
 import json
 import re
-from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from documents.chance import message, said, tags
-from documents.theorem import check_theorem, in_capitals, reordered
+from documents.chance import said, tags
+from documents.theorem import in_capitals
 from transduce.documents.document import Languages
 from transduce.documents.formats import read_document
 from transduce.errors import InputError
 
 pytest.importorskip("openstep_plist")
 properties = pytest.importorskip("translate.storage.properties")
-
-
-def written(random: Random) -> bytes:
-    lines = []
-    for number in range(random.randint(1, 5)):
-        lines.append(random.choice(["/* the dog\n = 'x'; */", '// "a" = "the cat";', "", "  "]))
-        key = quoted(f"{random.choice(['title', 'the dog', 'a.b'])} {number}")
-        value = quoted(message(random, lines=("\n", "\t")), has_lines=random.random() < 0.3)
-        lines.append(f"{key}{random.choice([' = ', '=', '  =  '])}{value};")
-    text = "\n".join(lines) + random.choice(["", "\n"])
-    if random.random() < 0.3:
-        text = text.replace("\n", "\r\n")
-    return text.encode(random.choice(["utf-8", "utf-8-sig", "utf-16"]))
-
-
-def quoted(text: str, has_lines: bool = False) -> str:
-    text = text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t")
-    return f'"{text}"' if has_lines else '"' + text.replace("\n", "\\n") + '"'
 
 
 def entries(data: bytes) -> list[tuple[str, str]]:
@@ -58,12 +37,6 @@ def skeleton(data: bytes) -> Any:
     return [(key, tags(value)) for key, value in entries(data)], comments, data[:2]
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.randoms(use_true_random=False))
-def test_every_message_of_strings_is_translated(random: Random) -> None:
-    check_theorem(written(random), "a.strings", shown, skeleton)
-
-
 def test_another_program_reads_the_same_messages() -> None:
     data = '/* c */\n"a" = "The \\"dog\\" & %@\\n";\n"b" = "the cat";\n'.encode("utf-16")
     store = properties.stringsfile()
@@ -85,35 +58,6 @@ def test_another_program_reads_the_same_messages() -> None:
 )
 def test_what_is_written(before: str, after: str) -> None:
     assert in_capitals(before.encode(), "a.strings").data.decode() == after
-
-
-def catalogue(random: Random) -> dict[str, Any]:
-    strings: dict[str, Any] = {}
-    for number in range(random.randint(1, 5)):
-        entry: dict[str, Any] = {}
-        if random.random() < 0.3:
-            entry["comment"] = "the dog"
-        if random.random() < 0.2:
-            entry["shouldTranslate"] = False
-        if random.random() < 0.6:
-            entry["localizations"] = {
-                code: random.choice([unit, plural, device])(random)
-                for code in random.choice([["en"], ["en", "fr"], ["fr"], []])
-            }
-        strings[f"{message(random)} {number}"] = entry
-    return {"sourceLanguage": "en", "strings": dict(sorted(strings.items())), "version": "1.0"}
-
-
-def unit(random: Random) -> dict[str, Any]:
-    return {"stringUnit": {"state": "translated", "value": message(random)}}
-
-
-def plural(random: Random) -> dict[str, Any]:
-    return {"variations": {"plural": {form: unit(random) for form in ("one", "other")}}}
-
-
-def device(random: Random) -> dict[str, Any]:
-    return {"variations": {"device": {"mac": plural(random), "other": unit(random)}}}
 
 
 def values(found: Any) -> list[str]:
@@ -148,38 +92,6 @@ def skeleton_xcstrings(data: bytes) -> Any:
         forms.append(paths(localizations.pop("de", localizations.get("en"))))
         forms.append(localizations)
     return found, forms
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(st.randoms(use_true_random=False))
-def test_every_string_of_a_catalogue_gets_a_translation_beside_it(random: Random) -> None:
-    before = catalogue(random)
-    indent = random.choice([None, 2])
-    data = json.dumps(before, indent=indent, separators=(",", " : "), ensure_ascii=random.random() < 0.5).encode()
-    for translate in (in_capitals, reordered):
-        after = json.loads(translate(data, "a.xcstrings").data)
-        assert list(after["strings"]) == list(before["strings"])
-        for key, entry in after["strings"].items():
-            old = before["strings"][key]
-            localizations = dict(entry.get("localizations", {}))
-            new = localizations.pop("de", None)
-            assert localizations == old.get("localizations", {})
-            assert {k: v for k, v in entry.items() if k != "localizations"} == {
-                k: v for k, v in old.items() if k != "localizations"
-            }
-            if old.get("shouldTranslate") is False:
-                assert new is None
-                continue
-            source = old.get("localizations", {}).get("en", {"stringUnit": {"value": key}})
-            if not any(map(str.strip, values(source))):
-                continue
-            assert paths(new) == paths(source)
-            if translate is in_capitals:
-                for text, original in zip(values(new), values(source), strict=True):
-                    assert "".join(said(text).upper().split()) == "".join(said(original).upper().split())
-                    assert tags(text) == tags(original)
-    if indent:
-        assert data.decode().count("\n") <= in_capitals(data, "a.xcstrings").data.decode().count("\n")
 
 
 def test_translations_that_a_catalogue_has_stay() -> None:

@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -43,10 +42,3 @@ def test_any_lines(lines: list[str], end: str) -> None:
     document = read_document(data, "a", kind="text")
     assert document.translated([unit.source for unit in document.units]) == data
     check_theorem(data, "a", shown, skeleton, "text")
-
-
-@pytest.mark.parametrize("sign", [" ", "\t", "\n", " \n", "\r", "1", "1.", "- ", "-", "a ", "a\n"])
-def test_reading_takes_linear_time(sign: str) -> None:
-    data = b"a" + (sign * 100_000)[:100_000].encode() + b"b"
-    document = read_document(data, "a", kind="text")
-    assert document.translated([unit.source for unit in document.units]) == data

@@ -37,26 +37,6 @@ def test_tokens_are_the_whole_file_in_its_order() -> None:
     assert said == ["d\n&", "g\nh", "\ni"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a&amp;" * 100_000,
-        "<g/>" * 30_000,
-        "<!-- " + "-  " * 500_000 + " -->",
-        '<g a="' + "b" * 3_000_000 + '"/>',
-        "a\n" * 50_000,
-        "<g a='' b='' c=''>d</g>" * 5_000,
-        "word " * 200_000,
-        "\t" * 100_000,
-        "&#10;" * 30_000,
-    ],
-)
-def test_a_segment_of_any_text_is_read_at_once(text: str) -> None:
-    data = TMX.format(f"The {text} dog").encode()
-    document = read_document(data, "a.tmx", EN_DE)
-    assert data[:-60] in document.translated([document.units[0].source])
-
-
 @pytest.mark.parametrize("kind", ["tmx", "xlf"])
 def test_line_ends_within_a_segment_stay_as_they_are_written(kind: str) -> None:
     unit = "<trans-unit id='1'><source>{}</source></trans-unit>"

@@ -15,16 +15,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from transduce.documents.document import Languages
 from transduce.documents.formats import read_document
 from transduce.errors import TransduceError
+from transduce.inference.documents.sentence_translator import Translate
 from transduce.inference.documents.translate import DocumentTranslator, TranslatedDocument
-from transduce.inference.requests import Request
-from transduce.inference.translation import Candidate, Translation
-from transduce.inference.translator import Translator
 
 if TYPE_CHECKING:
     from documents.made_documents import Made
@@ -35,25 +32,9 @@ Skeleton = Callable[[bytes], Any]
 """All of a document but its texts, to be compared by ==."""
 
 
-class Careless:
+def sentence_by_sentence(change: Callable[[str], str]) -> Translate:
     """A translator that writes what a function makes of each sentence, and holds nothing."""
-
-    def __init__(self, change: Callable[[str], str], target: str = "de") -> None:
-        tokenizer = SimpleNamespace(encode=str.split, encode_batch=lambda ts: [t.split() for t in ts], unknown="\0")
-        self.bundle = SimpleNamespace(
-            tokenizers=SimpleNamespace(source=tokenizer, target=tokenizer),
-            config=SimpleNamespace(source="en", target=target),
-        )
-        self.engine = None
-        self.longest_source = 1000
-        self.change = change
-
-    def translate_chunk(self, requests: list[Request], search: object, tell: object = None) -> list[Translation]:
-        texts = [self.change(request.text) for request in requests]
-        return [Translation(text, [Candidate(text, -0.1, -0.1)]) for text in texts]
-
-    def exclusively(self, work: Callable[[], Any]) -> Any:
-        return work()
+    return lambda texts: [change(text) for text in texts]
 
 
 def in_capitals(data: bytes, name: str, kind: str | None = None, **options: Any) -> TranslatedDocument:
@@ -183,7 +164,7 @@ def deviations(made: "Made", kind: str, name: str) -> list[Deviation]:
         found.append(Deviation(what, name, detail[:DEEPEST_DETAIL]))
 
     try:
-        document = translated(change, made.data, made.name, kind, {}, "ar" if name == "right to left" else "de")
+        document = translated(change, made.data, made.name, kind, None, "ar" if name == "right to left" else "de")
     except TransduceError as error:
         return [Deviation("refused", name, str(error))]
     except Exception as error:
@@ -345,13 +326,13 @@ def translated(
     change: Callable[[str], str],
     data: bytes,
     name: str,
-    kind: str | None,
-    options: dict[str, Any],
+    kind: str | None = None,
+    options: Mapping[str, Any] | None = None,
     target: str = "de",
 ) -> TranslatedDocument:
     """A document by a translator that writes what a function makes of each sentence."""
-    translator = DocumentTranslator(cast(Translator, Careless(change, target)), languages=Languages("en", target))
-    return translator.translate(data, name, kind, **options)
+    translator = DocumentTranslator(sentence_by_sentence(change), languages=Languages("en", target))
+    return translator.translate(data, name, kind, **options or {})
 
 
 def _spaceless(text: str) -> str:

@@ -28,8 +28,8 @@ from running_server import Running, wait_until
 
 import transduce.documents
 from transduce.errors import InputError
+from transduce.inference.documents.model_documents import DocumentTranslator
 from transduce.inference.documents.sentence_model import SentenceModel
-from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.serving.documents import preloaded, worker

@@ -79,7 +79,7 @@ def translate_document(
     project's knowledge the memory and the terms that the command does not name."""
     from transduce.cli.quality import learned_quality
     from transduce.documents.memory import Memory
-    from transduce.inference.documents.translate import DocumentTranslator
+    from transduce.inference.documents.model_documents import DocumentTranslator
 
     options = context.params
     if options["retranslate"] and options["fill_only"]:
@@ -132,9 +132,10 @@ def _qualities(estimator: "QualityEstimator", segments: "Sequence[SegmentReport]
 
 def _languages(translator: "Translator", source: str | None, target: str | None) -> Languages:
     """Returns the languages asked for, which must be codes, and those of the model if it has any."""
-    from transduce.inference.documents.translate import languages_of
+    from transduce.inference.documents.sentence_model import model_languages
+    from transduce.inference.documents.translate import chosen_languages
 
     for option, code in (("--source-language", source), ("--target-language", target)):
         if code is not None and not is_language(code):
             raise InputError(f"{option}: {code!r} is no code of a language, such as de or pt-BR")
-    return languages_of(translator, Languages(source or "", target or ""))
+    return chosen_languages(model_languages(translator), Languages(source or "", target or ""))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from transduce.bundle import ModelBundle
 from transduce.extras import require
-from transduce.inference.documents.sentence_translator import LineTranslator
+from transduce.inference.documents.sentence_model import LineTranslator
 from transduce.inference.translation import Translation
 from transduce.orthography.joining import join_sentences
 from transduce.projects.confidence import FEATURES, Features, confidence_features

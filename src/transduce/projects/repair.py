@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from unicodedata import category
 
 from transduce.analysis.alignment import SAMPLE
-from transduce.inference.documents.sentence_model import SentenceModel
-from transduce.inference.documents.sentence_translator import LineTranslator, Links
+from transduce.inference.documents.sentence_model import LineTranslator, SentenceModel
+from transduce.inference.documents.sentence_translator import Links
 from transduce.orthography.words import words
 from transduce.projects.memory import Match
 from transduce.projects.project import Project

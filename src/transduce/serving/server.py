@@ -14,7 +14,7 @@ from starlette.requests import Request as HTTPRequest
 
 from transduce.budget import budgeted
 from transduce.inference.documents.sentence_model import SentenceModel
-from transduce.inference.documents.sentence_translator import SentenceTranslator, Tell
+from transduce.inference.documents.sentence_translator import Tell
 from transduce.inference.documents.translate import html_data, html_text
 from transduce.projects.parts import Learning
 from transduce.projects.project import Project, Projects
@@ -47,7 +47,7 @@ from transduce.serving.kept_files import Files
 from transduce.serving.metrics import Metrics
 from transduce.serving.models import Models, ServedModel
 from transduce.serving.settings import ServerSettings
-from transduce.serving.terms import SentencesWithTerms
+from transduce.serving.terms import ChargedTerms
 from transduce.serving.texts import Prepared, Sentence, Split, WantedTokens, prepare
 from transduce.text.glossary import Entry, Glossary
 
@@ -375,9 +375,8 @@ class Server:
             glossary = glossary or await self.of_project(project.name, self.terms.glossary, project)
         memory = None if project is None else await self.of_project(project.name, project.memory.for_documents)
         shared = SharedTranslator(model.batcher, model.translator)
-        sentences: SentenceTranslator = SentenceModel(shared, Beam(size=self.settings.beam_size))
-        if glossary is not None:
-            sentences = self._with_terms(http, model, sentences, glossary)
+        terms = None if glossary is None else self._charged_terms(http, model, glossary)
+        sentences = SentenceModel(shared, Beam(size=self.settings.beam_size), terms)
         async with self.documents.work(http.state.client, is_upload) as work:
             try:
                 yield OpenDocument(work, Answers(sentences, memory=memory))
@@ -386,10 +385,8 @@ class Server:
             finally:
                 shared.cancel()
 
-    def _with_terms(
-        self, http: HTTPRequest, model: ServedModel, sentences: SentenceTranslator, glossary: Glossary
-    ) -> SentenceTranslator:
-        """Returns a translator with a glossary, for another thread; its terms are charged for as they apply."""
+    def _charged_terms(self, http: HTTPRequest, model: ServedModel, glossary: Glossary) -> ChargedTerms:
+        """Returns the terms of a glossary for another thread, charged for as they apply."""
         loop = asyncio.get_running_loop()
 
         async def charge(characters: int) -> None:
@@ -398,7 +395,7 @@ class Server:
         def charge_and_wait(characters: int) -> None:
             asyncio.run_coroutine_threadsafe(charge(characters), loop).result()
 
-        return SentencesWithTerms(sentences, glossary, WantedTokens(model.translator), charge_and_wait)
+        return ChargedTerms(glossary, WantedTokens(model.translator), charge_and_wait)
 
 
 @dataclass(frozen=True)

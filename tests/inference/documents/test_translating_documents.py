@@ -14,9 +14,9 @@ from transduce.documents.segment import Mark, Segment, problems
 from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
 from transduce.inference.documents import segments
+from transduce.inference.documents.model_documents import DocumentTranslator
 from transduce.inference.documents.segments import TAGS_PLACED, SegmentTranslator
 from transduce.inference.documents.sentence_model import SentenceModel
-from transduce.inference.documents.translate import DocumentTranslator
 from transduce.inference.requests import Request
 from transduce.inference.translation import Candidate, Translation
 from transduce.inference.translator import Translator

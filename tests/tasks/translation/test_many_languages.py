@@ -18,7 +18,7 @@ from transduce.corpora.splits import WeightedCorpus, open_splits
 from transduce.errors import ConfigError, InputError
 from transduce.exchange.ctranslate2 import export_ctranslate2
 from transduce.experiment import load_recipe, train
-from transduce.inference.documents.translate import DocumentTranslator
+from transduce.inference.documents.model_documents import DocumentTranslator
 from transduce.inference.requests import Request
 from transduce.inference.scorer import Scorer
 from transduce.inference.translator import Translator

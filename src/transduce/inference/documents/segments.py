@@ -4,7 +4,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from transduce.documents.segment import Mark, Segment, emptied_pairs
 from transduce.documents.sentences import split_sentences
@@ -13,16 +12,13 @@ from transduce.documents.text.placing import place_marks
 from transduce.inference.documents.held_texts import HeldText, after_same, has_tags, held_of, join, without_torn
 from transduce.inference.documents.sentence_translator import (
     Progress,
+    SentenceRequest,
     SentenceTranslator,
     Tell,
     confidence,
 )
-from transduce.inference.request import Request
 from transduce.orthography.characters import Span
 from transduce.orthography.words import has_words
-
-if TYPE_CHECKING:
-    from transduce.text.glossary import Glossary
 
 UNSURE = 0.4
 """Confidence below which a person is asked to look at a translation."""
@@ -45,12 +41,9 @@ class TranslatedSegment:
 
 
 class SegmentTranslator:
-    """A translator for segments; with a glossary, its terms for each sentence are required or banned."""
+    """A translator for segments."""
 
-    def __init__(
-        self, sentences: SentenceTranslator, glossary: "Glossary | None" = None, splits_sentences: bool = True
-    ) -> None:
-        self.glossary = glossary
+    def __init__(self, sentences: SentenceTranslator, splits_sentences: bool = True) -> None:
         self._sentences = sentences
         self._splits_sentences = splits_sentences
         self._holds = self._sentences.can_require
@@ -59,7 +52,7 @@ class SegmentTranslator:
     def translate(self, segments: Sequence[Segment], tell: Tell | None = None) -> list[TranslatedSegment]:
         """Translates segments without blanks and marks at their edges, in their order.
 
-        `tell` is called now and then with the share that is done. Raises InputError as `Translator.translate` does.
+        `tell` is called now and then with the share that is done. Raises InputError as the `SentenceTranslator` does.
         """
         pieces, unknown = self._examined(segments)
         wanted = [piece for of_segment in pieces for piece in of_segment if piece.is_translated]
@@ -151,13 +144,10 @@ class SegmentTranslator:
                 piece.read, piece.stand_ins = other.read, other.stand_ins
                 piece.output, piece.translation = other.output, other.translation
 
-    def _request(self, piece: HeldText) -> Request:
-        text = " ".join(piece.read.split())
-        required, banned, terms = self.glossary.applying(text) if self.glossary else ((), (), ())
-        if not self._holds:
-            return Request(text, banned=banned, terms=terms)
-        held = [" ".join(cluster.shown.split()) for cluster in piece.clusters] if piece.is_required else []
-        return Request(text, required=tuple(dict.fromkeys([*held, *required])), banned=banned, terms=terms)
+    def _request(self, piece: HeldText) -> SentenceRequest:
+        clusters = piece.clusters if self._holds and piece.is_required else []
+        held = dict.fromkeys(" ".join(cluster.shown.split()) for cluster in clusters)
+        return SentenceRequest(" ".join(piece.read.split()), tuple(held))
 
     def _align(self, pieces: Sequence[HeldText]) -> None:
         """Links the words of texts and outputs, if the model can align them."""

@@ -1,8 +1,10 @@
 """A translator's side of translating documents: sentences for its search, pairs for its attention."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Protocol, TypeVar
 
 from transduce.analysis.alignment import SAMPLE
 from transduce.bundle import ModelBundle
@@ -11,21 +13,26 @@ from transduce.documents.document import Languages
 from transduce.inference.aligner import Aligner
 from transduce.inference.details import find_head
 from transduce.inference.documents.sentence_translator import (
-    LineTranslator,
     Links,
     Progress,
+    SentenceRequest,
+    Tell,
     TranslatedSentence,
     confidence,
 )
 from transduce.inference.engines.choice import pytorch_of
+from transduce.inference.engines.engine import EngineChoice
+from transduce.inference.engines.exported import Model, ThroughThird
 from transduce.inference.engines.phrases import PhraseEngine
 from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, can_require
+from transduce.text.glossary import Applying
 from transduce.text.long_texts import split_text
 from transduce.text.tokenizer import Tokenizer
 
+Result = TypeVar("Result")
 PAIRS_AT_ONCE = 100
 """Pairs that are aligned at a time; others that share the model have their turn in between."""
 MOST_ALIGNED = 512**2
@@ -35,16 +42,40 @@ MOST_LETTERS = 1000**2
 """Largest product of the letters of both that phrases align."""
 
 
+class LineTranslator(Protocol):
+    """The part of `Translator` that a `SentenceTranslator` can be made of."""
+
+    bundle: Model | ThroughThird
+    """See Translator."""
+    engine: EngineChoice
+    """See Translator."""
+    longest_source: int
+    """See Translator."""
+
+    def translate_chunk(
+        self, texts: Sequence[Request], search: DecisionRule, tell: Tell | None = None
+    ) -> list[Translation]:
+        """See Translator."""
+
+    def exclusively(self, work: Callable[[], Result]) -> Result:
+        """See Translator."""
+
+
 class SentenceModel:
     """Answers the questions of a `SentenceTranslator` with a translator, or a share of one, and a search."""
 
-    def __init__(self, translator: LineTranslator, search: DecisionRule | None = None) -> None:
+    def __init__(
+        self,
+        translator: LineTranslator,
+        search: DecisionRule | None = None,
+        constrain: Callable[[Request], Request] | None = None,
+    ) -> None:
+        """Makes a translator of sentences; `constrain` adds more constraints to the request for one."""
         self.translator = translator
         self.search = search or Beam()
-        config, tokenizers = translator.bundle.config, translator.bundle.tokenizers
-        self.languages = Languages(
-            "" if config.source == UNKNOWN[0] else config.source, "" if config.target == UNKNOWN[1] else config.target
-        )
+        self.constrain = constrain
+        tokenizers = translator.bundle.tokenizers
+        self.languages = model_languages(translator)
         self.can_align = isinstance(translator.bundle, ModelBundle) or isinstance(translator.engine, PhraseEngine)
         self.can_require = self.can_align and can_require(self.search)
         self._source, self._target = tokenizers.source, tokenizers.target
@@ -59,9 +90,14 @@ class SentenceModel:
         ]
         return parts, [tokenizer.unknown in ids for ids in tokenizer.encode_batch(texts)]
 
-    def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
+    def translate(
+        self, requests: Sequence[SentenceRequest], progress: Progress | None = None
+    ) -> list[TranslatedSentence]:
         """See SentenceTranslator."""
-        return _measured(self.translator.translate_chunk(requests, self.search, progress), self._target)
+        asked = [Request(request.text, required=request.required) for request in requests]
+        if self.constrain is not None:
+            asked = list(map(self.constrain, asked))
+        return _measured(self.translator.translate_chunk(asked, self.search, progress), self._target)
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Links | None]:
         """See SentenceTranslator; the head is the one kept with the model, else the best on the first pairs."""
@@ -103,6 +139,22 @@ class SentenceModel:
         lengths = [len(side.encode(text)) + more for side, text, _, more in sides]
         fits = (limit is None or length < limit for length, (_, _, limit, _) in zip(lengths, sides, strict=True))
         return all(fits) and math.prod(lengths) <= MOST_ALIGNED
+
+
+def model_languages(translator: LineTranslator) -> Languages:
+    """Returns the languages of a translator's model; "" for an unknown one."""
+    codes = translator.bundle.config.source, translator.bundle.config.target
+    return Languages(*("" if code == unknown else code for code, unknown in zip(codes, UNKNOWN, strict=True)))
+
+
+def with_terms(request: Request, demands: Applying) -> Request:
+    """Returns a request that has the demands of a glossary besides its own."""
+    return replace(
+        request,
+        required=tuple(dict.fromkeys([*request.required, *demands.required])),
+        banned=(*request.banned, *demands.banned),
+        terms=(*request.terms, *demands.terms),
+    )
 
 
 def confidence_of(translations: Sequence[Translation], tokenizer: Tokenizer) -> float | None:

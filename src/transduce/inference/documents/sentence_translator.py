@@ -1,20 +1,13 @@
-"""The interface to a model that translating documents needs, which another process can call as well."""
+"""The interface to what translates the sentences of documents: a model, another process, or a function."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from transduce.documents.document import Languages
-from transduce.inference.request import Request
+from transduce.errors import InputError
 
-if TYPE_CHECKING:
-    from transduce.inference.engines.engine import EngineChoice
-    from transduce.inference.engines.exported import Model, ThroughThird
-    from transduce.inference.translation import Translation
-    from transduce.search.choices import DecisionRule
-
-Result = TypeVar("Result")
 Tell = Callable[[float], None]
 Links = set[tuple[int, int]]
 """Pairs of source and target words that go together, counted from 0."""
@@ -33,6 +26,15 @@ class Progress:
     def __call__(self, share: float) -> None:
         """Reports a share of the part."""
         self.tell(self.before + self.size * share)
+
+
+@dataclass(frozen=True)
+class SentenceRequest:
+    """A sentence to translate."""
+
+    text: str
+    required: tuple[str, ...] = ()
+    """Texts that the translation must contain as they are, such as placeholders."""
 
 
 @dataclass(frozen=True)
@@ -67,30 +69,45 @@ class SentenceTranslator(Protocol):
         """Returns the parts of each sentence that the model can read at once, nearly always the sentence itself; and
         True for each text with tokens unknown to the model's source vocabulary."""
 
-    def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
+    def translate(
+        self, requests: Sequence[SentenceRequest], progress: Progress | None = None
+    ) -> list[TranslatedSentence]:
         """Translates sentences, in their order; InputError for requests that the search does not support."""
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Links | None]:
         """Returns links between the words of sentences and their translations; None if they are not known."""
 
 
-class LineTranslator(Protocol):
-    """The part of `Translator` that a `SentenceTranslator` can be made of."""
+Translate = Callable[[list[str]], list[str]]
+"""A function that translates sentences, in their order."""
 
-    bundle: "Model | ThroughThird"
-    """See Translator."""
-    engine: "EngineChoice"
-    """See Translator."""
-    longest_source: int
-    """See Translator."""
 
-    def translate_chunk(
-        self, texts: Sequence[Request], search: "DecisionRule", tell: Tell | None = None
-    ) -> "list[Translation]":
-        """See Translator."""
+class FunctionTranslator:
+    """A SentenceTranslator by a function from sentences to translations, of which nothing else is known."""
 
-    def exclusively(self, work: Callable[[], Result]) -> Result:
-        """See Translator."""
+    can_require = can_align = False
+
+    def __init__(self, function: Translate, languages: Languages | None = None) -> None:
+        self.languages = languages or Languages()
+        self._function = function
+
+    def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
+        """See SentenceTranslator; the function reads any sentence, and knows all words."""
+        return [[sentence] for sentence in sentences], [False] * len(texts)
+
+    def translate(
+        self, requests: Sequence[SentenceRequest], progress: Progress | None = None
+    ) -> list[TranslatedSentence]:
+        """See SentenceTranslator; InputError for a function that returns another number of texts."""
+        outputs = self._function([request.text for request in requests])
+        if len(outputs) != len(requests):
+            raise InputError(f"the function returned {len(outputs)} translations of {len(requests)} sentences")
+        texts = [" ".join(output.splitlines()).strip() for output in outputs]
+        return [TranslatedSentence(text, math.nan, len(text.split()) + 1) for text in texts]
+
+    def align(self, pairs: Sequence[tuple[str, str]]) -> list[Links | None]:
+        """See SentenceTranslator."""
+        return [None] * len(pairs)
 
 
 def confidence(sentences: Sequence[TranslatedSentence]) -> float | None:

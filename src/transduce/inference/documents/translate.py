@@ -4,9 +4,9 @@ import codecs
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -18,11 +18,7 @@ from transduce.documents.messages.tables import Columns
 from transduce.documents.segment import Mark, Segment, joined, problems
 from transduce.errors import InputError
 from transduce.inference.documents.segments import SegmentTranslator, TranslatedSegment
-from transduce.inference.documents.sentence_translator import LineTranslator, SentenceTranslator, Tell
-
-if TYPE_CHECKING:
-    from transduce.search.choices import DecisionRule
-    from transduce.text.glossary import Glossary
+from transduce.inference.documents.sentence_translator import FunctionTranslator, SentenceTranslator, Tell, Translate
 
 Origin = Literal["model", "memory", "document", "source", "untranslated"]
 """The origin of a translation: `document` if the document had one, which was left; `source` if there are no words, or
@@ -91,27 +87,35 @@ class TranslatedDocument:
             yield msgspec.json.encode(facts).decode()
 
 
-@dataclass
 class DocumentTranslator:
-    """Translates whole documents, in the formats of `transduce.documents.formats`, with a translator.
+    """Translates whole documents, in the formats of `transduce.documents.formats`, with a translator of sentences.
 
-    Placeholders are required phrases if the search supports them (a beam, in PyTorch), else they are put in
-    afterwards. A segment that occurs several times is translated once.
+    Placeholders are required of a translator that can keep them, else they are put in afterwards. A segment that occurs
+    several times is translated once.
     """
 
-    translator: SentenceTranslator | LineTranslator
-    search: "DecisionRule | None" = None
-    glossary: "Glossary | None" = None
-    memory: Remembers | None = None
-    languages: Languages = field(default_factory=Languages)
-    """Languages to translate between; the model's where they are left open."""
-    splits_sentences: bool = True
-    """True if a segment is translated sentence by sentence; else at once, as far as the model can read it."""
+    def __init__(
+        self,
+        translator: SentenceTranslator | Translate,
+        memory: Remembers | None = None,
+        languages: Languages | None = None,
+        splits_sentences: bool = True,
+    ) -> None:
+        """Makes a translator of documents.
 
-    def __post_init__(self) -> None:
-        sentences = _sentence_translator(self.translator, self.search)
-        self.languages = languages_of(sentences, self.languages)
-        self._segments = SegmentTranslator(sentences, self.glossary, self.splits_sentences)
+        Args:
+            translator: translates sentences; a function from a list of texts to the list of their translations does.
+            memory: translations that exist.
+            languages: languages to translate between; the translator's where they are left open.
+            splits_sentences: translate a segment sentence by sentence; else at once, as far as the translator can
+                read it.
+
+        Raises InputError for other languages than the translator's.
+        """
+        sentences = translator if isinstance(translator, SentenceTranslator) else FunctionTranslator(translator)
+        self.memory = memory
+        self.languages = chosen_languages(sentences.languages, languages)
+        self._segments = SegmentTranslator(sentences, splits_sentences)
 
     def translate(
         self,
@@ -147,14 +151,18 @@ class DocumentTranslator:
         retranslate: bool = False,
         columns: Columns | None = None,
     ) -> list[SegmentReport]:
-        """Translates one file into a new one; InputError where that exists."""
-        from transduce.files import check_absent, new_file  # needs PyTorch, which a process of documents does without
-
-        check_absent(Path(output), "choose another name")
-        data = bytes_of(path)
-        translated = self.translate(data, str(path), kind, retranslate, columns=columns)
-        with new_file(Path(output)) as partial:
+        """Translates one file into a new one; InputError where that exists or cannot be written."""
+        output = Path(output)
+        if output.exists():
+            raise InputError(f"{output} exists; remove it or choose another name")
+        translated = self.translate(bytes_of(path), str(path), kind, retranslate, columns=columns)
+        partial = output.with_name(f".{output.name}.new")
+        try:
             partial.write_bytes(translated.data)
+            partial.replace(output)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise InputError(f"{output} cannot be written ({error.strerror}); choose another name") from None
         return translated.segments
 
     def translate_html(self, text: str) -> str:
@@ -277,30 +285,18 @@ def html_text(data: bytes) -> str:
     return data.removeprefix(codecs.BOM_UTF8).decode()
 
 
-def languages_of(translator: SentenceTranslator | LineTranslator, wanted: Languages | None = None) -> Languages:
-    """Returns the languages that a translator translates between, with the regions asked for; "" if one is not known.
+def chosen_languages(known: Languages, wanted: Languages | None = None) -> Languages:
+    """Returns the languages of a translator, with the regions asked for; "" if one is not known.
 
-    Raises InputError where others are wanted than the model is known to have.
+    Raises InputError where others are wanted than the translator is known to have.
     """
-    known, wanted = _sentence_translator(translator).languages, wanted or Languages()
+    wanted = wanted or Languages()
     codes = []
     for code, asked, word in ((known.source, wanted.source, "from"), (known.target, wanted.target, "to")):
         if asked and code and len(primary(code)) == len(primary(asked)) and not is_same(code, asked):
             raise InputError(f"the model translates {word} {code}, not {word} {asked}; use another model")
         codes.append(asked or code)
     return Languages(*codes)
-
-
-def _sentence_translator(
-    translator: SentenceTranslator | LineTranslator, search: "DecisionRule | None" = None
-) -> SentenceTranslator:
-    """Returns the translator itself if it is a `SentenceTranslator`, else one by that model and search."""
-    if isinstance(translator, SentenceTranslator):
-        return translator
-    from transduce.inference.documents.sentence_model import SentenceModel  # needs PyTorch
-
-    model: Any = SentenceModel(translator, search)
-    return model
 
 
 def _has_same_marks(core: Segment, match: Match, target: Segment) -> bool:

@@ -5,7 +5,7 @@ from typing import TypeVar
 import msgspec
 
 from transduce.documents.tagged_text import Tags
-from transduce.inference.request import Request
+from transduce.inference.documents.sentence_translator import SentenceRequest
 from transduce.text.glossary import Entry
 
 T = TypeVar("T")
@@ -130,7 +130,7 @@ class Examine(msgspec.Struct, frozen=True, tag=True):
 class Sentences(msgspec.Struct, frozen=True, tag=True):
     """From the process: a question, see SentenceTranslator.translate."""
 
-    requests: list[Request]
+    requests: list[SentenceRequest]
     before: float = 0.0
     """The share of the work that was done before these sentences."""
     size: float = 0.0

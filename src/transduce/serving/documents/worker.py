@@ -24,9 +24,8 @@ from transduce.documents.memory import Match, pairs_of_tmx
 from transduce.documents.segment import Segment
 from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import TransduceError
-from transduce.inference.documents.sentence_translator import Links, Progress, TranslatedSentence
+from transduce.inference.documents.sentence_translator import Links, Progress, SentenceRequest, TranslatedSentence
 from transduce.inference.documents.translate import DocumentTranslator, is_open
-from transduce.inference.request import Request
 from transduce.serving.documents.messages import (
     Align,
     Counted,
@@ -153,7 +152,9 @@ class _Asking:
         """See SentenceTranslator."""
         return self._ask(Examine(list(sentences), list(texts)), tuple[list[list[str]], list[bool]])
 
-    def translate(self, requests: Sequence[Request], progress: Progress | None = None) -> list[TranslatedSentence]:
+    def translate(
+        self, requests: Sequence[SentenceRequest], progress: Progress | None = None
+    ) -> list[TranslatedSentence]:
         """See SentenceTranslator; the other end reports the progress."""
         shares = () if progress is None else (progress.before, progress.size)
         return self._ask(Sentences(list(requests), *shares), list[TranslatedSentence])
