@@ -6,6 +6,7 @@ from functools import partial
 import pytest
 
 import transduce.projects.learner
+import transduce.projects.settings
 from transduce.inference.translator import Translator
 from transduce.projects.learning import BackgroundLearning
 from transduce.projects.teaching import Learners, Order, Report
@@ -17,6 +18,13 @@ def short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each lesson translates; the tiny model does not know where a sentence ends, and sixty tokens would take longer
     than the updates."""
     monkeypatch.setattr(transduce.projects.learner, "Beam", partial(Beam, max_ratio=1.0, max_extra=9))
+
+
+@pytest.fixture(autouse=True)
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Checks come after few segments, and undo nothing but where a test says so."""
+    for name, value in {"HOLD_OUT": 5, "CHECK_AFTER": 2, "SNAPSHOT_EVERY": 3, "MOST_LOST": 1000.0}.items():
+        monkeypatch.setattr(transduce.projects.settings, name, value)
 
 
 @pytest.fixture
