@@ -10,9 +10,8 @@ from starlette.requests import Request as HTTPRequest
 
 from transduce.inference.documents.translate import html_data, html_text
 from transduce.projects.project import Project
-from transduce.serving.bodies import read_values
-from transduce.serving.deepl.bodies import Authenticated, TranslateBody
-from transduce.serving.deepl.described import ERRORS, any_body
+from transduce.serving.bodies import described, read_values
+from transduce.serving.deepl.bodies import ERRORS, KINDS, Authenticated, TranslateBody
 from transduce.serving.deepl.glossaries import find_glossary, glossary_routes
 from transduce.serving.deepl.languages import (
     base,
@@ -48,7 +47,7 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
     router = APIRouter()
 
     @router.get("/v2/translate", include_in_schema=False)
-    @router.post("/v2/translate", tags=["DeepL"], openapi_extra=any_body(TranslateBody), responses=ERRORS)
+    @router.post("/v2/translate", tags=["DeepL"], openapi_extra=described(TranslateBody, *KINDS), responses=ERRORS)
     async def translate(http: HTTPRequest) -> dict[str, Any]:
         """Translate texts, which may have tags of XML or HTML."""
         asked = TranslateBody.model_validate(await read_values(http, server.settings.max_sentences))
