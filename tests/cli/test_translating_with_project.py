@@ -60,7 +60,7 @@ def test_files_that_are_named_take_the_place_of_the_projects(transduce: Transduc
 def test_the_model_is_as_the_project_has_taught_it(
     transduce: Transduce, tiny_run: Path, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transduce.projects.settings.MOST_LOST", 1000.0)
+    monkeypatch.setattr("transduce.projects.learner.MOST_LOST", 1000.0)
     bundle, general = ModelBundle.load(tiny_run), General(small_corpus(30))
     settings = LearningSettings(rank=4, alpha=32.0, learning_rate=0.03, most_forgotten=1000.0)
     (shop / SETTINGS).write_text(to_toml(ProjectSettings(source="en", target="de", learning=settings)))

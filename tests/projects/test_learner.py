@@ -12,7 +12,6 @@ from transduce.bundle import ModelBundle
 from transduce.corpora.corpus import SentencePair
 from transduce.errors import ConfigError
 from transduce.inference.translator import Translator
-from transduce.projects import settings as fixed
 from transduce.projects.general import General
 from transduce.projects.learner import Learner
 from transduce.projects.lessons import Learned
@@ -188,8 +187,8 @@ def test_updates_that_lose_too_much_on_general_text_are_undone(
     tiny_run: Path, general: General, segments: list[SentencePair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a rate that ruins the model: nothing is left of any group, and the reason is told."""
-    monkeypatch.setattr(fixed, "REPLAYED_GENERAL", 0)
-    monkeypatch.setattr(fixed, "MOST_LOST", 0.01)
+    monkeypatch.setattr(transduce.projects.learner, "REPLAYED_GENERAL", 0)
+    monkeypatch.setattr(transduce.projects.learner, "MOST_LOST", 0.01)
     learned = learner(tiny_run, general, learning_rate=1.0).learn(segments[:7])  # three groups, and one held out
     assert len(learned.checks) == 3
     assert all("general text" in check.undone for check in learned.checks)
@@ -202,7 +201,7 @@ def test_an_adapter_that_forgot_too_much_little_by_little_is_made_smaller_and_go
 ) -> None:
     """No group is to blame, so none is undone; what is left is within the bound after each check."""
     monkeypatch.setattr(Learner, "_reason", lambda *_: "")
-    monkeypatch.setattr(fixed, "REPLAYED_GENERAL", 0)
+    monkeypatch.setattr(transduce.projects.learner, "REPLAYED_GENERAL", 0)
     learned = learner(tiny_run, general, learning_rate=0.05, most_forgotten=0.01).learn(segments)
     assert all(check.general <= 0.01 for check in learned.checks)
     assert any(check.shrunk < 1 for check in learned.checks)
@@ -217,7 +216,7 @@ def test_predictions_on_general_text_stay_as_they_were_by_its_weight(
     before = [score.log_probability for score in Translator(base).score(pairs)]
     moved = []
     for weight in (1e-3, 10.0):
-        monkeypatch.setattr(fixed, "GENERAL_WEIGHT", weight)
+        monkeypatch.setattr(transduce.projects.learner, "GENERAL_WEIGHT", weight)
         own = learner(tiny_run, general)
         adapted = with_adapter(base, own.learn(segments).adapter, own.adapters.scale)
         after = [score.log_probability for score in Translator(adapted).score(pairs)]
@@ -233,7 +232,7 @@ def test_updates_that_lose_too_much_on_held_out_segments_are_undone(
     nonsense = [SentencePair(segment.source, "Hund " * 9) for segment in segments[8:]]
     wrong = [*segments[:8], *nonsense]
     for name, value in {"REPLAYED_GENERAL": 0, "MOST_LOST": 0.05, "HOLD_OUT": 4}.items():
-        monkeypatch.setattr(fixed, name, value)
+        monkeypatch.setattr(transduce.projects.learner, name, value)
     changes = {"learning_rate": 0.05, "replayed": 0}
     learned = learner(tiny_run, general, **changes).learn(wrong)
     undone = [check for check in learned.checks if "held-out segments" in check.undone]

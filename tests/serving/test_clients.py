@@ -219,7 +219,7 @@ def test_each_text_of_a_list_is_translated_from_its_own_language(
     english = models.all[0]
     models._models.append(replace(english, source="fr"))
     asked_for: list[tuple[str, list[str]]] = []
-    translate, translate_pages = running.server.translate, running.server.translate_pages
+    translate, translate_marked_up = running.server.translate, running.server.translate_marked_up
 
     async def watched(model: Any, texts: Sequence[str], *others: Any) -> Any:
         asked_for.append((model.source, list(texts)))
@@ -227,10 +227,10 @@ def test_each_text_of_a_list_is_translated_from_its_own_language(
 
     async def watched_pages(http: Any, model: Any, texts: Sequence[str]) -> Any:
         asked_for.append((model.source, list(texts)))
-        return await translate_pages(http, model, texts)
+        return await translate_marked_up(http, model, texts)
 
     monkeypatch.setattr(running.server, "translate", watched)
-    monkeypatch.setattr(running.server, "translate_pages", watched_pages)
+    monkeypatch.setattr(running.server, "translate_marked_up", watched_pages)
     texts = ["The dog sees the cat in the garden.", "Le chien voit le chat dans le jardin.", "Where is my green shirt?"]
     for form in ("text", "html"):
         asked_for.clear()

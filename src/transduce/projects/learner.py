@@ -24,10 +24,17 @@ from transduce.models.adapters import AdaptersConfig, add_adapters
 from transduce.models.scoring import score_tokens
 from transduce.nn.low_rank import UP, LowRankLinear
 from transduce.objectives.next_token import NextToken, read_target
-from transduce.projects import settings as fixed
 from transduce.projects.general import General
 from transduce.projects.lessons import Check, Learned, Lesson, Progress
-from transduce.projects.settings import LearningSettings
+from transduce.projects.settings import (
+    CHECK_AFTER,
+    GENERAL_WEIGHT,
+    HOLD_OUT,
+    MOST_LOST,
+    REPLAYED_GENERAL,
+    SNAPSHOT_EVERY,
+    LearningSettings,
+)
 from transduce.projects.snapshots import KEPT, Confirmed, Snapshot, Snapshots, model_key, segment_keys
 from transduce.search.beam import Beam
 from transduce.training.optimizer import OptimizerConfig, build_optimizers, set_rate
@@ -96,7 +103,7 @@ class Learner:
         self._model_key = model_key(identity(bundle.folder), settings)
         content = [self._model_key, bundle.config.source, bundle.config.target, self.general.content]
         self._first_key = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
-        self._snapshots = None if folder is None else Snapshots(folder, fixed.SNAPSHOT_EVERY)
+        self._snapshots = None if folder is None else Snapshots(folder, SNAPSHOT_EVERY)
         self._bundle = bundle
         with torch.random.fork_rng([]):
             torch.manual_seed(settings.seed)
@@ -139,7 +146,7 @@ class Learner:
             end = len(segments) if most is None else min(len(segments), self._position + most)
             while self._position < end:
                 self._lesson(segments, keys)
-                if self._position < end and self._position % fixed.SNAPSHOT_EVERY == 0:
+                if self._position < end and self._position % SNAPSHOT_EVERY == 0:
                     self._save(keys)
             self._save(keys)
         progress = self._state.progress
@@ -182,7 +189,7 @@ class Learner:
         if not self._fits(pair):
             lesson = Lesson("left out")
         else:
-            lesson = Lesson("held out" if (index + 1) % fixed.HOLD_OUT == 0 else "learned")
+            lesson = Lesson("held out" if (index + 1) % HOLD_OUT == 0 else "learned")
             (lesson.adapted,), lesson.before = self._translate([segment.source]), _mean(self._losses([pair]))
             lesson.after = lesson.before
         progress.lessons.append(lesson)
@@ -194,7 +201,7 @@ class Learner:
             self._train(index, segments)
             lesson.after = _mean(self._losses([pair]))
             progress.group.append(index)
-            if len(progress.group) >= fixed.CHECK_AFTER:
+            if len(progress.group) >= CHECK_AFTER:
                 self._check(segments, keys[index + 1])
         state.key = keys[index + 1]
         lesson.seconds = time.monotonic() - began
@@ -210,9 +217,9 @@ class Learner:
             rows = [new, *(self._encode(segments[i].source, segments[i].target) for i in drawn)]
             loss = self._objective(self._model, self._batch(rows), None)
             total = loss.total / loss.tokens
-            general = _draw(generator, len(self._general_replay), fixed.REPLAYED_GENERAL)
+            general = _draw(generator, len(self._general_replay), REPLAYED_GENERAL)
             if general:
-                weight = fixed.GENERAL_WEIGHT * 2**self._state.progress.strictness
+                weight = GENERAL_WEIGHT * 2**self._state.progress.strictness
                 total = total + weight * self._divergence([self._general_replay[i] for i in general])
             total.backward()
             clip_grad_norm_(self._learned.values(), CLIP_NORM)
@@ -268,7 +275,7 @@ class Learner:
 
     def _reason(self, after: Sequence[tuple[float, int]], general: float) -> str:
         """Returns the reason for undoing a group with these losses; "" to keep it."""
-        most, progress = fixed.MOST_LOST, self._state.progress
+        most, progress = MOST_LOST, self._state.progress
         lost, error = _difference(progress.accepted, after)
         if len(after) >= FEWEST_CHECKS and lost > max(most, SURE * error):
             return f"{lost:.3f} nats per token lost on held-out segments, more than {most:g}"

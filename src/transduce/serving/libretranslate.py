@@ -229,7 +229,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         """Returns the translation of each text of one language, and its alternatives."""
         async with server.begin(source, asked.target) as model:
             if asked.format == "html":
-                return [(page, []) for page in await server.translate_pages(http, model, texts)]
+                return [(page, []) for page in await server.translate_marked_up(http, model, texts)]
             n_best = asked.alternatives + 1
             search = Beam(size=max(server.settings.beam_size, n_best), n_best=n_best)
             results = []

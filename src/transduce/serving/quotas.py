@@ -29,8 +29,8 @@ class Quota(Generic[T]):
     """Shares of one kind of thing: no client can have all of it, whatever it asks for.
 
     A client has a limited amount, or one thing of any size. Where there is no room, the client with the most gives
-    something up, if it has more than the asking client would have. Things that cannot be given up, such as bytes that
-    are being read, are refused to those who would then have more than an equal share.
+    something up, if it has more than the asking client would have. Of things that cannot be given up, such as bytes
+    that are being read, each client may still have an equal share.
     """
 
     def __init__(
@@ -43,10 +43,10 @@ class Quota(Generic[T]):
             most: the amount for all clients.
             most_each: the amount for one of them.
             own: chooses what a client gives up for something new of its own; None refuses it.
-            others: chooses what a client gives up for another one; None if nothing can be given up.
+            others: chooses what a client gives up for another one; None lets others have an equal share all the same.
         """
         self.most, self.most_each, self.total = most, most_each, 0
-        self.on_lost: Callable[[T], None] = lambda thing: None
+        self.on_lost: Callable[[T], object] = lambda thing: None
         """Called with what a client has to give up."""
         self._what, self._own, self._others = what, own, others
         self._held: dict[str, list[Holding[T]]] = {}
@@ -130,6 +130,11 @@ def oldest(held: list[Holding[T]]) -> Holding[T] | None:
 def newest(held: list[Holding[T]]) -> Holding[T] | None:
     """Chooses what a client got last."""
     return held[-1]
+
+
+def nothing(held: list[Holding[T]]) -> Holding[T] | None:
+    """Chooses nothing: whoever comes when there is no room is refused."""
+    return None
 
 
 class Turns:

@@ -12,6 +12,7 @@ from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request as HTTPRequest
 
 from transduce.budget import budgeted
+from transduce.documents.tagged_text import Tags
 from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.documents.sentence_translator import SentenceTranslator, Tell
 from transduce.inference.documents.translate import html_data, html_text
@@ -323,28 +324,25 @@ class Server:
         async with self.documents.work(http.state.client, is_upload=True) as work:
             return (await work.ask(order, EntriesRead)).entries
 
-    async def translate_pages(self, http: HTTPRequest, model: ServedModel, texts: Sequence[str]) -> list[str]:
-        """Translates pages in HTML, or parts of some."""
-        files = [File(html_data(text), "the text", "html") if text.strip() else None for text in texts]
-        translated = await self.translate_marked_up(http, model, files)
-        return [text if data is None else html_text(data) for text, data in zip(texts, translated, strict=True)]
-
     async def translate_marked_up(
         self,
         http: HTTPRequest,
         model: ServedModel,
-        files: Sequence[File | None],
+        texts: Sequence[str],
+        kind: str = "html",
+        tags: Tags | None = None,
         glossary: Glossary | None = None,
         splits_sentences: bool = True,
         project: Project | None = None,
-    ) -> list[bytes | None]:
-        """Translates texts with tags that are part of a request; None stays None. See `open_document`."""
-        wanted = [file for file in files if file is not None]
-        if not wanted:
-            return list(files)  # type: ignore[arg-type]
+    ) -> list[str]:
+        """Translates texts of a request with tags of XML or HTML; blank ones stay. See `open_document`."""
+        encode, decode = (html_data, html_text) if kind == "html" else (str.encode, bytes.decode)
+        files = [File(encode(text), "the text", kind, tags) for text in texts if text.strip()]
+        if not files:
+            return list(texts)
         async with self._at_work(http, model, False, glossary, project) as document:
-            translated = iter(await document.translate_at_once(wanted, splits_sentences))
-        return [None if file is None else next(translated) for file in files]
+            written = iter(await document.translate_at_once(files, splits_sentences))
+        return [decode(next(written)) if text.strip() else text for text in texts]
 
     @asynccontextmanager
     async def _at_work(

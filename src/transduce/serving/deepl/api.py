@@ -8,7 +8,6 @@ from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 
-from transduce.inference.documents.translate import html_data, html_text
 from transduce.projects.project import Project
 from transduce.serving.bodies import described, read_values
 from transduce.serving.deepl.bodies import ERRORS, KINDS, Authenticated, TranslateBody
@@ -21,7 +20,6 @@ from transduce.serving.deepl.languages import (
     target_languages,
 )
 from transduce.serving.detection import Detector, without_tags
-from transduce.serving.documents.messages import File
 from transduce.serving.models import ServedModel
 from transduce.serving.server import Server
 from transduce.serving.texts import joined
@@ -89,12 +87,8 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
         """Returns the translations of texts of one language, by a project's memory where it has them."""
         glossary = await find_glossary(http, server, asked.glossaries, model)
         if asked.tag_handling is not None:
-            kind, tags = asked.tag_handling, asked.tags
-            encode = str.encode if kind == "xml" else html_data
-            decode = bytes.decode if kind == "xml" else html_text
-            files = [File(encode(text), "the text", kind, tags) if text.strip() else None for text in texts]
-            written = await server.translate_marked_up(http, model, files, glossary, asked.split != "whole", project)
-            return [text if data is None else decode(data) for text, data in zip(texts, written, strict=True)]
+            how = asked.tag_handling, asked.tags, glossary, asked.split != "whole", project
+            return await server.translate_marked_up(http, model, texts, *how)
         known: list[str | None] = [None] * len(texts)
         if project is not None:
             known = await server.of_project(project.name, lambda: [project.memory.translation(text) for text in texts])

@@ -24,7 +24,7 @@ from transduce.serving.documents.messages import File
 from transduce.serving.failures import RefusedError
 from transduce.serving.kept_files import KEPT_SECONDS, download
 from transduce.serving.libretranslate import safe_name
-from transduce.serving.quotas import Quota
+from transduce.serving.quotas import Quota, nothing
 from transduce.serving.server import Server
 
 MOST_UNFINISHED, MOST_UNFINISHED_EACH = 16, 4
@@ -72,7 +72,9 @@ class Jobs:
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
-        self._unfinished: Quota[Job] = Quota("documents are not finished", MOST_UNFINISHED, MOST_UNFINISHED_EACH)
+        self._unfinished: Quota[Job] = Quota(
+            "documents are not finished", MOST_UNFINISHED, MOST_UNFINISHED_EACH, None, nothing
+        )
 
     def start(self, client: str, work: Callable[[Job], Awaitable[str]], tell: Callable[[Exception], str]) -> Job:
         """Starts work on a document, which returns the key of the translated file; `tell` says what clients are told of

@@ -17,7 +17,7 @@ from transduce.serving.documents.messages import Order, Result
 from transduce.serving.documents.process import Answers, DocumentProcess
 from transduce.serving.documents.worker import Limits
 from transduce.serving.failures import RefusedError
-from transduce.serving.quotas import Quota, Turns
+from transduce.serving.quotas import Quota, Turns, nothing
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Result)
@@ -58,7 +58,7 @@ class DocumentWorkers:
         self._limits = limits
         most, half = -(-3 * count // 4), -(-count // 2)
         self._uploads, self._turns = Turns(most, half), Turns(count, most)
-        self._waiting: Quota[None] = Quota("documents wait", most_waiting, max(1, most_waiting // 4))
+        self._waiting: Quota[None] = Quota("documents wait", most_waiting, max(1, most_waiting // 4), others=nothing)
         self._at_work: set[Work] = set()
         self._ahead: deque[DocumentProcess] = deque()
         self._kept: OrderedDict[str, DocumentProcess] = OrderedDict()
