@@ -51,6 +51,12 @@ def served(tiny_run: Path, folder: Path, keys: list[str]) -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
+def sentences(corpus: Path) -> list[str]:
+    """Few, since the package waits for ten seconds."""
+    return (corpus / "test.en").read_text(encoding="utf-8").splitlines()[:5]
+
+
+@pytest.fixture(scope="module")
 def package() -> ModuleType:
     return pytest.importorskip("deepl", reason="the package deepl is not installed")
 

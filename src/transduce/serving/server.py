@@ -177,9 +177,9 @@ class Server:
     @asynccontextmanager
     async def begin(self, source: str, target: str) -> AsyncIterator[ServedModel]:
         """Yields the model for a request, which counts as in progress; raises as `Admission.turn` does."""
-        with self.models.use(source, target) as model:
-            async with self.admission.turn(max(1.0, model.batcher.seconds)):
-                yield model
+        model = self.models.find(source, target)
+        async with self.admission.turn(max(1.0, model.batcher.seconds)):
+            yield model
 
     async def finish(self, http: HTTPRequest, work: Awaitable[T], timeout: float | None = None) -> T:
         """Waits for work; cancels it if its client disconnects or it takes too long (RefusedError, 503)."""
