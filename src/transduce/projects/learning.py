@@ -203,6 +203,7 @@ class BackgroundLearning(Learning):
         if known is not None and known.key == snapshot.key:
             return
         own = translator.bundle
+        assert isinstance(own, ModelBundle | ExportedModel)
         model = snapshot.taught(self._base(own, project) if isinstance(own, ModelBundle) else own)
         adapted = _Adapted(
             snapshot.key, Translator(at_precision(model, "float32") if isinstance(model, ModelBundle) else model)

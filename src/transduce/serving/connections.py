@@ -73,7 +73,7 @@ class Connections:
         """Returns an application whose requests have the limits of their connections."""
 
         async def call(scope: Scope, receive: Receive, send: Send) -> None:
-            connection = self.by_address.get(tuple(scope.get("client") or ())[:2])  # type: ignore[arg-type]
+            connection = self.by_address.get(tuple(scope.get("client") or ())[:2])
             if connection is None or scope["type"] != "http":
                 await app(scope, receive, send)
             else:
