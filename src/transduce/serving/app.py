@@ -214,9 +214,11 @@ class Watch:
         budget = Budget(self._server.settings.timeout * (10 if is_upload else 1))
         BUDGET.set(budget)
 
-        client = lambda: getattr(http.state, "client", address)  # noqa: E731
         admission = self._server.admission
         body_bytes: Holding[None] | None = None
+
+        def client() -> str:
+            return str(getattr(http.state, "client", address))
 
         async def limited() -> Message:
             nonlocal body_bytes
