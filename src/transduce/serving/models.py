@@ -51,7 +51,7 @@ class ServedModel:
 
 
 class _Lease:
-    """Ends a batcher once nobody has the lease, and its queued work is done."""
+    """Ends a batcher when nobody has the lease any more, after its queued work."""
 
     def __init__(self, batcher: Batcher) -> None:
         self.batcher = batcher

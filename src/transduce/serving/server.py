@@ -176,7 +176,7 @@ class Server:
 
     @asynccontextmanager
     async def begin(self, source: str, target: str) -> AsyncIterator[ServedModel]:
-        """Yields the model for a request, which counts as in progress; raises as `Admission.turn` does."""
+        """Yields the model for a request, which counts as in progress; raises as `find` and `Admission.turn` do."""
         model = self.models.find(source, target)
         async with self.admission.turn(max(1.0, model.batcher.seconds)):
             yield model
