@@ -38,12 +38,12 @@ from transduce.documents.text.placeholders import plain_segment
 from transduce.evaluation.compare import Comparison, compare
 from transduce.files import write_text
 from transduce.inference.translator import Translator
-from transduce.projects.adapted import with_adapter
 from transduce.projects.exchange import final_units
 from transduce.projects.general import General
 from transduce.projects.learner import Learner
-from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.lessons import Learned
+from transduce.projects.settings import LearningSettings
+from transduce.projects.snapshots import with_adapter
 from transduce.search.beam import Beam
 
 SHORTEST = 4

@@ -10,14 +10,12 @@ from small_corpus import small_corpus
 from transduce.bundle import ModelBundle, find_bundle, identity
 from transduce.config import to_toml
 from transduce.inference.translator import Translator
-from transduce.projects.adapted import with_adapter
 from transduce.projects.general import General
 from transduce.projects.knowledge import Knowledge
 from transduce.projects.learner import Learner
-from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.project import ADAPTERS, SETTINGS, Project
-from transduce.projects.settings import ProjectSettings
-from transduce.projects.snapshots import Snapshot, Snapshots, model_key, segment_keys
+from transduce.projects.settings import LearningSettings, ProjectSettings
+from transduce.projects.snapshots import Snapshot, Snapshots, model_key, segment_keys, with_adapter
 from transduce.search.beam import Beam
 from transduce.text.glossary import Entry, Glossary
 
@@ -59,9 +57,12 @@ def test_files_that_are_named_take_the_place_of_the_projects(transduce: Transduc
 
 
 @pytest.mark.slow
-def test_the_model_is_as_the_project_has_taught_it(transduce: Transduce, tiny_run: Path, shop: Path) -> None:
+def test_the_model_is_as_the_project_has_taught_it(
+    transduce: Transduce, tiny_run: Path, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("transduce.projects.learner.MOST_LOST", 1000.0)
     bundle, general = ModelBundle.load(tiny_run), General(small_corpus(30))
-    settings = LearningSettings(rank=4, alpha=32.0, learning_rate=0.03, most_lost=1000.0, most_forgotten=1000.0)
+    settings = LearningSettings(rank=4, alpha=32.0, learning_rate=0.03, most_forgotten=1000.0)
     (shop / SETTINGS).write_text(to_toml(ProjectSettings(source="en", target="de", learning=settings)))
     with closing(Project.open(shop)) as project:
         for pair in small_corpus(211)[-8:]:

@@ -24,15 +24,14 @@ from transduce.projects import learning
 from transduce.projects.knowledge import Knowledge
 from transduce.projects.learner import Learner
 from transduce.projects.learning import BackgroundLearning
-from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.project import SETTINGS as SETTINGS_FILE
 from transduce.projects.project import Project
-from transduce.projects.settings import ProjectSettings
+from transduce.projects.settings import LearningSettings, ProjectSettings
 from transduce.projects.snapshots import Snapshot, read_snapshot, segment_keys
 from transduce.search.beam import Beam
 from transduce.serving.batching import Batcher
 
-SETTINGS = LearningSettings(rank=4, hold_out=5, check_after=2, learning_rate=0.05, most_lost=1e3, most_forgotten=1e3)
+SETTINGS = LearningSettings(rank=4, learning_rate=0.05, most_forgotten=1e3)
 SECONDS = 120.0
 
 
@@ -283,6 +282,7 @@ def test_a_killed_process_loses_nothing(
     project: Project, served: Translator, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SIGKILL at any moment; the adapter is that of a learner that was never stopped, bit for bit."""
+    monkeypatch.undo()  # as in a process of its own
     monkeypatch.setattr(learning, "PAUSE", 0.05)
     background = BackgroundLearning(lambda source, target: served)
     confirm(project, 14)

@@ -70,13 +70,6 @@ creationtoolversion="6.0" segtype="sentence" srclang="EN-US"/><body>
 <tuv lang="DE"><seg>Ein Kater.</seg></tuv></tu></body></tmx>"""
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
-    project = Project.create(tmp_path / "shop", ProjectSettings(source="en", target="de"))
-    yield project
-    project.close()
-
-
 @pytest.mark.parametrize(
     ("name", "text", "pairs"),
     [

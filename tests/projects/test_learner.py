@@ -12,23 +12,21 @@ from transduce.bundle import ModelBundle
 from transduce.corpora.corpus import SentencePair
 from transduce.errors import ConfigError
 from transduce.inference.translator import Translator
-from transduce.projects.adapted import with_adapter
 from transduce.projects.general import General
 from transduce.projects.learner import Learner
-from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.lessons import Learned
-from transduce.projects.snapshots import Snapshot, Snapshots, read_snapshot
+from transduce.projects.settings import LearningSettings
+from transduce.projects.snapshots import Snapshot, Snapshots, read_snapshot, with_adapter
 from transduce.search.beam import Beam
 
 pytestmark = pytest.mark.slow
 
-LOOSE = {"most_lost": 1000.0, "most_forgotten": 1000.0}
-SETTINGS = {"rank": 4, "hold_out": 5, "check_after": 2, "snapshot_every": 3, "learning_rate": 0.01, "checks": 7}
+SETTINGS = {"rank": 4, "learning_rate": 0.01, "checks": 7, "most_forgotten": 1000.0}
 
 
 def settings(**changes: object) -> LearningSettings:
     """Settings for a tiny model."""
-    return LearningSettings(**{**SETTINGS, **LOOSE, **changes})  # type: ignore[arg-type]
+    return LearningSettings(**{**SETTINGS, **changes})  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -98,7 +96,6 @@ def test_an_adapter_depends_on_model_settings_and_general_pairs(
     key = learner(tiny_run, general).learn(segments[:1]).key
     assert key != learner(tiny_run, general, seed=2).learn(segments[:1]).key
     assert key != learner(tiny_run, General(small_corpus(29))).learn(segments[:1]).key
-    assert key == learner(tiny_run, general, snapshot_every=9).learn(segments[:1]).key
 
 
 def test_a_damaged_snapshot_is_made_again(
@@ -187,11 +184,12 @@ def test_the_first_updates_are_small(tiny_run: Path, general: General, segments:
 
 
 def test_updates_that_lose_too_much_on_general_text_are_undone(
-    tiny_run: Path, general: General, segments: list[SentencePair]
+    tiny_run: Path, general: General, segments: list[SentencePair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a rate that ruins the model: nothing is left of any group, and the reason is told."""
-    ruinous = {"learning_rate": 1.0, "replayed_general": 0, "most_lost": 0.01}
-    learned = learner(tiny_run, general, **ruinous).learn(segments[:7])  # three groups, and one held out
+    monkeypatch.setattr(transduce.projects.learner, "REPLAYED_GENERAL", 0)
+    monkeypatch.setattr(transduce.projects.learner, "MOST_LOST", 0.01)
+    learned = learner(tiny_run, general, learning_rate=1.0).learn(segments[:7])  # three groups, and one held out
     assert len(learned.checks) == 3
     assert all("general text" in check.undone for check in learned.checks)
     assert all(lesson.is_undone for lesson in learned.lessons if lesson.kind == "learned")
@@ -203,22 +201,23 @@ def test_an_adapter_that_forgot_too_much_little_by_little_is_made_smaller_and_go
 ) -> None:
     """No group is to blame, so none is undone; what is left is within the bound after each check."""
     monkeypatch.setattr(Learner, "_reason", lambda *_: "")
-    forgetful = {"learning_rate": 0.05, "replayed_general": 0, "most_forgotten": 0.01}
-    learned = learner(tiny_run, general, **forgetful).learn(segments)
+    monkeypatch.setattr(transduce.projects.learner, "REPLAYED_GENERAL", 0)
+    learned = learner(tiny_run, general, learning_rate=0.05, most_forgotten=0.01).learn(segments)
     assert all(check.general <= 0.01 for check in learned.checks)
     assert any(check.shrunk < 1 for check in learned.checks)
     assert any(tensor.abs().max() > 0 for name, tensor in learned.adapter.items() if name.endswith(".up"))
 
 
 def test_predictions_on_general_text_stay_as_they_were_by_its_weight(
-    tiny_run: Path, general: General, segments: list[SentencePair]
+    tiny_run: Path, general: General, segments: list[SentencePair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A heavier one keeps log-probabilities of general pairs nearer to those of the model without an adapter."""
     base, pairs = ModelBundle.load(tiny_run), [(pair.source, pair.target) for pair in general.pairs]
     before = [score.log_probability for score in Translator(base).score(pairs)]
     moved = []
     for weight in (1e-3, 10.0):
-        own = learner(tiny_run, general, general_weight=weight)
+        monkeypatch.setattr(transduce.projects.learner, "GENERAL_WEIGHT", weight)
+        own = learner(tiny_run, general)
         adapted = with_adapter(base, own.learn(segments).adapter, own.adapters.scale)
         after = [score.log_probability for score in Translator(adapted).score(pairs)]
         moved.append(sum(abs(end - begin) for begin, end in zip(before, after, strict=True)))
@@ -232,7 +231,9 @@ def test_updates_that_lose_too_much_on_held_out_segments_are_undone(
     monkeypatch.setattr(transduce.projects.learner, "FEWEST_CHECKS", 1)
     nonsense = [SentencePair(segment.source, "Hund " * 9) for segment in segments[8:]]
     wrong = [*segments[:8], *nonsense]
-    changes = {"learning_rate": 0.05, "replayed": 0, "replayed_general": 0, "most_lost": 0.05, "hold_out": 4}
+    for name, value in {"REPLAYED_GENERAL": 0, "MOST_LOST": 0.05, "HOLD_OUT": 4}.items():
+        monkeypatch.setattr(transduce.projects.learner, name, value)
+    changes = {"learning_rate": 0.05, "replayed": 0}
     learned = learner(tiny_run, general, **changes).learn(wrong)
     undone = [check for check in learned.checks if "held-out segments" in check.undone]
     assert undone

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from transduce.errors import InputError
+from transduce.errors import ConfigError, InputError
 from transduce.files import remove
 from transduce.projects.project import DamagedProjectError, Project, Projects, UnknownProjectError
 from transduce.projects.settings import ProjectSettings
@@ -215,6 +215,19 @@ def test_it_is_told_if_more_was_learned_than_the_file_has(projects: Projects, ca
     with closing(Projects(projects.folder)) as again:
         assert "has lost segments: it has 3, and 4 were learned from" in caplog.messages[0]
         assert [event.kind for event in again.find("a").store.events()] == ["lost"]
+
+
+def test_a_project_of_an_earlier_version_is_opened(projects: Projects) -> None:
+    project = projects.create("a", "en", "de")
+    path = project.folder / "project.toml"
+    kept = path.read_text(encoding="utf-8")
+    old = "hold_out = 10\ncheck_after = 4\nmost_lost = 0.05\nreplayed_general = 6\ngeneral_weight = 1.0\n"
+    path.write_text(f"{kept}{old}snapshot_every = 25\n", encoding="utf-8")
+    with closing(Project.open(project.folder)) as again:
+        assert again.settings == project.settings
+    path.write_text(f"{kept}hold_out = 9\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="hold_out"):
+        Project.open(project.folder)
 
 
 def test_learned_adapters_can_be_lost(projects: Projects) -> None:

@@ -1,6 +1,5 @@
 """A project's memory has what was confirmed last, then what was given, and is never behind the store."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,13 +14,6 @@ from transduce.projects.memory import ProjectMemory
 from transduce.projects.store import Store
 
 EN_DE = Languages("en", "de")
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store.create(tmp_path / "project.sqlite")
-    yield store
-    store.close()
 
 
 def test_the_newest_of_a_source_wins_and_taking_it_back_gives_the_one_before(store: Store) -> None:

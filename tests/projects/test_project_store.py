@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import sqlite3
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,13 +14,6 @@ from hypothesis import strategies as st
 from transduce.errors import InputError
 from transduce.projects.store import FileUnit, Store, StoreError, UnknownSegmentError
 from transduce.text.glossary import Entry
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    store = Store.create(tmp_path / "project.sqlite")
-    yield store
-    store.close()
 
 
 def test_segments_come_back_in_order_and_those_taken_back_do_not(store: Store) -> None:

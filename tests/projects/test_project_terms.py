@@ -2,23 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from transduce.projects.project import Project
-from transduce.projects.settings import ProjectSettings
 from transduce.projects.terms import ProjectTerms
 from transduce.text.glossary import Entry, Glossary
 
 NOUNS = [("dog", "Hund"), ("boat", "Boot"), ("friend", "Freund"), ("table", "Tisch"), ("stone", "Stein")]
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
-    made = Project.create(tmp_path / "shop", ProjectSettings(source="en", target="de"))
-    yield made
-    made.close()
 
 
 @pytest.fixture

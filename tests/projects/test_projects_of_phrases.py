@@ -13,10 +13,9 @@ from transduce.inference.translator import Translator
 from transduce.phrases.model import PhraseModel
 from transduce.projects.knowledge import Knowledge
 from transduce.projects.learning import BackgroundLearning
-from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.phrases import ENDING, KEPT
 from transduce.projects.project import Project
-from transduce.projects.settings import ProjectSettings
+from transduce.projects.settings import LearningSettings, ProjectSettings
 
 SECONDS = 60.0
 

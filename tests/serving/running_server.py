@@ -19,6 +19,9 @@ from transduce.serving.running import uvicorn_of
 from transduce.serving.server import Server
 from transduce.serving.settings import ServerSettings
 
+Serve = Callable[..., "Running"]
+"""Starts a server; see the fixture `serve`."""
+
 
 class Running:
     def __init__(self, *runs: Path, projects: Projects | None = None, **settings: Any) -> None:
@@ -52,7 +55,7 @@ class Running:
 
     def wait_until_idle(self) -> None:
         """Wait until no request is in progress, which an answer may precede by a moment."""
-        wait_until(lambda: self.server.admission.running == 0)
+        wait_until(lambda: self.server.admission.requests.total == 0)
 
     def end(self) -> None:
         self._uvicorn.should_exit = True

@@ -11,14 +11,10 @@ from typing import Any
 import pytest
 import requests
 import torch
-
-pytest.importorskip("fastapi")
-pytest.importorskip("uvicorn")
-
-from running_server import Running
+from running_server import Running, Serve
 
 from transduce.errors import InputError
-from transduce.serving import key_lookup
+from transduce.serving import clients
 from transduce.serving.app import Hosts
 from transduce.serving.keys import Keys
 from transduce.serving.settings import ServerSettings
@@ -103,7 +99,7 @@ def test_an_unreadable_file_of_keys_is_reported_without_a_secret(
     guarded: tuple[Running, str], keys: Keys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running, key = guarded
-    monkeypatch.setattr(key_lookup, "PAUSE", 0.0)
+    monkeypatch.setattr(clients, "PAUSE", 0.0)
     monkeypatch.setattr("transduce.serving.keys.READ_SECONDS", 0.1)
 
     def post(given: str) -> requests.Response:
@@ -203,22 +199,21 @@ def test_mistakes_count_like_other_requests(open_server: Running) -> None:
         assert connection.recv(65536).startswith(b"HTTP/1.1 429")
 
 
-def test_nobody_is_believed_to_ask_for_another_but_a_trusted_proxy(tiny_run: Path, open_server: Running) -> None:
+def test_nobody_is_believed_to_ask_for_another_but_a_trusted_proxy(
+    serve: Serve, tiny_run: Path, open_server: Running
+) -> None:
     for n in range(8):
         status, *_ = open_server.post_from("127.0.0.7", "/translate", BODY, **{"X-Forwarded-For": f"192.0.2.{n}"})
         assert status == (200 if n < 5 else 429)
-    running = Running(tiny_run, requests_per_minute=2, trusted_proxies=("127.0.0.2", "10.0.0.0/8"))
-    try:
+    running = serve(tiny_run, requests_per_minute=2, trusted_proxies=("127.0.0.2", "10.0.0.0/8"))
 
-        def ask(source: str, forwarded: str) -> int:
-            return running.post_from(source, "/translate", BODY, **{"X-Forwarded-For": forwarded})[0]
+    def ask(source: str, forwarded: str) -> int:
+        return running.post_from(source, "/translate", BODY, **{"X-Forwarded-For": forwarded})[0]
 
-        assert [ask("127.0.0.2", f"192.0.2.{n}") for n in range(4)] == [200] * 4
-        assert [ask("127.0.0.2", f"203.0.113.{n}, 192.0.2.9, 10.1.2.3") for n in range(4)] == [200, 200, 429, 429]
-        assert [ask("127.0.0.2", f"2001:db8:0:1::{n}") for n in range(4)] == [200, 200, 429, 429]
-        assert [ask("127.0.0.3", f"192.0.2.1{n}") for n in range(4)] == [200, 200, 429, 429]
-    finally:
-        running.end()
+    assert [ask("127.0.0.2", f"192.0.2.{n}") for n in range(4)] == [200] * 4
+    assert [ask("127.0.0.2", f"203.0.113.{n}, 192.0.2.9, 10.1.2.3") for n in range(4)] == [200, 200, 429, 429]
+    assert [ask("127.0.0.2", f"2001:db8:0:1::{n}") for n in range(4)] == [200, 200, 429, 429]
+    assert [ask("127.0.0.3", f"192.0.2.1{n}") for n in range(4)] == [200, 200, 429, 429]
     with pytest.raises(InputError, match="nowhere"):
         ServerSettings(trusted_proxies=("nowhere",))
 
@@ -260,17 +255,3 @@ def test_no_room_for_temporary_files_is_reported_in_one_line(tiny_run: Path, tmp
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1 and "temporary files" in done.stderr and "TMPDIR" in done.stderr
-
-
-def test_a_shortage_of_the_system_is_a_503(tiny_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    running = Running(tiny_run)
-    try:
-
-        def short(*_: Any, **__: Any) -> Any:
-            raise OSError(24, "Too many open files")
-
-        monkeypatch.setattr(running.server.admission, "admit", short)
-        answer = running.post("/translate", BODY)
-        assert answer.status_code == 503 and int(answer.headers["retry-after"]) >= 1
-    finally:
-        running.end()

@@ -4,6 +4,7 @@ What Weblate, OmegaT's plugins and the plugin of Trados Studio send, and how the
 code.
 """
 
+import asyncio
 import io
 import json
 import time
@@ -16,15 +17,11 @@ from xml.etree import ElementTree
 
 import pytest
 import requests
+from running_server import Running, Serve, wait_until
 
-pytest.importorskip("fastapi")
-pytest.importorskip("uvicorn")
-
-from running_server import Running, wait_until
-
-from transduce.inference.translator import Translator
 from transduce.projects.project import Projects
 from transduce.serving.deepl import documents
+from transduce.serving.failures import RefusedError
 from transduce.serving.keys import Keys
 from transduce.text.glossary import Entry, Glossary
 
@@ -55,12 +52,8 @@ def served(tiny_run: Path, folder: Path, keys: list[str]) -> Iterator[Running]:
 
 @pytest.fixture(scope="module")
 def sentences(corpus: Path) -> list[str]:
+    """Few, since the package waits for ten seconds."""
     return (corpus / "test.en").read_text(encoding="utf-8").splitlines()[:5]
-
-
-@pytest.fixture(scope="module")
-def expected(tiny_run: Path, sentences: list[str]) -> list[str]:
-    return [one.text for one in Translator.load(tiny_run).translate(sentences)]
 
 
 @pytest.fixture(scope="module")
@@ -216,17 +209,28 @@ def _when_done(state: Callable[[], Any]) -> Any:
     raise AssertionError("The document is not done in time")
 
 
-def test_a_client_has_few_documents_that_are_not_finished(
-    served: Running, keys: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(documents, "MOST_UNFINISHED_EACH", 0)
-    form = {"files": {"file": ("a.txt", b"A dog.")}, "data": {"target_lang": "DE", "auth_key": keys[0]}}
-    answer = requests.post(f"{served.url}/v2/document", timeout=60, **form)  # type: ignore[arg-type]
-    assert answer.status_code == 429 and answer.headers["retry-after"] == "10"
-    monkeypatch.setattr(documents, "MOST_UNFINISHED_EACH", 4)
-    monkeypatch.setattr(documents, "MOST_UNFINISHED", 0)
-    answer = requests.post(f"{served.url}/v2/document", timeout=60, **form)  # type: ignore[arg-type]
-    assert answer.status_code == 503 and "Too many documents" in answer.json()["message"]
+def test_a_client_has_few_documents_that_are_not_finished() -> None:
+    async def check() -> None:
+        jobs, finish = documents.Jobs(), asyncio.Event()
+
+        async def work(job: documents.Job) -> str:
+            await finish.wait()
+            return ""
+
+        def start(client: str) -> documents.Job:
+            return jobs.start(client, work, str)
+
+        begun = [start(client) for client in "abcd" for _ in range(4)]
+        for client, status in (("a", 429), ("e", 503)):
+            with pytest.raises(RefusedError, match="documents are not finished") as refused:
+                start(client)
+            assert (refused.value.status, refused.value.retry_after) == (status, 10)
+        finish.set()
+        await asyncio.gather(*(job.task for job in begun if job.task))
+        assert start("a").status == "queued"
+        jobs.close()
+
+    asyncio.run(check())
 
 
 def test_requests_as_weblate_makes_them(
@@ -328,67 +332,59 @@ def test_requests_as_the_plugin_of_trados_makes_them(
     assert session.delete(f"{served.url}/v2/glossaries/{made['glossary_id']}", timeout=60).status_code == 204
 
 
-def test_regions_find_the_model_of_their_language(tiny_run: Path) -> None:
-    running = Running(tiny_run)
-    try:
-        (model,) = running.server.models.all
-        running.server.models._models = [
-            replace(model, target="en"),
-            replace(model, target="pt_BR"),
-            replace(model, source="nb", target="de"),
-        ]
-        listed = requests.get(f"{running.url}/v2/languages?type=target", timeout=60).json()
-        assert [one["language"] for one in listed] == ["EN-GB", "EN-US", "PT-BR", "DE"]
-        assert [one["name"] for one in listed] == ["English (British)", "English (American)", "Portuguese", "German"]
-        for source, target, status in (
-            ("EN", "EN-GB", 200), ("en-us", "PT-PT", 200), ("NO", "DE-AT", 200), ("EN", "DE", 400), ("NB", "PT", 400)
-        ):  # fmt: skip
-            asked = {"text": ["A dog."], "source_lang": source, "target_lang": target}
-            assert running.post("/v2/translate", asked).status_code == status, (source, target)
-        assert requests.get(f"{running.url}/v2/glossary-language-pairs", timeout=60).json() == {
-            "supported_languages": []
-        }
-        glossary = {"name": "a", "source_lang": "en", "target_lang": "pt", "entries": "a\tb"}
-        refused = running.post("/v2/glossaries", glossary)
-        assert refused.status_code == 404 and "this server keeps none" in refused.json()["message"]
-    finally:
-        running.end()
+def test_regions_find_the_model_of_their_language(serve: Serve, tiny_run: Path) -> None:
+    running = serve(tiny_run)
+    (model,) = running.server.models.all
+    running.server.models._models = [
+        replace(model, target="en"),
+        replace(model, target="pt_BR"),
+        replace(model, source="nb", target="de"),
+    ]
+    listed = requests.get(f"{running.url}/v2/languages?type=target", timeout=60).json()
+    assert [one["language"] for one in listed] == ["EN-GB", "EN-US", "PT-BR", "DE"]
+    assert [one["name"] for one in listed] == ["English (British)", "English (American)", "Portuguese", "German"]
+    for source, target, status in (
+        ("EN", "EN-GB", 200), ("en-us", "PT-PT", 200), ("NO", "DE-AT", 200), ("EN", "DE", 400), ("NB", "PT", 400)
+    ):  # fmt: skip
+        asked = {"text": ["A dog."], "source_lang": source, "target_lang": target}
+        assert running.post("/v2/translate", asked).status_code == status, (source, target)
+    assert requests.get(f"{running.url}/v2/glossary-language-pairs", timeout=60).json() == {"supported_languages": []}
+    glossary = {"name": "a", "source_lang": "en", "target_lang": "pt", "entries": "a\tb"}
+    refused = running.post("/v2/glossaries", glossary)
+    assert refused.status_code == 404 and "this server keeps none" in refused.json()["message"]
 
 
 def test_a_project_has_the_api_with_its_memory_and_terms(
-    tiny_run: Path, tmp_path: Path, sentences: list[str], expected: list[str]
+    serve: Serve, tiny_run: Path, tmp_path: Path, sentences: list[str], expected: list[str]
 ) -> None:
     projects = Projects(tmp_path / "projects")
     shop = projects.create("shop", "en", "de")
     shop.store.confirm(sentences[0], "", "Aus <dem> Speicher")
-    running = Running(tiny_run, projects=projects)
-    try:
-        asked: dict[str, Any] = {"text": sentences[:2], "target_lang": "DE"}
-        for handling, known in ((None, "Aus <dem> Speicher"), ("xml", "Aus &lt;dem&gt; Speicher")):
-            answer = running.post("/projects/shop/v2/translate", asked | {"tag_handling": handling}).json()
-            assert [one["text"] for one in answer["translations"]] == [known, expected[1]]
-        answer = running.post("/v2/translate", asked).json()
-        assert [one["text"] for one in answer["translations"]] == expected[:2]
-        shop.store.confirm(sentences[0], "", "Aus & Speicher")
-        tagged = asked | {"text": [sentences[0].replace(" ", " <b/>", 1)], "tag_handling": "xml"}
-        (answered,) = running.post("/projects/shop/v2/translate", tagged).json()["translations"]
-        assert answered["text"].count("<b/>") == 1 and answered["text"].replace("<b/>", "") == "Aus &amp; Speicher"
-        assert requests.get(f"{running.url}/projects/shop/v2/languages", timeout=60).json()[0]["language"] == "EN"
-        named = {"name": "n", "source_lang": "en", "target_lang": "de", "entries": "a\tb"}
-        for path in ("translate", "document/1", "usage", "languages", "glossaries"):
-            missing = running.post(f"/projects/other/v2/{path}", asked | named | {"document_key": "1"})
-            assert missing.status_code in (404, 405) and "message" in missing.json()
-            missing = requests.get(f"{running.url}/projects/other/v2/{path}", params=asked, timeout=60)
-            assert missing.status_code in (400, 404) and "message" in missing.json()
-        assert running.post("/projects/shop/v2/document", {}).status_code == 415
-        counted = requests.get(f"{running.url}/metrics", timeout=60).text
-        assert '"/projects/{project}/v2/document"' in counted and "shop" not in counted
-    finally:
-        running.end()
+    running = serve(tiny_run, projects=projects)
+    asked: dict[str, Any] = {"text": sentences[:2], "target_lang": "DE"}
+    for handling, known in ((None, "Aus <dem> Speicher"), ("xml", "Aus &lt;dem&gt; Speicher")):
+        answer = running.post("/projects/shop/v2/translate", asked | {"tag_handling": handling}).json()
+        assert [one["text"] for one in answer["translations"]] == [known, expected[1]]
+    answer = running.post("/v2/translate", asked).json()
+    assert [one["text"] for one in answer["translations"]] == expected[:2]
+    shop.store.confirm(sentences[0], "", "Aus & Speicher")
+    tagged = asked | {"text": [sentences[0].replace(" ", " <b/>", 1)], "tag_handling": "xml"}
+    (answered,) = running.post("/projects/shop/v2/translate", tagged).json()["translations"]
+    assert answered["text"].count("<b/>") == 1 and answered["text"].replace("<b/>", "") == "Aus &amp; Speicher"
+    assert requests.get(f"{running.url}/projects/shop/v2/languages", timeout=60).json()[0]["language"] == "EN"
+    named = {"name": "n", "source_lang": "en", "target_lang": "de", "entries": "a\tb"}
+    for path in ("translate", "document/1", "usage", "languages", "glossaries"):
+        missing = running.post(f"/projects/other/v2/{path}", asked | named | {"document_key": "1"})
+        assert missing.status_code in (404, 405) and "message" in missing.json()
+        missing = requests.get(f"{running.url}/projects/other/v2/{path}", params=asked, timeout=60)
+        assert missing.status_code in (400, 404) and "message" in missing.json()
+    assert running.post("/projects/shop/v2/document", {}).status_code == 415
+    counted = requests.get(f"{running.url}/metrics", timeout=60).text
+    assert '"/projects/{project}/v2/document"' in counted and "shop" not in counted
 
 
 def test_a_projects_documents_know_its_memory_and_terms(
-    tiny_run: Path, tmp_path: Path, sentences: list[str], expected: list[str]
+    serve: Serve, tiny_run: Path, tmp_path: Path, sentences: list[str], expected: list[str]
 ) -> None:
     projects = Projects(tmp_path / "projects")
     shop = projects.create("shop", "en", "de")
@@ -404,7 +400,7 @@ def test_a_projects_documents_know_its_memory_and_terms(
     paragraphs = [sentences[0], f"<i>{sentences[0]}</i>", sentences[1], *others]
     page = "".join(f"<p>{text}</p>" for text in paragraphs)
     known = ["Aus &amp; Speicher", "<i>Aus &amp; Speicher</i>", expected[1], *others.values()]
-    running = Running(tiny_run, projects=projects)
+    running = serve(tiny_run, projects=projects)
     form: dict[str, Any] = {"files": {"file": ("a.html", page)}, "timeout": 60}
 
     def by_deepl(prefix: str) -> str:
@@ -416,32 +412,29 @@ def test_a_projects_documents_know_its_memory_and_terms(
         wait_until(lambda: requests.post(address, json=key, timeout=60).json()["status"] in ("done", "error"))
         return requests.post(f"{address}/result", json=key, timeout=60).text
 
-    try:
-        assert by_deepl("/projects/shop") == "".join(f"<p>{text}</p>" for text in known)
-        assert by_deepl("").count("Speicher") == 0
-        asked = {"source": "en", "target": "de", "project": "shop"}
-        answer = requests.post(f"{running.url}/translate_file", data=asked, **form).json()
-        assert requests.get(answer["translatedFileUrl"], timeout=60).text == by_deepl("/projects/shop")
-        for wrong, status in (("other", 404), ("back", 400)):
-            projects.create("back", "de", "en")
-            for path in ("/translate_file", "/v1/translate_file"):
-                refused = requests.post(f"{running.url}{path}", data=asked | {"project": wrong}, **form)
-                assert refused.status_code == status and wrong in refused.json()["error"]
-        form["files"] = {"file": ("a.json", json.dumps(dict(enumerate(others))))}
-        assert list(json.loads(by_deepl("/projects/shop")).values()) == list(others.values())
-        shop.store.take_back(2)
-        assert list(json.loads(by_deepl("/projects/shop")).values())[1:] == list(others.values())[1:]
-        assert "Jetzt %s drücken." not in by_deepl("/projects/shop")
-        form["files"] = {"file": ("a.txt", sentences[2])}
-        assert by_deepl("/projects/shop") == expected[2]
-        term = next(word for word in expected[1].split() if word not in expected[2])
-        shop.replace_glossary(Glossary([Entry(sentences[2].split()[1], term)]))
-        assert term in by_deepl("/projects/shop") and by_deepl("") == expected[2]
-        word = expected[2].split()[0]
-        shop.replace_glossary(Glossary([Entry("", word, is_banned=True)]))
-        assert word not in by_deepl("/projects/shop").split()
-    finally:
-        running.end()
+    assert by_deepl("/projects/shop") == "".join(f"<p>{text}</p>" for text in known)
+    assert by_deepl("").count("Speicher") == 0
+    asked = {"source": "en", "target": "de", "project": "shop"}
+    answer = requests.post(f"{running.url}/translate_file", data=asked, **form).json()
+    assert requests.get(answer["translatedFileUrl"], timeout=60).text == by_deepl("/projects/shop")
+    for wrong, status in (("other", 404), ("back", 400)):
+        projects.create("back", "de", "en")
+        for path in ("/translate_file", "/v1/translate_file"):
+            refused = requests.post(f"{running.url}{path}", data=asked | {"project": wrong}, **form)
+            assert refused.status_code == status and wrong in refused.json()["error"]
+    form["files"] = {"file": ("a.json", json.dumps(dict(enumerate(others))))}
+    assert list(json.loads(by_deepl("/projects/shop")).values()) == list(others.values())
+    shop.store.take_back(2)
+    assert list(json.loads(by_deepl("/projects/shop")).values())[1:] == list(others.values())[1:]
+    assert "Jetzt %s drücken." not in by_deepl("/projects/shop")
+    form["files"] = {"file": ("a.txt", sentences[2])}
+    assert by_deepl("/projects/shop") == expected[2]
+    term = next(word for word in expected[1].split() if word not in expected[2])
+    shop.replace_glossary(Glossary([Entry(sentences[2].split()[1], term)]))
+    assert term in by_deepl("/projects/shop") and by_deepl("") == expected[2]
+    word = expected[2].split()[0]
+    shop.replace_glossary(Glossary([Entry("", word, is_banned=True)]))
+    assert word not in by_deepl("/projects/shop").split()
 
 
 @pytest.mark.parametrize(

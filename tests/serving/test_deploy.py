@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from transduce.cli.main import app
+from transduce.serving.settings import ServerSettings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 
@@ -62,10 +63,21 @@ def test_the_unit_has_limits_and_ends_after_the_grace() -> None:
 
 
 def test_the_unit_names_options_that_there_are() -> None:
-    text = (DEPLOY / "transduce.service").read_text(encoding="utf-8")
+    text = "".join((DEPLOY / name).read_text(encoding="utf-8") for name in ("transduce.service", "nginx.conf"))
     serve = app.all_commands()["serve"]
     options = {option for parameter in serve.params for option in parameter.opts}
     assert set(re.findall(r"--(?!system|home)[a-z-]+", text)) <= options
+
+
+def test_the_proxy_has_the_limits_of_the_server() -> None:
+    text = (DEPLOY / "nginx.conf").read_text(encoding="utf-8")
+    found = dict(re.findall(r"^ +(\w+) ([^;{]+);", text, re.MULTILINE))
+    limits = ServerSettings()
+    assert found["client_max_body_size"] == f"{limits.max_upload_bytes // 2**20}m"
+    assert found["client_header_timeout"] == f"{limits.header_timeout}s"
+    assert found["client_body_timeout"] == found["send_timeout"] == f"{limits.body_timeout}s"
+    assert found["proxy_read_timeout"] == f"{10 * limits.timeout}s" and found["proxy_pass"].endswith("transduce")
+    assert text.count("{") == text.count("}")
 
 
 def test_the_unit_is_hardened() -> None:

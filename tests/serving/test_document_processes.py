@@ -17,14 +17,10 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
+import hostile_documents
 import pytest
 import requests
-
-pytest.importorskip("fastapi")
-pytest.importorskip("uvicorn")
-
-import hostile_documents
-from running_server import Running, wait_until
+from running_server import Running, Serve, wait_until
 
 import transduce.documents
 from transduce.errors import InputError
@@ -158,7 +154,7 @@ def test_eight_that_loop_hold_up_nobody_and_end_when_their_clients_go(
             address = served.url.removeprefix("http://").split(":")
             client = clients.enter_context(socket.create_connection((address[0], int(address[1])), timeout=60))
             client.sendall(f"POST /translate_file HTTP/1.1\r\nHost: localhost\r\n{head}\r\n".encode() + body.body)
-        wait_until(lambda: served.server.admission.running == 8)
+        wait_until(lambda: served.server.admission.requests.total == 8)
         wait_until(lambda: served.server.documents.busy == 4)  # half of the processes are one client's at most
         for _ in range(20):
             assert requests.get(f"{served.url}/health", timeout=5).ok
@@ -174,16 +170,13 @@ def test_eight_that_loop_hold_up_nobody_and_end_when_their_clients_go(
 
 
 def test_a_document_that_takes_too_long_is_ended_with_its_process(
-    tiny_run: Path, obedient: None, sentence: str
+    serve: Serve, tiny_run: Path, obedient: None, sentence: str
 ) -> None:
-    running = Running(tiny_run, timeout=1)
-    try:
-        answer = running.post("/translate", {"q": "loops", **FORM, "format": "html"})
-        assert answer.status_code in (413, 503)
-        wait_until(lambda: running.server.documents.busy == 0)
-        assert running.post("/translate", {"q": sentence, **FORM, "format": "html"}).ok
-    finally:
-        running.end()
+    running = serve(tiny_run, timeout=1)
+    answer = running.post("/translate", {"q": "loops", **FORM, "format": "html"})
+    assert answer.status_code in (413, 503)
+    wait_until(lambda: running.server.documents.busy == 0)
+    assert running.post("/translate", {"q": sentence, **FORM, "format": "html"}).ok
 
 
 @needs_proc
@@ -233,15 +226,12 @@ PAGES = [
 ]
 
 
-def test_pages_are_those_of_documents_translated_in_one_process(tiny_run: Path, sentence: str) -> None:
-    running = Running(tiny_run)
-    try:
-        pages = [page.format(sentence) for page in PAGES]
-        answer = running.post("/translate", {"q": pages, **FORM, "format": "html"})
-        own = DocumentTranslator(Translator.load(tiny_run), Beam(size=running.server.settings.beam_size))
-        assert answer.json()["translatedText"] == [own.translate_html(page) for page in pages]
-    finally:
-        running.end()
+def test_pages_are_those_of_documents_translated_in_one_process(serve: Serve, tiny_run: Path, sentence: str) -> None:
+    running = serve(tiny_run)
+    pages = [page.format(sentence) for page in PAGES]
+    answer = running.post("/translate", {"q": pages, **FORM, "format": "html"})
+    own = DocumentTranslator(Translator.load(tiny_run), Beam(size=running.server.settings.beam_size))
+    assert answer.json()["translatedText"] == [own.translate_html(page) for page in pages]
 
 
 FILES = {
@@ -320,7 +310,7 @@ def test_processes_are_shared_out_among_clients(monkeypatch: pytest.MonkeyPatch)
 
     async def check() -> None:
         async def begin(client: str, is_upload: bool) -> Any:
-            turn = await workers._begin(client, is_upload)
+            turn = await workers.begin(client, is_upload)
             begun.append(client)
             return turn
 
@@ -330,12 +320,12 @@ def test_processes_are_shared_out_among_clients(monkeypatch: pytest.MonkeyPatch)
             await asyncio.sleep(0)
         await asyncio.sleep(0.01)
         assert begun == ["a", "a", "b", "c"]  # half of them for a, three quarters for uploads
-        assert workers.busy == 4 and workers.waiting == 2
-        workers._end(tasks[0].result())
+        assert workers.busy == 4 and workers._waiting.total == 2
+        tasks[0].result()()
         await asyncio.sleep(0.01)
         assert begun[4:] == ["a"]
-        workers._end(tasks[1].result())
-        workers._end(tasks[2].result())
+        tasks[1].result()()
+        tasks[2].result()()
         await asyncio.sleep(0.01)
         assert begun[5:] == ["b"]
         for client in "deeffgghhi":
@@ -351,7 +341,7 @@ def test_processes_are_shared_out_among_clients(monkeypatch: pytest.MonkeyPatch)
         for task in tasks:
             task.cancel()
         await asyncio.sleep(0.01)
-        assert workers.waiting == 0
+        assert workers._waiting.total == 0
 
     asyncio.run(check())
 
@@ -402,8 +392,8 @@ def test_one_client_leaves_some_processes_to_others() -> None:
     workers = DocumentWorkers(8, LIMITS, 100)
 
     async def check() -> list[bool]:
-        begun = [asyncio.ensure_future(workers._begin("a", False)) for _ in range(9)]
-        begun += [asyncio.ensure_future(workers._begin("b", False)) for _ in range(2)]
+        begun = [asyncio.ensure_future(workers.begin("a", False)) for _ in range(9)]
+        begun += [asyncio.ensure_future(workers.begin("b", False)) for _ in range(2)]
         await asyncio.sleep(0.01)
         return [task.done() for task in begun]
 

@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 import requests
-
-pytest.importorskip("fastapi")
-pytest.importorskip("uvicorn")
-
 from running_server import Running
 
 from transduce.documents.document import Languages

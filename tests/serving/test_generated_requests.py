@@ -6,7 +6,7 @@ from typing import Any
 
 import hypothesis
 import pytest
-from running_server import Running
+from running_server import Serve
 
 from transduce.projects.project import Projects
 
@@ -24,7 +24,7 @@ FILES = ("/memory", "/glossary")
     ids=["described", "with-languages-served", "broken"],
 )
 def test_no_generated_request_is_a_mistake_of_the_server(
-    tiny_run: Path, tmp_path: Path, is_valid: bool, languages: dict[str, str]
+    serve: Serve, tiny_run: Path, tmp_path: Path, is_valid: bool, languages: dict[str, str]
 ) -> None:
     import schemathesis  # takes seconds, which processes that only collect this test need not wait for
     from schemathesis.checks import not_a_server_error
@@ -41,18 +41,15 @@ def test_no_generated_request_is_a_mistake_of_the_server(
 
     projects = Projects(tmp_path)
     projects.create("shop", "en", "de")
-    running = Running(tiny_run, projects=projects, max_characters=2000)
+    running = serve(tiny_run, projects=projects, max_characters=2000)
     settings = hypothesis.settings(max_examples=EXAMPLES, suppress_health_check=list(hypothesis.HealthCheck))
-    try:
-        schema = schemathesis.openapi.from_url(f"{running.url}/openapi.json")
-        operations = [operation.ok() for operation in schema.get_all_operations()]
-        for operation in operations:
-            if not is_valid and operation.path.endswith(FILES):
-                continue
-            if operation.body or (operation.path_parameters and is_valid):
-                settings(hypothesis.given(operation.as_strategy(generation_mode=mode))(ask))()
-    finally:
-        running.end()
+    schema = schemathesis.openapi.from_url(f"{running.url}/openapi.json")
+    operations = [operation.ok() for operation in schema.get_all_operations()]
+    for operation in operations:
+        if not is_valid and operation.path.endswith(FILES):
+            continue
+        if operation.body or (operation.path_parameters and is_valid):
+            settings(hypothesis.given(operation.as_strategy(generation_mode=mode))(ask))()
     told = f"{answers.total()} answers: {answers}"
     assert answers.total() >= (25 if is_valid else 5) * EXAMPLES, told
     if is_valid and languages:

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("fastapi")
-
 from transduce.errors import InputError
 from transduce.serving import glossaries as kept
 from transduce.serving.failures import RefusedError

@@ -14,14 +14,10 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-
-from growth import MOST
-
-pytest.importorskip("fastapi")
-
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
+from growth import MOST
 from transduce.inference.translator import Translator
 from transduce.projects.project import Projects
 from transduce.serving.app import build_app

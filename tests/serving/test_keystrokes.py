@@ -7,10 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-pytest.importorskip("fastapi")
-pytest.importorskip("uvicorn")
-
 from running_server import Running, wait_until
 
 from transduce.inference.translator import Translator
@@ -77,7 +73,7 @@ def test_a_newer_keystroke_ends_the_work_on_the_one_before(served: Running) -> N
         threads.append(threading.Thread(target=press, args=(text, typed)))
         threads[-1].start()
         count = len(threads)
-        wait_until(lambda count=count: served.server.admission.running + len(answers) >= count)  # type: ignore[misc]
+        wait_until(lambda count=count: served.server.admission.requests.total + len(answers) >= count)  # type: ignore[misc]
         if typed == "De":
             wait_until(lambda: len(answers) == 1)
     may_go_on.set()

@@ -6,13 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from running_server import Running, Serve
 
-pytest.importorskip("fastapi")
-pytest.importorskip("uvicorn")
-
-from running_server import Running
-
-from transduce.inference.translator import Translator
 from transduce.serving.keys import Keys
 
 pytestmark = pytest.mark.slow
@@ -33,16 +28,6 @@ WATCH = """() => {
   window.seen = [];
   new MutationObserver(() => window.seen.push(bar.value)).observe(bar, { attributes: true });
 }"""
-
-
-@pytest.fixture(scope="module")
-def sentences(corpus: Path) -> list[str]:
-    return (corpus / "test.en").read_text(encoding="utf-8").splitlines()[:4]
-
-
-@pytest.fixture(scope="module")
-def expected(tiny_run: Path, sentences: list[str]) -> list[str]:
-    return [one.text for one in Translator.load(tiny_run, device="cpu").translate(sentences)]
 
 
 @pytest.fixture(scope="module")
@@ -154,23 +139,22 @@ def test_terms_of_the_glossary_are_in_the_translation(page: Any, served: Running
     assert page.inner_text("#target") == held["target"]
 
 
-def test_a_key_is_asked_for_and_used(browser: Any, tiny_run: Path, tmp_path: Path, sentences: list[str]) -> None:
+def test_a_key_is_asked_for_and_used(
+    serve: Serve, browser: Any, tiny_run: Path, tmp_path: Path, sentences: list[str]
+) -> None:
     key = Keys(str(tmp_path / "keys.sqlite")).add("ada")
-    running = Running(tiny_run, keys=str(tmp_path / "keys.sqlite"))
-    try:
-        page = _open(browser, running.url, [])
-        assert page.is_visible("#key-part")
-        page.fill("#source", sentences[0])
-        page.wait_for_selector("#state:has-text('API key')")
-        assert page.inner_text("#target") == ""
-        page.click("#key-part summary")
-        page.fill("#key", key)
-        page.press("#key", "Tab")
-        page.wait_for_selector("#target button")
-        assert page.inner_text("#state") == "" and key not in page.content()
-        page.close()
-    finally:
-        running.end()
+    running = serve(tiny_run, keys=str(tmp_path / "keys.sqlite"))
+    page = _open(browser, running.url, [])
+    assert page.is_visible("#key-part")
+    page.fill("#source", sentences[0])
+    page.wait_for_selector("#state:has-text('API key')")
+    assert page.inner_text("#target") == ""
+    page.click("#key-part summary")
+    page.fill("#key", key)
+    page.press("#key", "Tab")
+    page.wait_for_selector("#target button")
+    assert page.inner_text("#state") == "" and key not in page.content()
+    page.close()
 
 
 def test_text_from_right_to_left_is_at_the_right(page: Any, sentences: list[str]) -> None:

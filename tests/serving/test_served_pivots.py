@@ -8,10 +8,6 @@ from pathlib import Path
 import msgspec
 import pytest
 import requests
-
-pytest.importorskip("fastapi")
-pytest.importorskip("uvicorn")
-
 from running_server import Running
 
 from transduce.bundle import ModelBundle

@@ -14,10 +14,6 @@ from typing import Any
 
 import pytest
 import requests
-
-pytest.importorskip("fastapi")
-pytest.importorskip("uvicorn")
-
 from running_server import Running, wait_until
 
 from transduce.inference.documents.sentence_model import SentenceModel
@@ -55,11 +51,6 @@ def served(tiny_run: Path, folder: Path) -> Iterator[Served]:
     running = Served(tiny_run, projects=Projects(folder), max_characters=2000, max_upload_bytes=200_000)
     yield running
     running.end()
-
-
-@pytest.fixture(scope="module")
-def sentences(corpus: Path) -> list[str]:
-    return (corpus / "test.en").read_text(encoding="utf-8").splitlines()[:6]
 
 
 def test_the_memory_answers_what_it_has_and_the_model_the_rest(

@@ -14,11 +14,7 @@ from typing import Any
 
 import pytest
 import requests
-
-pytest.importorskip("fastapi")
-pytest.importorskip("uvicorn")
-
-from running_server import Running, wait_until
+from running_server import Running, Serve, wait_until
 
 from transduce.errors import InputError
 from transduce.exchange.ctranslate2 import export_ctranslate2
@@ -38,16 +34,6 @@ def served(tiny_run: Path) -> Iterator[Running]:
     running = Running(tiny_run, max_characters=2000)
     yield running
     running.end()
-
-
-@pytest.fixture(scope="module")
-def sentences(corpus: Path) -> list[str]:
-    return (corpus / "test.en").read_text(encoding="utf-8").splitlines()[:12]
-
-
-@pytest.fixture(scope="module")
-def expected(tiny_run: Path, sentences: list[str]) -> list[str]:
-    return [one.text for one in Translator.load(tiny_run).translate(sentences)]
 
 
 def test_what_comes_at_the_same_time_is_answered_as_if_it_came_alone(
@@ -73,17 +59,6 @@ def test_html_keeps_its_tags(served: Running, sentences: list[str]) -> None:
     found = served.post("/translate", body).json()["translatedText"]
     assert found.startswith("<p>") and found.endswith("</p>")
     assert found.count("%s") == found.count("<b>") == found.count("</b>") == 1
-
-
-def test_clients_of_libretranslate_work_unchanged(served: Running, sentences: list[str], expected: list[str]) -> None:
-    libretranslatepy = pytest.importorskip("libretranslatepy")
-    deep_translator = pytest.importorskip("deep_translator")
-    api = libretranslatepy.LibreTranslateAPI(served.url)
-    assert api.translate(sentences[0], "en", "de") == expected[0]
-    assert api.detect(sentences[0])[0]["language"] == "en"
-    assert {one["code"] for one in api.languages()} == {"en", "de"}
-    translator = deep_translator.LibreTranslator(source="en", target="de", api_key="none", custom_url=f"{served.url}/")
-    assert translator.translate(sentences[1]) == expected[1]
 
 
 def test_our_own_api_has_scores_and_alignment_and_streams_the_same(
@@ -171,42 +146,33 @@ def test_text_is_tokenized_once(
         batcher.close()
 
 
-def test_documents_with_too_much_text_are_refused(tiny_run: Path, sentences: list[str]) -> None:
-    running = Running(tiny_run, max_document_characters=40)
-    try:
-        upload = {"file": ("a.txt", " ".join(sentences).encode())}
-        for path in ("/translate_file", "/v1/translate_file"):
-            answer = requests.post(running.url + path, files=upload, data={"source": "en", "target": "de"}, timeout=60)
-            assert "at most 40 are taken" in answer.text
-    finally:
-        running.end()
+def test_documents_with_too_much_text_are_refused(serve: Serve, tiny_run: Path, sentences: list[str]) -> None:
+    running = serve(tiny_run, max_document_characters=40)
+    upload = {"file": ("a.txt", " ".join(sentences).encode())}
+    for path in ("/translate_file", "/v1/translate_file"):
+        answer = requests.post(running.url + path, files=upload, data={"source": "en", "target": "de"}, timeout=60)
+        assert "at most 40 are taken" in answer.text
 
 
-def test_a_paragraph_that_would_hold_up_the_server_is_refused(tiny_run: Path) -> None:
-    running = Running(tiny_run, max_characters=300)
-    try:
-        for page in (b"<p>" + b"A dog. " * 50, b"<p>" + b"a<wbr>" * 1001):
-            answer = requests.post(
-                f"{running.url}/translate_file", files={"file": ("a.html", page)}, data={"target": "de"}, timeout=60
-            )
-            assert answer.status_code == 413
-            assert "line 1" in answer.json()["error"]
-    finally:
-        running.end()
+def test_a_paragraph_that_would_hold_up_the_server_is_refused(serve: Serve, tiny_run: Path) -> None:
+    running = serve(tiny_run, max_characters=300)
+    for page in (b"<p>" + b"A dog. " * 50, b"<p>" + b"a<wbr>" * 1001):
+        answer = requests.post(
+            f"{running.url}/translate_file", files={"file": ("a.html", page)}, data={"target": "de"}, timeout=60
+        )
+        assert answer.status_code == 413
+        assert "line 1" in answer.json()["error"]
 
 
-def test_the_characters_of_a_document_count_as_its_clients(tiny_run: Path, sentences: list[str]) -> None:
-    running = Running(tiny_run, characters_per_minute=50)
-    try:
-        upload = {"file": ("a.txt", "\n\n".join(sentences).encode())}
-        form = {"source": "en", "target": "de"}
-        assert requests.post(f"{running.url}/translate_file", files=upload, data=form, timeout=60).status_code == 200
-        for path in ("/translate_file", "/v1/translate_file"):
-            answer = requests.post(running.url + path, files=upload, data=form, timeout=60)
-            assert answer.status_code == 429, answer.text
-            assert int(answer.headers["retry-after"]) >= 1
-    finally:
-        running.end()
+def test_the_characters_of_a_document_count_as_its_clients(serve: Serve, tiny_run: Path, sentences: list[str]) -> None:
+    running = serve(tiny_run, characters_per_minute=50)
+    upload = {"file": ("a.txt", "\n\n".join(sentences).encode())}
+    form = {"source": "en", "target": "de"}
+    assert requests.post(f"{running.url}/translate_file", files=upload, data=form, timeout=60).status_code == 200
+    for path in ("/translate_file", "/v1/translate_file"):
+        answer = requests.post(running.url + path, files=upload, data=form, timeout=60)
+        assert answer.status_code == 429, answer.text
+        assert int(answer.headers["retry-after"]) >= 1
 
 
 def test_a_list_has_as_many_texts_as_a_text_sentences(served: Running) -> None:
@@ -233,17 +199,14 @@ def test_bodies_that_are_too_large_or_no_unicode_are_refused(served: Running, pa
         assert answer.json()["error"]
 
 
-def test_a_client_that_leaves_while_it_sends_is_no_mistake_of_the_server(tiny_run: Path) -> None:
-    running = Running(tiny_run)
-    try:
-        host, port = running.url.removeprefix("http://").split(":")
-        with socket.create_connection((host, int(port))) as client:
-            head = b"Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
-            client.sendall(b"POST /detect HTTP/1.1\r\n" + head + b"{")
-        wait_until(lambda: 'path="/detect",status="' in requests.get(f"{running.url}/metrics", timeout=60).text)
-        assert 'path="/detect",status="400"' in requests.get(f"{running.url}/metrics", timeout=60).text
-    finally:
-        running.end()
+def test_a_client_that_leaves_while_it_sends_is_no_mistake_of_the_server(serve: Serve, tiny_run: Path) -> None:
+    running = serve(tiny_run)
+    host, port = running.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port))) as client:
+        head = b"Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n"
+        client.sendall(b"POST /detect HTTP/1.1\r\n" + head + b"{")
+    wait_until(lambda: 'path="/detect",status="' in requests.get(f"{running.url}/metrics", timeout=60).text)
+    assert 'path="/detect",status="400"' in requests.get(f"{running.url}/metrics", timeout=60).text
 
 
 def test_a_stream_takes_no_longer_than_any_request(tiny_run: Path, sentences: list[str]) -> None:
@@ -260,17 +223,14 @@ def test_a_stream_takes_no_longer_than_any_request(tiny_run: Path, sentences: li
         running.end()
 
 
-def test_who_reads_a_stream_slowly_holds_nobody_up(tiny_run: Path, sentences: list[str]) -> None:
-    running = Running(tiny_run, max_characters=20_000)
-    try:
-        body = {"text": sentences * 20, "source": "en", "target": "de", "stream": True, "alignment": True, "n_best": 4}
-        with requests.post(f"{running.url}/v1/translate", json=body, stream=True, timeout=60) as answer:
-            lines = answer.iter_lines()
-            next(lines)
-            running.wait_until_idle()  # though most of the answer waits to be read
-            assert len(list(lines)) == 20 * len(sentences) - 1
-    finally:
-        running.end()
+def test_who_reads_a_stream_slowly_holds_nobody_up(serve: Serve, tiny_run: Path, sentences: list[str]) -> None:
+    running = serve(tiny_run, max_characters=20_000)
+    body = {"text": sentences * 20, "source": "en", "target": "de", "stream": True, "alignment": True, "n_best": 4}
+    with requests.post(f"{running.url}/v1/translate", json=body, stream=True, timeout=60) as answer:
+        lines = answer.iter_lines()
+        next(lines)
+        running.wait_until_idle()  # though most of the answer waits to be read
+        assert len(list(lines)) == 20 * len(sentences) - 1
 
 
 def test_the_language_of_a_document_is_detected_by_its_text(
@@ -319,8 +279,6 @@ def test_a_file_is_translated_and_fetched_as_often_as_one_likes(
         ({"q": "a", "source": "en", "target": "xx"}, 400),
         ({"q": "a", "source": "en", "target": "de", "format": "pdf"}, 400),
         ({"q": "a", "source": "en", "target": "de", "alternatives": -1}, 400),
-        ({"q": "a " * 1500, "source": "en", "target": "de"}, 413),
-        ({"q": "a" * 200_000, "source": "en", "target": "de"}, 413),
         ([1], 400),
     ],
 )
@@ -355,34 +313,21 @@ def test_models_are_replaced_while_requests_run(served: Running, sentences: list
         assert list(pool.map(ask, range(24))) == [expected[n % 12] for n in range(24)]
 
 
-def test_keys_are_needed_hashed_and_revoked(tiny_run: Path, tmp_path: Path, sentences: list[str]) -> None:
+def test_keys_are_needed_hashed_and_revoked(serve: Serve, tiny_run: Path, tmp_path: Path, sentences: list[str]) -> None:
     keys = Keys(tmp_path / "keys.sqlite")
     key, admin = keys.add("anna", requests_per_minute=2), keys.add("root", is_admin=True)
     assert key.encode() not in (tmp_path / "keys.sqlite").read_bytes()
     with pytest.raises(InputError, match="anna"):
         keys.add("anna")
-    running = Running(tiny_run, keys=str(tmp_path / "keys.sqlite"))
-    try:
-        body = {"q": sentences[0], "source": "en", "target": "de"}
-        assert running.post("/translate", body).status_code == 403
-        statuses = [running.post("/translate", {**body, "api_key": key}).status_code for _ in range(3)]
-        assert statuses == [200, 200, 429]
-        assert running.post("/v1/admin/reload", headers={"Authorization": f"Bearer {key}"}).status_code == 403
-        assert running.post("/v1/admin/reload", headers={"Authorization": f"Bearer {admin}"}).status_code == 200
-        keys.revoke("anna")
-        assert running.post("/translate", {**body, "api_key": key}).status_code == 403
-    finally:
-        running.end()
-
-
-def test_a_full_queue_is_refused_with_the_time_to_wait(served: Running, sentences: list[str]) -> None:
-    served.server.admission.running += 256
-    try:
-        answer = served.post("/translate", {"q": sentences[0], "source": "en", "target": "de"})
-    finally:
-        served.server.admission.running -= 256
-    assert answer.status_code == 503
-    assert int(answer.headers["retry-after"]) >= 1
+    running = serve(tiny_run, keys=str(tmp_path / "keys.sqlite"))
+    body = {"q": sentences[0], "source": "en", "target": "de"}
+    assert running.post("/translate", body).status_code == 403
+    statuses = [running.post("/translate", {**body, "api_key": key}).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
+    assert running.post("/v1/admin/reload", headers={"Authorization": f"Bearer {key}"}).status_code == 403
+    assert running.post("/v1/admin/reload", headers={"Authorization": f"Bearer {admin}"}).status_code == 200
+    keys.revoke("anna")
+    assert running.post("/translate", {**body, "api_key": key}).status_code == 403
 
 
 def test_what_is_cancelled_is_never_searched(tiny_run: Path, sentences: list[str]) -> None:
@@ -424,22 +369,19 @@ def test_a_short_request_overtakes_a_long_one_that_came_before(
 
 
 def test_an_exported_model_answers_as_it_translates_and_refuses_what_it_cannot(
-    tiny_run: Path, tmp_path: Path, sentences: list[str]
+    serve: Serve, tiny_run: Path, tmp_path: Path, sentences: list[str]
 ) -> None:
     pytest.importorskip("ctranslate2")
     export_ctranslate2(tiny_run, tmp_path / "exported")
-    running = Running(tmp_path / "exported")
-    try:
-        body = {"q": sentences, "source": "en", "target": "de"}
-        found = running.post("/translate", body).json()["translatedText"]
-        assert found == [one.text for one in Translator.load(tmp_path / "exported").translate(sentences)]
-        body = {"text": sentences[0], "source": "en", "target": "de"}
-        (told,) = running.post("/v1/translate", {**body, "alignment": True}).json()["sentences"]
-        assert (told["target"], told["details"]) == (found[0], None)
-        refused = running.post("/v1/translate", {**body, "groups": 2})
-        assert refused.status_code == 400 and "exported models do not support diverse beams" in refused.json()["error"]
-    finally:
-        running.end()
+    running = serve(tmp_path / "exported")
+    body = {"q": sentences, "source": "en", "target": "de"}
+    found = running.post("/translate", body).json()["translatedText"]
+    assert found == [one.text for one in Translator.load(tmp_path / "exported").translate(sentences)]
+    body = {"text": sentences[0], "source": "en", "target": "de"}
+    (told,) = running.post("/v1/translate", {**body, "alignment": True}).json()["sentences"]
+    assert (told["target"], told["details"]) == (found[0], None)
+    refused = running.post("/v1/translate", {**body, "groups": 2})
+    assert refused.status_code == 400 and "exported models do not support diverse beams" in refused.json()["error"]
 
 
 def test_an_address_in_use_is_reported_in_one_line_before_models_are_loaded(tiny_run: Path, tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("fastapi")
-
 from transduce.serving.failures import RefusedError
 from transduce.serving.texts import prepare
 from transduce.text.glossary import Applying, Entry, Glossary

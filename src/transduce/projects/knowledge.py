@@ -1,6 +1,7 @@
 """Memory, terms and learned model of a project, for translations outside its server, such as those of files."""
 
 import hashlib
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,17 +9,18 @@ from pathlib import Path
 
 import msgspec
 
-from transduce.bundle import EXPORT, ModelBundle, find_bundle, identity, why_not_trainable
+from transduce.bundle import EXPORT, find_bundle, identity, why_not_trainable
 from transduce.bundle_config import BundleConfig, read_config
 from transduce.corpora.directions import Direction
 from transduce.documents.memory import Memory
 from transduce.documents.text.placeholders import plain_segment
 from transduce.errors import InputError
-from transduce.inference.engines.exported import ExportedModel, Model
-from transduce.projects.adapted import with_adapter
+from transduce.inference.engines.exported import Model
 from transduce.projects.phrases import PhraseSnapshot, current_phrases, is_phrase_based
 from transduce.projects.project import ADAPTERS, Project
+from transduce.projects.settings import LearningSettings
 from transduce.projects.snapshots import Snapshot, current_snapshot
+from transduce.projects.store import Segment
 from transduce.projects.terms import with_forms
 from transduce.text.glossary import Entry
 
@@ -51,15 +53,10 @@ class Knowledge:
             direction = Direction(project.source, project.target)
             settings, segments = project.settings.learning, project.store.segments()
         bundle = find_bundle(Path(model))
-        is_of_phrases, adapters = is_phrase_based(bundle), Path(folder) / ADAPTERS
-        if (bundle / EXPORT).exists() and not is_of_phrases:
+        if (bundle / EXPORT).exists() and not is_phrase_based(bundle):
             raise InputError(f"a project teaches a model as it was trained; {why_not_trainable(bundle)}")
         _check_direction(Path(folder), direction, read_config(bundle))
-        snapshot = (
-            current_phrases(adapters, bundle, settings, segments)
-            if is_of_phrases
-            else current_snapshot(adapters, identity(bundle), settings, segments)
-        )
+        snapshot = current_state(Path(folder) / ADAPTERS, bundle, settings, segments)
         return Knowledge(Path(folder), direction, pairs, with_forms(entries, pairs), snapshot)
 
     @cached_property
@@ -86,12 +83,16 @@ class Knowledge:
         Args:
             model: the model as it was loaded, before it was made ready for a precision.
         """
-        if isinstance(self.snapshot, PhraseSnapshot):
-            return ExportedModel.load(self.snapshot.folder)
-        if self.snapshot is None:
-            return model
-        assert isinstance(model, ModelBundle)
-        return with_adapter(model, self.snapshot.adapter, self.snapshot.scale)
+        return model if self.snapshot is None else self.snapshot.taught(model)
+
+
+def current_state(
+    adapters: Path, bundle: Path, settings: LearningSettings, segments: Sequence[Segment]
+) -> Snapshot | PhraseSnapshot | None:
+    """Returns what a model has learned from a project's segments, see `current_snapshot`."""
+    if is_phrase_based(bundle):
+        return current_phrases(adapters, bundle, settings, segments)
+    return current_snapshot(adapters, identity(bundle), settings, segments)
 
 
 def _check_direction(folder: Path, direction: Direction, config: BundleConfig) -> None:

@@ -26,8 +26,16 @@ from transduce.nn.low_rank import UP, LowRankLinear
 from transduce.objectives.next_token import NextToken
 from transduce.objectives.reading import read_target
 from transduce.projects.general import General
-from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.lessons import Check, Learned, Lesson, Progress
+from transduce.projects.settings import (
+    CHECK_AFTER,
+    GENERAL_WEIGHT,
+    HOLD_OUT,
+    MOST_LOST,
+    REPLAYED_GENERAL,
+    SNAPSHOT_EVERY,
+    LearningSettings,
+)
 from transduce.projects.snapshots import KEPT, Confirmed, Snapshot, Snapshots, model_key, segment_keys
 from transduce.search.beam import Beam
 from transduce.training.optimizer import OptimizerConfig, build_optimizers, set_rate
@@ -96,7 +104,7 @@ class Learner:
         self._model_key = model_key(identity(bundle.folder), settings)
         content = [self._model_key, bundle.config.source, bundle.config.target, self.general.content]
         self._first_key = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
-        self._snapshots = None if folder is None else Snapshots(folder, settings.snapshot_every)
+        self._snapshots = None if folder is None else Snapshots(folder, SNAPSHOT_EVERY)
         self._bundle = bundle
         with torch.random.fork_rng([]):
             torch.manual_seed(settings.seed)
@@ -139,7 +147,7 @@ class Learner:
             end = len(segments) if most is None else min(len(segments), self._position + most)
             while self._position < end:
                 self._lesson(segments, keys)
-                if self._position < end and self._position % self.settings.snapshot_every == 0:
+                if self._position < end and self._position % SNAPSHOT_EVERY == 0:
                     self._save(keys)
             self._save(keys)
         progress = self._state.progress
@@ -182,7 +190,7 @@ class Learner:
         if not self._fits(pair):
             lesson = Lesson("left out")
         else:
-            lesson = Lesson("held out" if (index + 1) % self.settings.hold_out == 0 else "learned")
+            lesson = Lesson("held out" if (index + 1) % HOLD_OUT == 0 else "learned")
             (lesson.adapted,), lesson.before = self._translate([segment.source]), _mean(self._losses([pair]))
             lesson.after = lesson.before
         progress.lessons.append(lesson)
@@ -194,7 +202,7 @@ class Learner:
             self._train(index, segments)
             lesson.after = _mean(self._losses([pair]))
             progress.group.append(index)
-            if len(progress.group) >= self.settings.check_after:
+            if len(progress.group) >= CHECK_AFTER:
                 self._check(segments, keys[index + 1])
         state.key = keys[index + 1]
         lesson.seconds = time.monotonic() - began
@@ -210,9 +218,9 @@ class Learner:
             rows = [new, *(self._encode(segments[i].source, segments[i].target) for i in drawn)]
             loss = self._objective(self._model, self._batch(rows), None)
             total = loss.total / loss.tokens
-            general = _draw(generator, len(self._general_replay), settings.replayed_general)
+            general = _draw(generator, len(self._general_replay), REPLAYED_GENERAL)
             if general:
-                weight = settings.general_weight * 2**self._state.progress.strictness
+                weight = GENERAL_WEIGHT * 2**self._state.progress.strictness
                 total = total + weight * self._divergence([self._general_replay[i] for i in general])
             total.backward()
             clip_grad_norm_(self._learned.values(), CLIP_NORM)
@@ -268,7 +276,7 @@ class Learner:
 
     def _reason(self, after: Sequence[tuple[float, int]], general: float) -> str:
         """Returns the reason for undoing a group with these losses; "" to keep it."""
-        most, progress = self.settings.most_lost, self._state.progress
+        most, progress = MOST_LOST, self._state.progress
         lost, error = _difference(progress.accepted, after)
         if len(after) >= FEWEST_CHECKS and lost > max(most, SURE * error):
             return f"{lost:.3f} nats per token lost on held-out segments, more than {most:g}"

@@ -17,20 +17,20 @@ from weakref import WeakKeyDictionary
 import msgspec
 from torch import nn
 
-from transduce.bundle import ModelBundle, identity
+from transduce.bundle import ModelBundle
 from transduce.corpora.directions import Direction
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.engines.phrases import PhraseEngine
 from transduce.inference.engines.precision import at_precision
 from transduce.inference.translator import Translator
-from transduce.projects.adapted import with_adapter
 from transduce.projects.edits import ReliabilityBin
+from transduce.projects.knowledge import current_state
 from transduce.projects.lessons import Progress
 from transduce.projects.parts import Learning
-from transduce.projects.phrases import PhraseSnapshot, current_phrases
+from transduce.projects.phrases import PhraseSnapshot
 from transduce.projects.project import Project
 from transduce.projects.report import Course, render_report
-from transduce.projects.snapshots import Snapshot, current_snapshot
+from transduce.projects.snapshots import Snapshot
 from transduce.projects.store import Segment
 from transduce.projects.teaching import Order, Report, teach
 
@@ -202,12 +202,12 @@ class BackgroundLearning(Learning):
             known = of_model.get(project)
         if known is not None and known.key == snapshot.key:
             return
-        if isinstance(snapshot, PhraseSnapshot):
-            adapted = _Adapted(snapshot.key, Translator(ExportedModel.load(snapshot.folder)))
-        else:
-            assert isinstance(translator.bundle, ModelBundle)
-            bundle = with_adapter(self._base(translator.bundle, project), snapshot.adapter, snapshot.scale)
-            adapted = _Adapted(snapshot.key, Translator(at_precision(bundle, "float32")))
+        own = translator.bundle
+        assert isinstance(own, ModelBundle | ExportedModel)
+        model = snapshot.taught(self._base(own, project) if isinstance(own, ModelBundle) else own)
+        adapted = _Adapted(
+            snapshot.key, Translator(at_precision(model, "float32") if isinstance(model, ModelBundle) else model)
+        )
         with self._changed:
             if taken_back < self._taken_back.get(project, 0):  # `changed` knows of a later one
                 return
@@ -258,12 +258,9 @@ def _snapshot(
     translator: Translator, project: Project, segments: Sequence[Segment]
 ) -> Snapshot | PhraseSnapshot | None:
     """Returns what a served model has learned from a project's segments, see `current_snapshot`."""
-    settings = project.settings.learning
-    if isinstance(translator.engine, PhraseEngine):
-        return current_phrases(project.adapters, translator.engine.folder, settings, segments)
     if _served(translator) is None:
         return None
-    return current_snapshot(project.adapters, identity(_folder(translator)), settings, segments)
+    return current_state(project.adapters, _folder(translator), project.settings.learning, segments)
 
 
 def _folder(translator: Translator) -> Path:

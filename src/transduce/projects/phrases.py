@@ -12,12 +12,12 @@ import msgspec
 from transduce.bundle import EXPORT, model_content
 from transduce.bundle_config import read_config
 from transduce.files import new_folder, remove
-from transduce.inference.engines.exported import ExportedModel
+from transduce.inference.engines.exported import ExportedModel, Model
 from transduce.inference.translator import Translator
 from transduce.models.phrases import PhrasesConfig
 from transduce.phrases.model import PhraseModel
-from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.lessons import Learned, Lesson, Progress
+from transduce.projects.settings import LearningSettings
 from transduce.projects.snapshots import Confirmed, segment_keys
 from transduce.verification import checksums
 
@@ -47,6 +47,10 @@ class PhraseSnapshot:
     def progress(self) -> Progress:
         """Reads the record of what was learned."""
         return msgspec.json.decode((self.folder / PROGRESS).read_bytes(), type=Progress)
+
+    def taught(self, model: Model) -> Model:
+        """Returns the model that was learned, in place of a served one."""
+        return ExportedModel.load(self.folder)
 
 
 def is_phrase_based(folder: Path) -> bool:

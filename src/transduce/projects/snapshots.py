@@ -1,20 +1,24 @@
 """Snapshots of learning: files that can be lost, and are then made again from the confirmed segments."""
 
+import copy
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from torch import Tensor, nn
 
+from transduce.bundle import ModelBundle
 from transduce.corpora.corpus import SentencePair
 from transduce.files import new_file
+from transduce.inference.engines.exported import Model
 from transduce.nn.low_rank import DOWN, UP
-from transduce.projects.learning_settings import LearningSettings
 from transduce.projects.lessons import Progress
+from transduce.projects.settings import LearningSettings
 from transduce.projects.store import Segment
 from transduce.tensor_files import save_tensors
 
@@ -54,6 +58,11 @@ class Snapshot:
         """Matrices `down` and `up` of each adapted layer, by name."""
         names = [name for name in self.tensors if name.endswith((f".{DOWN}", f".{UP}"))]
         return {name: self.tensors[name] for name in names if not name.startswith(KEPT)}
+
+    def taught(self, model: Model) -> Model:
+        """Returns a model, as it was loaded, with what was learned."""
+        assert isinstance(model, ModelBundle)
+        return with_adapter(model, self.adapter, self.scale)
 
 
 class Snapshots:
@@ -106,9 +115,30 @@ class Snapshots:
         return set(self.folder.glob(f"*-*{ENDING}"))
 
 
+def with_adapter(bundle: ModelBundle, adapter: Mapping[str, Tensor], scale: float) -> ModelBundle:
+    """Returns a bundle whose linear layers have the adapter in their weights (Hu et al. 2021, section 4.1); all other
+    weights are those of the given one, which stays as it is.
+
+    Args:
+        bundle: a model as it was loaded, before it was made ready for a precision.
+        adapter: matrices `down` [rank, inputs] and `up` [outputs, rank] of each layer, by name.
+        scale: factor of their product.
+    """
+    shared = {id(tensor): tensor for tensor in chain(bundle.model.parameters(), bundle.model.buffers())}
+    model = copy.deepcopy(bundle.model, shared)
+    for name, down in adapter.items():
+        layer, _, kind = name.rpartition(".")
+        if kind == DOWN:
+            linear: nn.Linear = model.get_submodule(layer)  # type: ignore[assignment]
+            product = scale * adapter[f"{layer}.{UP}"] @ down
+            weight = linear.weight + product.to(linear.weight.device)  # W + s B A
+            linear.weight = nn.Parameter(weight.detach(), requires_grad=False)
+    return replace(bundle, model=model)
+
+
 def model_key(model: str, settings: LearningSettings) -> str:
     """Returns a hash of a model, by its `transduce.bundle.identity`, and of all settings by which it learns."""
-    values = {**msgspec.to_builtins(settings), "enabled": True, "general": (), "snapshot_every": 0}
+    values = {**settings.retired, **msgspec.to_builtins(settings), "enabled": True, "general": (), "snapshot_every": 0}
     content = {"format": FORMAT, "torch": str(torch.__version__), "model": model, "settings": values}
     return hashlib.sha256(msgspec.json.encode(content, order="sorted")).hexdigest()
 

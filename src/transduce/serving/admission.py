@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from starlette.requests import Request as HTTPRequest
 
-from transduce.serving.clients import CLIENT, Holdings, client_of
+from transduce.serving.clients import CLIENT, KeyLookup, client_of
 from transduce.serving.failures import RefusedError
-from transduce.serving.key_lookup import KeyLookup
 from transduce.serving.keys import Keys
 from transduce.serving.metrics import Metrics
+from transduce.serving.quotas import Quota, newest
 from transduce.serving.settings import ServerSettings
 
 MOST_WITHOUT_KEY = 262_144
@@ -30,15 +30,23 @@ class Admission:
 
     def __init__(self, settings: ServerSettings, metrics: Metrics) -> None:
         self.settings = settings
-        self.running = 0
-        """The number of requests that are translated, or wait for it."""
         self.used: Counter[str] = Counter()
         """The characters of each client since the server began; of very many clients, those who have used most."""
         self.keys = None if settings.keys is None else KeyLookup(Keys(settings.keys))
+        most = settings.max_waiting
+        self.requests: Quota[asyncio.Task[object]] = Quota(
+            "requests are in progress", most, max(1, most // 2), others=newest
+        )
+        """The requests that are translated, or wait for it."""
+        self.requests.on_lost = lambda task: task.cancel()
+        largest = settings.max_upload_bytes
+        self.bodies, self.answers = (
+            Quota[None](what, 16 * largest, 4 * largest)
+            for what in ("bytes are being read", "bytes of answers are not read; read your other answers first")
+        )
         self._metrics = metrics
         self._requests = RateLimit("requests")
         self._characters = RateLimit("characters")
-        self._turns: Holdings[asyncio.Task[object]] = Holdings(settings.max_waiting)
 
     async def enter(self, http: HTTPRequest, takes_key_in_body: bool) -> None:
         """Identifies the client of a request before its body is read.
@@ -57,8 +65,7 @@ class Admission:
         if self.keys is not None:
             if not takes_key_in_body:
                 raise RefusedError(403, "Please give an API key")
-            if size_of(http) > MOST_WITHOUT_KEY:
-                raise _key_too_late()
+            self.check_unknown(http, size_of(http))
 
     def leave(self, http: HTTPRequest, status: int) -> None:
         """Counts a failed request that was never admitted, since it has a cost too."""
@@ -98,14 +105,14 @@ class Admission:
         self._count(http)
         self.charge(http, characters)
 
-    async def may_read_upload(self, http: HTTPRequest, given: str, read: int) -> None:
-        """Raises RefusedError (403) if a form has a wrong key, or none among the first bytes."""
-        if self.keys is None or http.state.key is not None:
-            return
-        if given.strip():
-            await self._find(http, given.strip())
-        elif read > MOST_WITHOUT_KEY:
-            raise _key_too_late()
+    def check_unknown(self, http: HTTPRequest, read: int) -> None:
+        """Raises RefusedError (403) if so many bytes of a request are read, and its client has not given a key yet."""
+        if self.keys is not None and getattr(http.state, "key", "") is None and read > MOST_WITHOUT_KEY:
+            raise RefusedError(
+                403,
+                "Please give an API key in the header Authorization, as `Bearer KEY`, or in the query: a request of "
+                f"more than {MOST_WITHOUT_KEY:,} bytes is not read to find one",
+            )
 
     def charge(self, http: HTTPRequest, characters: int) -> None:
         """Counts characters of a request that has been admitted; RefusedError (429) if they come too soon."""
@@ -140,33 +147,22 @@ class Admission:
         Raises RefusedError if its client has half of all turns, or has the most and another client needs one (429), or
         no client has more than it would have (503); the client may try again after these seconds.
         """
-        client, task = CLIENT.get(), asyncio.current_task()
+        task = asyncio.current_task()
         assert task is not None
-        in_progress = self._turns.size_of(client)
-        if in_progress >= max(1, self._turns.most // 2):
-            raise RefusedError(429, f"Slow down: {in_progress:,} of your requests are in progress", seconds)
-        victims = self._turns.make_room(client)
-        if victims is None or (not victims and self.running >= self.settings.max_waiting):
-            message = f"The server is busy with {self.running:,} requests; try again in {seconds:,.0f} s"
-            raise RefusedError(429 if in_progress else 503, message, seconds)
-        for victim in victims:
-            victim.thing.cancel()
-        holding = self._turns.add(client, task)
-        self.running += 1
+        holding = self.requests.take(CLIENT.get(), task, seconds=seconds)
         try:
             yield
         except asyncio.CancelledError:
-            if holding in self._turns.of(client):  # it does not make room for another
+            if self.requests.give_back(holding):  # it does not make room for another
                 raise
             task.uncancel()
             raise RefusedError(429, "Slow down: others need the server, too", seconds) from None
         finally:
-            self._turns.remove(holding)
-            self.running -= 1
+            self.requests.give_back(holding)
 
     def has_others(self, client: str) -> bool:
         """Returns True if requests of other clients are in progress."""
-        return self.running > self._turns.size_of(client)
+        return self.requests.total > self.requests.size_of(client)
 
     async def _find(self, http: HTTPRequest, token: str) -> None:
         assert self.keys is not None
@@ -235,14 +231,6 @@ class RateLimit:
         bucket.level = min(per_minute, bucket.level + (now - bucket.at) * per_minute / MINUTE)
         bucket.at = now
         return bucket
-
-
-def _key_too_late() -> RefusedError:
-    return RefusedError(
-        403,
-        "Please give an API key in the header Authorization, as `Bearer KEY`, or in the query: a request of more than "
-        f"{MOST_WITHOUT_KEY:,} bytes is not read to find one",
-    )
 
 
 def _token(http: HTTPRequest) -> str:

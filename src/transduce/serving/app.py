@@ -5,9 +5,10 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from importlib import resources
 from typing import Any
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI, Response
 from fastapi.exceptions import RequestValidationError
@@ -28,13 +29,14 @@ from transduce.projects.watching import Watcher
 from transduce.serving.admission import size_of
 from transduce.serving.bodies import FORM, JSON, URLENCODED, content_type, has_body, is_json, unsupported
 from transduce.serving.clients import client_of, is_loopback
-from transduce.serving.connections import PIECE, BodyBytes
+from transduce.serving.connections import TOO_LARGE, TOO_LONG
 from transduce.serving.deepl.api import deepl, is_deepl, without_project
 from transduce.serving.deepl.documents import Jobs, document_routes
 from transduce.serving.detection import Detector
 from transduce.serving.failures import RefusedError
 from transduce.serving.libretranslate import libretranslate
 from transduce.serving.projects import is_of_projects, projects, takes_file
+from transduce.serving.quotas import Holding, Turns
 from transduce.serving.server import Server
 from transduce.serving.settings import LOOPBACK, ServerSettings
 from transduce.serving.v1 import v1
@@ -48,6 +50,10 @@ KINDS = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 PAGES = ("index.html", "page.css", "page.js", "common.js")
 EDITOR = ("editor.html", "editor.css", "editor.js")
 """The page that needs projects."""
+PIECE = 65_536
+"""Bytes of an answer that are sent at a time."""
+STARTS_AT_ONCE = 16
+"""The most requests that begin in one turn of the event loop."""
 MOST_GLOSSARY_BYTES = 4 * 2**20
 """The most bytes of a request to make or change a glossary."""
 HEADERS = (
@@ -190,15 +196,14 @@ class Watch:
         self._app = app
         self._server = server
         self._hosts = Hosts(server.settings)
-        self._unread = BodyBytes(server.settings.max_upload_bytes)
-        """Bytes of answers that clients have not read."""
+        self._starts = Turns(STARTS_AT_ONCE, STARTS_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status, read, is_begun, is_refused = time.monotonic(), 500, 0, False, False
+        began, status, is_begun, is_refused = time.monotonic(), 500, False, False
         start: Message = {}
         scope.setdefault("state", {})
         # nothing here reads cookies, but the framework would, and Python before 3.12.6 in quadratic time
@@ -209,12 +214,20 @@ class Watch:
         budget = Budget(self._server.settings.timeout * (10 if is_upload else 1))
         BUDGET.set(budget)
 
+        admission = self._server.admission
+        body_bytes: Holding[None] | None = None
+
+        def client() -> str:
+            return str(getattr(http.state, "client", address))
+
         async def limited() -> Message:
-            nonlocal read
+            nonlocal body_bytes
             message = await receive()
-            read += len(message.get("body", b""))
-            if read > most:
+            body_bytes = body_bytes or admission.bodies.take(client(), None, 0)
+            admission.bodies.grow(body_bytes, len(message.get("body", b"")))
+            if body_bytes.size > most:
                 raise too_large(most)
+            admission.check_unknown(http, body_bytes.size)
             return message
 
         async def headed(message: Message) -> None:
@@ -224,25 +237,30 @@ class Watch:
                 return
             if is_refused:
                 return
-            client, body = getattr(http.state, "client", address), message.get("body", b"")
-            taken = len(body) if body and self._unread.take(client, len(body)) else 0
-            if taken < len(body) and not is_begun:
-                refusal = _failure(scope["path"], "Slow down: read your other answers first", 429, {"Retry-After": "1"})
-                start, body, is_refused = {**start, "status": 429, "headers": refusal.raw_headers}, refusal.body, True
-                message, status = {"type": message["type"]}, 429
+            body, unread = message.get("body", b""), ExitStack()
             try:
+                unread.enter_context(admission.answers.hold(client(), None, len(body)))
+            except RefusedError as error:
+                if not is_begun:
+                    refusal = _answer(self._server, error, scope["path"])
+                    status, body, is_refused = error.status, bytes(refusal.body), True
+                    start = {**start, "status": status, "headers": refusal.raw_headers}
+                    message = {"type": message["type"]}
+            with unread:
                 if not is_begun:
                     is_begun = True
                     await send({**start, "headers": [*start.get("headers", []), *HEADERS]})
                 for at in range(0, len(body) or 1, PIECE):  # each once the one before is nearly sent
                     is_last = at + PIECE >= len(body) and not message.get("more_body")
                     await send({**message, "body": body[at : at + PIECE], "more_body": not is_last})
-            finally:
-                self._unread.give_back(client, taken)
 
         try:
             try:
-                await self._enter(http, most)
+                has_begun = await self._starts.begin(address)
+                try:
+                    await self._enter(http, most)
+                finally:
+                    has_begun()
             except RefusedError as error:
                 await _answer(self._server, error, scope["path"])(scope, receive, headed)
             else:
@@ -252,7 +270,9 @@ class Watch:
                 await _failure(scope["path"], "The server ends", 503)(scope, receive, headed)
         finally:
             budget.is_over = True
-            self._server.admission.leave(http, status)
+            if body_bytes is not None:
+                admission.bodies.give_back(body_bytes)
+            admission.leave(http, status)
             seconds = time.monotonic() - began
             path = _counted_as(scope)
             self._server.metrics.request(path, status, seconds)
@@ -281,6 +301,11 @@ class Watch:
 
     async def _enter(self, http: HTTPRequest, most: int) -> None:
         """Raises RefusedError for a request that is refused before its body is read."""
+        settings, scope = self._server.settings, http.scope
+        if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > settings.max_url_bytes:
+            raise RefusedError(*TOO_LONG)
+        if sum(len(name) + len(value) + 4 for name, value in scope["headers"]) > settings.max_header_bytes:
+            raise RefusedError(*TOO_LARGE)
         host = http.headers.get("host")
         if (host is None and http.scope["http_version"] != "1.0") or not self._hosts.takes(host):
             raise RefusedError(421, "The server does not go by this name")
@@ -356,26 +381,15 @@ class Hosts:
         """Returns True if a request may name this host; one of HTTP/1.0 names none, and no browser sends it."""
         if self._takes_all or header is None:
             return True
-        name = _without_port(header.strip().lower())
-        if name is None:
+        try:
+            parsed = urlsplit(f"//{header.strip()}")
+            name, _ = (parsed.hostname or "").removesuffix("."), parsed.port
+        except ValueError:
             return False
-        return is_loopback(name) or name == "localhost" or any(_is_of(name, allowed) for allowed in self._names)
-
-
-def _without_port(header: str) -> str | None:
-    """Returns the name in `name:port` or `[address]:port`; None for other text."""
-    if header.startswith("["):
-        name, bracket, port = header[1:].partition("]")
-        port = port.removeprefix(":")
-        if not bracket:
-            return None
-    else:
-        name, _, port = header.partition(":")
-    return name.removesuffix(".") if name and (not port or port.isdecimal()) else None
-
-
-def _is_of(name: str, allowed: str) -> bool:
-    return name == allowed or (allowed.startswith("*.") and name.endswith(allowed[1:]))
+        if not name or not set(header).isdisjoint("@/?#\\"):
+            return False
+        is_ours = name == "localhost" or is_loopback(name)
+        return is_ours or any(name == own or (own[:2] == "*." and name.endswith(own[1:])) for own in self._names)
 
 
 class JsonLines(logging.Formatter):

@@ -49,7 +49,7 @@ class Batcher:
         self._at_work: list[tuple[Future[Any], Callable[[], None]]] = []
         """The futures of the work in progress, each with a function to call if the thread dies."""
         self._busy_since: float | None = None
-        self._start()
+        threading.Thread(target=self._run, name="transduce-batcher", daemon=True).start()
 
     @property
     def waiting(self) -> int:
@@ -115,23 +115,11 @@ class Batcher:
         self._add(job)
         return job.done
 
-    def revive(self) -> None:
-        """Restarts the thread if it is dead; those who waited for its last batch get an error."""
-        with self._changed:
-            if self._is_closed or self._thread.is_alive():
-                return
-            self._count_restart()
-            self._start()
-
     def close(self) -> None:
         """Ends the thread once the queued work is done."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
-
-    def _start(self) -> None:
-        self._thread = threading.Thread(target=self._run, name="transduce-batcher", daemon=True)
-        self._thread.start()
 
     def _add(self, job: Job) -> None:
         with self._changed:
@@ -139,8 +127,6 @@ class Batcher:
                 raise RuntimeError("the batcher is closed")
             self._queue.add(job)
             self._changed.notify()
-        if not self._thread.is_alive():
-            self.revive()
 
     def _run(self) -> None:
         while True:

@@ -1,14 +1,13 @@
 """Reads requests' values from the query, JSON or a form, within limits."""
 
 import json
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+import sys
 from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, BeforeValidator, model_validator
-from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request as HTTPRequest
 
 from transduce.config import suggestion
@@ -19,19 +18,9 @@ MOST_FIELDS = 20
 """The most fields of a form beside its texts."""
 LONGEST_NAME = 40
 """The most characters of an unknown field's name that are told."""
-MOST_PART_HEADERS = 8192
-"""The most bytes of the headers of a part of a form."""
 
 Values = dict[str, Any]
 """The given values by name; a list if a value was given several times."""
-
-
-@dataclass
-class UploadedFile:
-    """A file in a form."""
-
-    name: str
-    data: bytes
 
 
 def _texts(value: Any) -> Any:
@@ -95,100 +84,27 @@ async def read_values(http: HTTPRequest, most_values: int) -> Values:
     return values | {name: value for name, value in parsed.items() if value is not None}
 
 
-async def read_form(
-    http: HTTPRequest,
-    most_values: int,
-    may_read: Callable[[Values, int], Awaitable[None]] | None = None,
-) -> tuple[Values, dict[str, UploadedFile]]:
-    """Returns the fields of a form, and its files.
+async def read_form(http: HTTPRequest, most_values: int) -> tuple[Values, dict[str, UploadFile]]:
+    """Returns the fields of a form, and its files, which stay in memory.
 
-    `may_read` is called after each part of the body with the complete fields and the number of bytes read; it raises
-    RefusedError to stop reading. Raises RefusedError (400) for an invalid form.
+    Raises RefusedError (400) for an invalid form, and (415) for a body of another kind.
     """
-    _, options = parse_options_header(http.headers.get("content-type", ""))
-    boundary = options.get(b"boundary", b"")
-    if not boundary:
-        raise RefusedError(400, "Invalid request: the form names no boundary")
-    form = _Form(most_values)
-    read = 0
+    if content_type(http) != FORM:
+        raise unsupported()
+    parser = MultiPartParser(http.headers, http.stream(), max_files=MOST_FIELDS, max_fields=most_values + MOST_FIELDS)
+    parser.spool_max_size = parser.max_part_size = sys.maxsize  # the body has its limit
     try:
-        parser = MultipartParser(boundary, form.callbacks())  # type: ignore[arg-type]
-        async for piece in http.stream():
-            read += len(piece)
-            parser.write(piece)
-            if may_read is not None:
-                await may_read(_collected(form.fields), read)
-        if read:
-            parser.finalize()
-    except FormParserError as error:
-        raise RefusedError(400, f"Invalid request: the form cannot be read ({str(error)[:100]})") from None
-    if read and not form.is_complete:
-        raise RefusedError(400, "Invalid request: the form is cut off")
-    return _collected(form.fields), form.files
+        form = (await parser.parse()).multi_items()
+    except MultiPartException as error:
+        status = 413 if error.message.startswith("Too many") else 400
+        raise RefusedError(status, f"Invalid request: the form cannot be read ({error.message[:100]})") from None
+    files = {name: value for name, value in form if isinstance(value, UploadFile)}
+    return _collected([(name, value) for name, value in form if isinstance(value, str)]), files
 
 
 def unsupported() -> RefusedError:
     """Returns an error for a body of another kind: browsers send plain text for foreign pages without a CORS check."""
     return RefusedError(415, "Unsupported media type: send application/json, or a form")
-
-
-class _Form:
-    """Gathers the parts of a form as they are parsed."""
-
-    def __init__(self, most_values: int) -> None:
-        self.fields: list[tuple[str, str]] = []
-        self.files: dict[str, UploadedFile] = {}
-        self.is_complete = False
-        self._most = most_values + MOST_FIELDS
-        self._parts = 0
-        self._header: tuple[bytearray, bytearray] = (bytearray(), bytearray())
-        self._headers: dict[bytes, bytes] = {}
-        self._header_bytes = 0
-        self._data = bytearray()
-
-    def callbacks(self) -> dict[str, Callable[..., None]]:
-        """Returns the functions that the parser calls."""
-        return {
-            "on_part_begin": self._begin,
-            "on_header_field": lambda data, start, end: self._add_header(0, data[start:end]),
-            "on_header_value": lambda data, start, end: self._add_header(1, data[start:end]),
-            "on_header_end": self._end_header,
-            "on_part_data": self._add_data,
-            "on_part_end": self._end,
-            "on_end": self._complete,
-        }
-
-    def _begin(self) -> None:
-        self._parts += 1
-        if self._parts > self._most:
-            raise RefusedError(413, "The form has too many fields")
-        self._headers, self._header_bytes, self._data = {}, 0, bytearray()
-
-    def _add_header(self, index: int, data: bytes) -> None:
-        self._header_bytes += len(data)
-        if self._header_bytes > MOST_PART_HEADERS:
-            raise RefusedError(400, "Invalid request: the headers of a field are too long")
-        self._header[index].extend(data)
-
-    def _end_header(self) -> None:
-        self._headers[bytes(self._header[0]).lower()] = bytes(self._header[1])
-        self._header = (bytearray(), bytearray())
-
-    def _add_data(self, data: bytes, start: int, end: int) -> None:
-        self._data += data[start:end]
-
-    def _end(self) -> None:
-        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
-        name = options.get(b"name", b"").decode(errors="replace")
-        if b"filename" in options:
-            file = options[b"filename"].decode(errors="replace")
-            self.files[name] = UploadedFile(file, bytes(self._data))
-        else:
-            self.fields.append((name, self._data.decode(errors="replace")))
-        self._data = bytearray()
-
-    def _complete(self) -> None:
-        self.is_complete = True
 
 
 def _pairs(text: str, most_values: int) -> list[tuple[str, str]]:
@@ -204,3 +120,38 @@ def _collected(pairs: list[tuple[str, str]]) -> Values:
     for name, value in pairs:
         by_name.setdefault(name, []).append(value)
     return {name: values[0] if len(values) == 1 else values for name, values in by_name.items()}
+
+
+def described(body: type[BaseModel], *kinds: str) -> dict[str, Any]:
+    """Returns the description of a body of these kinds for `/openapi.json`."""
+    schema = body.model_json_schema()
+    whole = {"schema": _with_definitions(schema, schema.pop("$defs", {}))}
+    return {"requestBody": {"required": True, "content": dict.fromkeys(kinds, whole)}}
+
+
+def _with_definitions(schema: Any, definitions: dict[str, Any]) -> Any:
+    """Returns a schema in which each reference is the definition that it names."""
+    if isinstance(schema, list):
+        return [_with_definitions(part, definitions) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _with_definitions(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    return {name: _with_definitions(part, definitions) for name, part in schema.items()}
+
+
+def described_errors(field: str) -> dict[int | str, dict[str, Any]]:
+    """Returns the descriptions of errors whose message is in a field."""
+    schema = {"type": "object", "properties": {field: {"type": "string"}}}
+    return {
+        status: {"description": text, "content": {JSON: {"schema": schema}}}
+        for status, text in {
+            400: "Invalid request",
+            403: "An API key is missing or wrong",
+            404: "Not found",
+            413: "Too much at once",
+            415: "Neither JSON nor a form",
+            429: "Slow down",
+            503: "Busy; Retry-After says when to try again",
+        }.items()
+    }

@@ -1,13 +1,25 @@
-"""Identifies clients, and shares the server's resources among them."""
+"""Identifies clients, by their addresses and keys."""
 
-from collections.abc import Callable, Iterator
+import asyncio
+import logging
+import time
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from operator import itemgetter
-from typing import Generic, TypeVar
 
-T = TypeVar("T")
+from transduce.errors import InputError
+from transduce.files import status
+from transduce.serving.documents.workers import in_thread
+from transduce.serving.failures import RefusedError
+from transduce.serving.keys import Key, Keys
+
+REMEMBERED = 10_000
+"""The most keys remembered, right and wrong ones."""
+PAUSE = 1.0
+"""Seconds until a file of keys that could not be read is tried again."""
+AT_ONCE = 4
+LONGEST = 512
+"""The most characters of a key."""
+log = logging.getLogger("transduce.serving")
 UNKNOWN = "unknown"
 CLIENT: ContextVar[str] = ContextVar("client", default=UNKNOWN)
 """The client of the request that is being answered."""
@@ -37,72 +49,40 @@ def _parse(address: str) -> IPv4Address | IPv6Address | None:
     return parsed.ipv4_mapped or parsed if isinstance(parsed, IPv6Address) else parsed
 
 
-@dataclass(eq=False)
-class Holding(Generic[T]):
-    """A resource of the server that a client holds: a connection, a request in progress, a file."""
+class KeyLookup:
+    """The keys in a file, for an event loop, which must not wait for a disk or a lock; known ones are remembered while
+    their file stays as it is."""
 
-    client: str
-    thing: T
-    size: int = 1
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+        self._stamp: list[int] = []
+        self._known: dict[str, Key | None] = {}
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._failed_at = -PAUSE
 
+    async def find(self, token: str) -> Key | None:
+        """Returns the facts about a key; None for a wrong one, RefusedError (503) if the file cannot be read now."""
+        if len(token) > LONGEST:
+            return None
+        if (stamp := self._stamp_now()) != self._stamp or len(self._known) >= REMEMBERED:
+            self._stamp, self._known = stamp, {}
+        if token not in (known := self._known):
+            async with self._turns:
+                known[token] = await self._read(token)
+        return known[token]
 
-@dataclass
-class Holdings(Generic[T]):
-    """Clients' shares of a resource of the server, up to a total.
+    async def _read(self, token: str) -> Key | None:
+        unreadable = RefusedError(503, "The server cannot read its keys now; try again soon", 1.0)
+        if time.monotonic() - self._failed_at < PAUSE:
+            raise unreadable
+        try:
+            return await in_thread(lambda: self._keys.find(token))
+        except InputError as error:
+            self._failed_at = time.monotonic()
+            log.error("keys cannot be read: %s", error)
+            raise unreadable from None
 
-    If there is no room, the client with the most gives something up, if it has more than the asking client would then
-    have. So no client can exhaust the resource.
-    """
-
-    most: int
-    first_to_go: Callable[[list[Holding[T]]], Holding[T]] = itemgetter(-1)
-    """Chooses which of its holdings, listed by age, a client gives up; by default the one that it got last."""
-    total: int = 0
-    _held: dict[str, list[Holding[T]]] = field(default_factory=dict)
-    _sizes: dict[str, int] = field(default_factory=dict)
-
-    def __iter__(self) -> Iterator[Holding[T]]:
-        return (holding for held in self._held.values() for holding in held)
-
-    def of(self, client: str) -> list[Holding[T]]:
-        """Returns a client's holdings, by age."""
-        return list(self._held.get(client, ()))
-
-    def size_of(self, client: str) -> int:
-        """Returns how much a client holds."""
-        return self._sizes.get(client, 0)
-
-    def make_room(self, client: str, size: int = 1) -> list[Holding[T]] | None:
-        """Takes back enough for a client; returns None, and takes nothing, if no client has more than it would."""
-        taken: list[Holding[T]] = []
-        while self.total + size > self.most:
-            greediest = max(self._sizes, key=self._sizes.__getitem__, default=client)
-            if self.size_of(greediest) <= self.size_of(client) + size:
-                for holding in taken:
-                    self._put(holding)
-                return None
-            taken.append(self.first_to_go(self._held[greediest]))
-            self.remove(taken[-1])
-        return taken
-
-    def add(self, client: str, thing: T, size: int = 1) -> Holding[T]:
-        """Gives a client a holding, whether or not there is room."""
-        holding = Holding(client, thing, size)
-        self._put(holding)
-        return holding
-
-    def remove(self, holding: Holding[T]) -> None:
-        """Takes a holding back; nothing happens if that was done before."""
-        held = self._held.get(holding.client, [])
-        if holding not in held:
-            return
-        held.remove(holding)
-        self._sizes[holding.client] -= holding.size
-        self.total -= holding.size
-        if not held:
-            del self._held[holding.client], self._sizes[holding.client]
-
-    def _put(self, holding: Holding[T]) -> None:
-        self._held.setdefault(holding.client, []).append(holding)
-        self._sizes[holding.client] = self.size_of(holding.client) + holding.size
-        self.total += holding.size
+    def _stamp_now(self) -> list[int]:
+        """Returns a stamp that changes with the file."""
+        files = map(status, (self._keys.path, self._keys.path.with_name(self._keys.path.name + "-wal")))
+        return [number for file in files if file for number in (file.st_ino, file.st_mtime_ns, file.st_size)]

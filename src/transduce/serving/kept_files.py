@@ -10,8 +10,8 @@ from pathlib import PurePath
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response, StreamingResponse
 
-from transduce.serving.clients import Holding, Holdings
 from transduce.serving.failures import RefusedError
+from transduce.serving.quotas import Holding, Quota, oldest
 
 KEPT_SECONDS = 600.0
 PIECE = 65_536
@@ -36,7 +36,8 @@ class Files:
     """
 
     def __init__(self, most_bytes: int) -> None:
-        self._kept: Holdings[KeptFile] = Holdings(most_bytes, lambda held: held[0])
+        self._kept: Quota[KeptFile] = Quota("bytes wait to be fetched", most_bytes, most_bytes // 4, oldest, oldest)
+        self._kept.on_lost = lambda file: self._by_key.pop(file.key)
         self._by_key: dict[str, Holding[KeptFile]] = {}
 
     def __len__(self) -> int:
@@ -52,22 +53,15 @@ class Files:
 
         Raises RefusedError for a file that is too large to keep (413), or for which no client can give up space (503).
         """
-        now, most_each = time.monotonic(), self._kept.most // 4
+        now, most_each = time.monotonic(), self._kept.most_each
         if len(data) > most_each:
             raise RefusedError(413, f"The translated file has more than {most_each:,} bytes, and cannot be kept")
         for holding in [kept for kept in self._by_key.values() if kept.thing.until <= now]:
-            self._drop(holding)
-        while self._kept.size_of(client) + len(data) > most_each:
-            self._drop(self._kept.of(client)[0])
-        while (room := self._kept.make_room(client, len(data))) is None:
-            if not self._kept.of(client):
-                raise RefusedError(503, "Too many files wait to be fetched; try again later", 60.0)
-            self._drop(self._kept.of(client)[0])
-        for holding in room:
+            self._kept.give_back(holding)
             del self._by_key[holding.thing.key]
-        key = secrets.token_urlsafe(24) + PurePath(name).suffix
-        self._by_key[key] = self._kept.add(client, KeptFile(key, data, name, now + KEPT_SECONDS), len(data))
-        return key
+        file = KeptFile(secrets.token_urlsafe(24) + PurePath(name).suffix, data, name, now + KEPT_SECONDS)
+        self._by_key[file.key] = self._kept.take(client, file, len(data), 60.0)
+        return file.key
 
     def find(self, key: str) -> KeptFile:
         """Returns a file that is kept; RefusedError (404) if it is gone."""
@@ -75,10 +69,6 @@ class Files:
         if holding is None or holding.thing.until < time.monotonic():
             raise RefusedError(404, "There is no such file; each is kept for ten minutes at most")
         return holding.thing
-
-    def _drop(self, holding: Holding[KeptFile]) -> None:
-        self._kept.remove(holding)
-        del self._by_key[holding.thing.key]
 
 
 def download(http: HTTPRequest, file: KeptFile) -> Response:

@@ -22,10 +22,10 @@ from transduce.serving.bodies import (
     URLENCODED,
     Texts,
     Values,
-    content_type,
+    described,
+    described_errors,
     read_form,
     read_values,
-    unsupported,
 )
 from transduce.serving.detection import Detector, without_tags
 from transduce.serving.documents.messages import File
@@ -36,6 +36,7 @@ from transduce.serving.texts import joined
 from transduce.version import VERSION
 
 MOST_ALTERNATIVES = 10
+BODIES, ERRORS = (JSON, URLENCODED, FORM), described_errors("error")
 
 
 def _blank_as_missing(body: Any) -> Any:
@@ -74,6 +75,9 @@ class FileBody(BaseModel):
     api_key: str | None = None
 
 
+FILE_BODY = described(FileBody, FORM)
+
+
 @dataclass(frozen=True)
 class Upload:
     """A document that is to be translated."""
@@ -89,17 +93,11 @@ class Upload:
 
 async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> Upload:
     """Returns the document of a form, once its client is admitted; RefusedError (400) without one."""
-    if content_type(http) != FORM:
-        raise unsupported()
-
-    async def may_read(fields: Values, read: int) -> None:
-        await server.admission.may_read_upload(http, _text(fields, "api_key"), read)
-
-    fields, files = await read_form(http, 0, may_read)
+    fields, files = await read_form(http, 0)
     upload = files.get("file")
     if upload is None:
         raise RefusedError(400, "Invalid request: missing file")
-    file = File(upload.data, *safe_name(upload.name))
+    file = File(await upload.read(), *safe_name(upload.filename or ""))
     await server.admission.admit(http, _text(fields, "api_key"))
     source, target = _text(fields, "source") or "auto", _text(fields, "target")
     project, name = None, _text(fields, "project")
@@ -184,7 +182,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
             },
         }
 
-    @router.post("/detect", openapi_extra=_body(DetectBody, JSON, URLENCODED, FORM), responses=ERRORS)
+    @router.post("/detect", openapi_extra=described(DetectBody, *BODIES), responses=ERRORS)
     async def detect(http: HTTPRequest) -> list[dict[str, Any]]:
         """Detect the likely languages of a text, the surest first; confidences are percentages."""
         asked = DetectBody.model_validate(await read_values(http, 1))
@@ -192,7 +190,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         served = [code for model in server.models.all for code in (model.source, model.target)]
         return await run_in_threadpool(detector.detect, asked.q, served)
 
-    @router.post("/translate", openapi_extra=_body(TranslateBody, JSON, URLENCODED, FORM), responses=ERRORS)
+    @router.post("/translate", openapi_extra=described(TranslateBody, *BODIES), responses=ERRORS)
     async def translate(http: HTTPRequest) -> dict[str, Any]:
         """Translate one text, or a list."""
         asked = TranslateBody.model_validate(await read_values(http, server.settings.max_sentences))
@@ -231,7 +229,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         """Returns the translation of each text of one language, and its alternatives."""
         async with server.begin(source, asked.target) as model:
             if asked.format == "html":
-                return [(page, []) for page in await server.translate_pages(http, model, texts)]
+                return [(page, []) for page in await server.translate_marked_up(http, model, texts)]
             n_best = asked.alternatives + 1
             search = Beam(size=max(server.settings.beam_size, n_best), n_best=n_best)
             results = []
@@ -272,21 +270,3 @@ def safe_name(name: str) -> tuple[str, str | None]:
             raise RefusedError(400, f"Invalid request: file format not supported ({refused.what}); {refused.advice}")
         raise RefusedError(400, "Invalid request: file format not supported; see GET /frontend/settings")
     return name, kind
-
-
-def _body(body: type[BaseModel], *kinds: str) -> dict[str, Any]:
-    schema = {"schema": body.model_json_schema()}
-    return {"requestBody": {"required": True, "content": dict.fromkeys(kinds, schema)}}
-
-
-_ERROR = {"content": {"application/json": {"schema": {"type": "object", "properties": {"error": {"type": "string"}}}}}}
-ERRORS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "Invalid request", **_ERROR},
-    403: {"description": "An API key is missing or wrong", **_ERROR},
-    404: {"description": "Not found", **_ERROR},
-    413: {"description": "Too much at once", **_ERROR},
-    415: {"description": "Neither JSON nor a form", **_ERROR},
-    429: {"description": "Slow down", **_ERROR},
-    503: {"description": "Busy; Retry-After says when to try again", **_ERROR},
-}
-FILE_BODY = _body(FileBody, FORM)

@@ -2,8 +2,7 @@
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,9 +33,8 @@ class ServedModel:
     """The engine that runs plain beams."""
     legs: "tuple[ServedModel, ...]" = ()
     """The two models that translate one after the other, through a third language; none for a model of its own."""
-    users: int = 0
-    """The number of requests that use it."""
-    is_retired: bool = False
+    lease: object = None
+    """Keeps the thread of the batcher; it ends when nobody has the model, or another of the same batcher, any more."""
 
     @property
     def through(self) -> str | None:
@@ -52,6 +50,16 @@ class ServedModel:
         return path.parent.name if path.name == "model" else path.name
 
 
+class _Lease:
+    """Ends a batcher when nobody has the lease any more, after its queued work."""
+
+    def __init__(self, batcher: Batcher) -> None:
+        self.batcher = batcher
+
+    def __del__(self) -> None:
+        self.batcher.close()
+
+
 class Models:
     """Models by their languages; new ones are loaded beside those that they replace."""
 
@@ -60,7 +68,6 @@ class Models:
         """The folders of the models, as they were given."""
         self._load = load
         self._metrics = metrics
-        self._lock = threading.Lock()
         self._reloading = threading.Lock()
         self._models = self._load_all()
 
@@ -75,46 +82,25 @@ class Models:
         Raises TransduceError if one cannot be loaded; then all models stay.
         """
         with self._reloading:
-            new = self._load_all()
-            with self._lock:
-                old, self._models = self._models, new
-                for model in old:
-                    model.is_retired = True
-                _close_unused(old)
+            self._models = self._load_all()
 
     def close(self) -> None:
         """Ends the threads of all models, each after its requests; the result of a batch in progress is lost."""
-        with self._lock:
-            for model in self._models:
-                model.is_retired = True
-            _close_unused(self._models)
+        self._models = []
 
     def translator(self, source: str, target: str) -> Translator | None:
         """Returns the translator of a direction that one model serves now; None without one."""
         models = [model for model in self._models if (model.source, model.target) == (source, target)]
         return models[0].translator if models and not models[0].legs else None
 
-    @contextmanager
-    def use(self, source: str, target: str) -> Iterator[ServedModel]:
-        """Yields the model of a direction while a request needs it; RefusedError (400) without one."""
-        with self._lock:
-            model = next((model for model in self._models if (model.source, model.target) == (source, target)), None)
-            if model is None:
-                raise RefusedError(
-                    400, f"{source[:20]!r} to {target[:20]!r} is not supported; GET /languages lists what is"
-                )
-            used = model.legs or (model,)
-            for each in used:
-                each.users += 1
-            batchers = {id(each.batcher) for each in used}
-            siblings = [other for other in self._models if id(other.batcher) in batchers]
-        try:
-            yield model
-        finally:
-            with self._lock:
-                for each in used:
-                    each.users -= 1
-                _close_unused(siblings)
+    def find(self, source: str, target: str) -> ServedModel:
+        """Returns the model of a direction; RefusedError (400) without one."""
+        model = next((model for model in self._models if (model.source, model.target) == (source, target)), None)
+        if model is None:
+            raise RefusedError(
+                400, f"{source[:20]!r} to {target[:20]!r} is not supported; GET /languages lists what is"
+            )
+        return model
 
     def _load_all(self) -> list[ServedModel]:
         translators: dict[Direction, tuple[str, Translator]] = {}
@@ -126,15 +112,16 @@ class Models:
                 if direction in translators:
                     raise InputError(f"{translators[direction][0]} and {folder} both translate {direction}; serve one")
                 translators[direction] = (folder, translator)
-        batchers = {folder: Batcher(translator, self._metrics) for folder, translator in translators.values()}
+        leases = {folder: _Lease(Batcher(translator, self._metrics)) for folder, translator in translators.values()}
         models = [
             ServedModel(
                 folder,
                 direction.source,
                 direction.target,
-                batchers[folder],
+                leases[folder].batcher,
                 translator.directed(direction.target, direction.source),
                 translator.engine.describe(Beam()),  # now, so that no request waits for what an engine makes first
+                lease=leases[folder],
             )
             for direction, (folder, translator) in translators.items()
         ]
@@ -159,11 +146,3 @@ def _pivots(models: Sequence[ServedModel]) -> list[ServedModel]:
             engine = f"{first.engine}, then {second.engine}"
             pivots.append(ServedModel(first.folder, *direction, batcher, pivot, engine, (first, second)))
     return pivots
-
-
-def _close_unused(models: Sequence[ServedModel]) -> None:
-    """Closes the batchers of retired models that no request uses."""
-    retired = [model for model in models if model.is_retired]
-    for batcher in {id(model.batcher): model.batcher for model in retired}.values():
-        if not any(model.users for model in retired if model.batcher is batcher):
-            batcher.close()

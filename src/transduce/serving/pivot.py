@@ -78,9 +78,6 @@ class PivotBatcher(Batcher):
         """See Batcher; beside the second model."""
         return self.second.run(work, client)
 
-    def revive(self) -> None:
-        """See Batcher; both are revived by themselves."""
-
     def close(self) -> None:
         """See Batcher; both are closed by themselves."""
 

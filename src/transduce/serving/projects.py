@@ -103,10 +103,10 @@ def projects(server: Server) -> APIRouter:
     async def create(http: HTTPRequest, name: str, asked: NewProject) -> dict[str, Any]:
         """Make a project between languages that a model is served for; one that exists stays as it is."""
         await server.admission.admit(http, None)
-        with server.models.use(asked.source, asked.target):
-            assert server.projects is not None
-            make, client = server.projects.create, str(http.state.client)
-            project = await server.of_project("", make, name, asked.source, asked.target, client)
+        server.models.find(asked.source, asked.target)  # or refuses
+        assert server.projects is not None
+        make, client = server.projects.create, str(http.state.client)
+        project = await server.of_project("", make, name, asked.source, asked.target, client)
         return {"name": project.name, "source": project.source, "target": project.target}
 
     @router.get("/{name}")

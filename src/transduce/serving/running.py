@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import uvicorn
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from transduce.errors import InputError, TransduceError
 from transduce.projects.project import MOST as MOST_PROJECTS
 from transduce.serving.app import JsonLines, build_app, log
-from transduce.serving.connections import Connections, protocol_of
+from transduce.serving.connections import Connections
 from transduce.serving.listening import listening_socket
 from transduce.serving.server import Server
 
@@ -68,10 +69,8 @@ class _Uvicorn(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         """See uvicorn; ten times a second."""
-        if counter % 10 == 0:
-            self._transduce.watch()
-            if not self._transduce.is_stuck:
-                tell_systemd("WATCHDOG=1")
+        if counter % 10 == 0 and not self._transduce.is_stuck:
+            tell_systemd("WATCHDOG=1")
         return await super().on_tick(counter)
 
     def _end(self, *_: object) -> None:
@@ -113,21 +112,21 @@ def uvicorn_of(server: Server) -> uvicorn.Server:
     """Returns the uvicorn server that runs a server; its `run` returns when it has ended."""
     settings = server.settings
     others = OTHER_FILES + (0 if server.projects is None else FILES_OF_PROJECT * MOST_PROJECTS)
-    connections = Connections(settings, settings.trusts, most_connections(settings.max_connections, others))
+    connections = Connections(settings, most_connections(settings.max_connections, others))
     connections.on_refused = server.refused
     server.metrics.watch("transduce_connections", "Open connections", lambda: connections.open.total)
+    app = connections.limited(ProxyHeadersMiddleware(build_app(server), list(settings.trusted_proxies)))  # type: ignore[arg-type]
     config = uvicorn.Config(
-        build_app(server),
+        app,
         settings.host,
         settings.port,
         loop="asyncio",  # whose way of accepting connections `ListeningSocket` knows
-        http=protocol_of(connections),
+        http=connections.protocol,  # type: ignore[arg-type]
         ws="none",
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=bool(settings.trusted_proxies),
-        forwarded_allow_ips=list(settings.trusted_proxies),
+        proxy_headers=False,  # the address of a connection is known until its limits are passed
         timeout_keep_alive=settings.idle_timeout,
         timeout_graceful_shutdown=max(settings.grace - END_SECONDS, settings.grace / 2),  # type: ignore[arg-type]
     )

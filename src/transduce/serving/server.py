@@ -7,16 +7,17 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ParamSpec, TypeVar
-from weakref import WeakValueDictionary
 
 from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request as HTTPRequest
 
 from transduce.budget import budgeted
+from transduce.documents.tagged_text import Tags
 from transduce.inference.documents.sentence_model import SentenceModel
 from transduce.inference.documents.sentence_translator import Tell
 from transduce.inference.documents.translate import html_data, html_text
 from transduce.projects.parts import Learning
+from transduce.projects.project import MOST as MOST_PROJECTS
 from transduce.projects.project import Project, Projects
 from transduce.projects.quality import ProjectQuality
 from transduce.projects.repair import Repairs
@@ -46,6 +47,7 @@ from transduce.serving.glossaries import Glossaries
 from transduce.serving.kept_files import Files
 from transduce.serving.metrics import Metrics
 from transduce.serving.models import Models, ServedModel
+from transduce.serving.quotas import Turns
 from transduce.serving.settings import ServerSettings
 from transduce.serving.terms import ChargedTerms
 from transduce.serving.texts import Prepared, Sentence, Split, WantedTokens, prepare
@@ -85,10 +87,10 @@ class Server:
         self.paths = Paths([*self.models.folders, *(path for path in kept if path)])
         self.files = Files(self.settings.max_kept_bytes)
         self.glossaries = None if self.settings.glossaries is None else Glossaries(self.settings.glossaries)
-        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
-        self._preparing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._preparing_at_once = asyncio.Semaphore(PREPARED_AT_ONCE)
-        self.metrics.watch("transduce_requests_in_progress", "Requests in progress", lambda: self.admission.running)
+        self._project_turns, self._preparing = Turns(MOST_PROJECTS * TURNS, TURNS), Turns(PREPARED_AT_ONCE, 1)
+        self.metrics.watch(
+            "transduce_requests_in_progress", "Requests in progress", lambda: self.admission.requests.total
+        )
         self.metrics.watch(
             "transduce_waiting_sentences",
             "Sentences that wait for a batch",
@@ -121,11 +123,6 @@ class Server:
             )
         return RefusedError(503, f"This took more than {seconds:,.0f} s; send less at once", again)
 
-    def watch(self) -> None:
-        """Restarts batchers whose threads have died."""
-        for batcher in self.batchers:
-            batcher.revive()
-
     def refused(self, client: str, status: int) -> None:
         """Counts an answer that was given before there was a request."""
         self.metrics.request("none", status, 0.0)
@@ -157,15 +154,14 @@ class Server:
 
         Raises RefusedError (503) if all of them wait.
         """
-        turns = self._turns.setdefault(name, asyncio.Semaphore(TURNS))
         try:
-            await asyncio.wait_for(turns.acquire(), TURN_SECONDS)
+            has_ended = await asyncio.wait_for(self._project_turns.begin(name), TURN_SECONDS)
         except TimeoutError:
             raise RefusedError(503, f"The project {name[:64]} is busy; try again soon", TURN_SECONDS) from None
         try:  # to its end, also if the client goes away
             return await to_thread.run_sync(partial(budgeted(work), *args, **kwargs), limiter=CapacityLimiter(1))
         finally:
-            turns.release()
+            has_ended()
 
     def translator_of(self, project: Project) -> SharedTranslator | None:
         """Returns the model of a project's languages, without what was learned from the project, for work in threads;
@@ -180,10 +176,10 @@ class Server:
 
     @asynccontextmanager
     async def begin(self, source: str, target: str) -> AsyncIterator[ServedModel]:
-        """Yields the model for a request, which counts as in progress; raises as `Admission.turn` does."""
-        with self.models.use(source, target) as model:
-            async with self.admission.turn(max(1.0, model.batcher.seconds)):
-                yield model
+        """Yields the model for a request, which counts as in progress; raises as `find` and `Admission.turn` do."""
+        model = self.models.find(source, target)
+        async with self.admission.turn(max(1.0, model.batcher.seconds)):
+            yield model
 
     async def finish(self, http: HTTPRequest, work: Awaitable[T], timeout: float | None = None) -> T:
         """Waits for work; cancels it if its client disconnects or it takes too long (RefusedError, 503)."""
@@ -265,20 +261,10 @@ class Server:
 
         if sum(map(len, [*texts, *prefixes])) <= SOON_PREPARED and glossary is None:
             return work()
-        begun = asyncio.Event()
-
-        async def in_turn() -> Prepared:
-            async with self._preparing.setdefault(CLIENT.get(), asyncio.Lock()), self._preparing_at_once:
-                begun.set()
-                return await in_thread(work)
-
-        task = asyncio.ensure_future(in_turn())
-        try:
-            return await asyncio.shield(task)  # whose turn ends with the thread, not when its client goes away
-        except asyncio.CancelledError:
-            if not begun.is_set():
-                task.cancel()
-            raise
+        has_ended = await self._preparing.begin(CLIENT.get())
+        task = asyncio.ensure_future(in_thread(work))
+        task.add_done_callback(lambda _: has_ended())  # with the thread, not when its client goes away
+        return await asyncio.shield(task)
 
     async def translate(
         self,
@@ -338,28 +324,25 @@ class Server:
         async with self.documents.work(http.state.client, is_upload=True) as work:
             return (await work.ask(order, EntriesRead)).entries
 
-    async def translate_pages(self, http: HTTPRequest, model: ServedModel, texts: Sequence[str]) -> list[str]:
-        """Translates pages in HTML, or parts of some."""
-        files = [File(html_data(text), "the text", "html") if text.strip() else None for text in texts]
-        translated = await self.translate_marked_up(http, model, files)
-        return [text if data is None else html_text(data) for text, data in zip(texts, translated, strict=True)]
-
     async def translate_marked_up(
         self,
         http: HTTPRequest,
         model: ServedModel,
-        files: Sequence[File | None],
+        texts: Sequence[str],
+        kind: str = "html",
+        tags: Tags | None = None,
         glossary: Glossary | None = None,
         splits_sentences: bool = True,
         project: Project | None = None,
-    ) -> list[bytes | None]:
-        """Translates texts with tags that are part of a request; None stays None. See `open_document`."""
-        wanted = [file for file in files if file is not None]
-        if not wanted:
-            return list(files)  # type: ignore[arg-type]
+    ) -> list[str]:
+        """Translates texts of a request with tags of XML or HTML; blank ones stay. See `open_document`."""
+        encode, decode = (html_data, html_text) if kind == "html" else (str.encode, bytes.decode)
+        files = [File(encode(text), "the text", kind, tags) for text in texts if text.strip()]
+        if not files:
+            return list(texts)
         async with self._at_work(http, model, False, glossary, project) as document:
-            translated = iter(await document.translate_at_once(wanted, splits_sentences))
-        return [None if file is None else next(translated) for file in files]
+            written = iter(await document.translate_at_once(files, splits_sentences))
+        return [decode(next(written)) if text.strip() else text for text in texts]
 
     @asynccontextmanager
     async def _at_work(

@@ -222,7 +222,8 @@ async def _stream(
         except (RefusedError, TransduceError) as error:  # the status has been sent already
             yield msgspec.json.encode({"error": server.told(error)}) + b"\n"
 
-    return StreamingResponse(lines(), media_type="application/x-ndjson")
+    headers = {"X-Accel-Buffering": "no"}  # a proxy is not to wait for the end
+    return StreamingResponse(lines(), headers=headers, media_type="application/x-ndjson")
 
 
 async def _at_own_pace(

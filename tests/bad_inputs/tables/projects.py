@@ -44,7 +44,7 @@ MISTAKEN: tuple[tuple[str, str, tuple[Damage, ...]], ...] = (
     (f"learn {SHOP} a.tmx", "'source' is missing", (GIVEN, empty(SETTINGS))),
     (f"learn {SHOP} a.tmx", "did you mean 'target'", (GIVEN, replace(SETTINGS, "target", "tarqet"))),
     (f"learn {SHOP} a.tmx", "did you mean 'rank'", (GIVEN, replace(SETTINGS, "rank = 8", "rang = 8"))),
-    (f"learn {SHOP} a.tmx", "learning.hold_out: must be", (GIVEN, replace(SETTINGS, "hold_out = 10", "hold_out = 1"))),
+    (f"learn {SHOP} a.tmx", "'hold_out'", (GIVEN, replace(SETTINGS, "rank = 8", "rank = 8\nhold_out = 3"))),
     ("serve run --projects test.en", "test.en is no folder", ()),
     (f"translate run test.en --project {SHOP}", "project.sqlite is damaged", (cut(STORE),)),
     (f"translate run test.en --project {SHOP}", "project.toml: cannot be read as UTF-8", (garbage(SETTINGS),)),

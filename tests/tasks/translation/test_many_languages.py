@@ -276,10 +276,10 @@ def test_a_server_has_the_trained_directions_of_a_model_and_batches_them_in_one_
     assert len({id(model.batcher) for model in models.all}) == 1
     waiting = []
     for direction in map(Direction.parse, DIRECTIONS):
-        with models.use(direction.source, direction.target) as model:
-            requests = [Request(spell(words, direction.source)) for words in WORDS[:3]]
-            futures = model.batcher.submit(requests, Beam(size=2), translator=model.translator)
-            waiting.append((direction, requests, futures))
+        model = models.find(direction.source, direction.target)
+        requests = [Request(spell(words, direction.source)) for words in WORDS[:3]]
+        futures = model.batcher.submit(requests, Beam(size=2), translator=model.translator)
+        waiting.append((direction, requests, futures))
     for direction, requests, futures in waiting:
         found = translator.translate(requests, Beam(size=2), to=direction.target, from_=direction.source)
         assert [future.result(60).text for future in futures] == [one.text for one in found]

@@ -8,11 +8,9 @@ from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 
-from transduce.inference.documents.translate import html_data, html_text
 from transduce.projects.project import Project
-from transduce.serving.bodies import read_values
-from transduce.serving.deepl.bodies import Authenticated, TranslateBody
-from transduce.serving.deepl.described import ERRORS, any_body
+from transduce.serving.bodies import described, read_values
+from transduce.serving.deepl.bodies import ERRORS, KINDS, Authenticated, TranslateBody
 from transduce.serving.deepl.glossaries import find_glossary, glossary_routes
 from transduce.serving.deepl.languages import (
     base,
@@ -22,7 +20,6 @@ from transduce.serving.deepl.languages import (
     target_languages,
 )
 from transduce.serving.detection import Detector, without_tags
-from transduce.serving.documents.messages import File
 from transduce.serving.models import ServedModel
 from transduce.serving.server import Server
 from transduce.serving.texts import joined
@@ -48,7 +45,7 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
     router = APIRouter()
 
     @router.get("/v2/translate", include_in_schema=False)
-    @router.post("/v2/translate", tags=["DeepL"], openapi_extra=any_body(TranslateBody), responses=ERRORS)
+    @router.post("/v2/translate", tags=["DeepL"], openapi_extra=described(TranslateBody, *KINDS), responses=ERRORS)
     async def translate(http: HTTPRequest) -> dict[str, Any]:
         """Translate texts, which may have tags of XML or HTML."""
         asked = TranslateBody.model_validate(await read_values(http, server.settings.max_sentences))
@@ -90,12 +87,8 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
         """Returns the translations of texts of one language, by a project's memory where it has them."""
         glossary = await find_glossary(http, server, asked.glossaries, model)
         if asked.tag_handling is not None:
-            kind, tags = asked.tag_handling, asked.tags
-            encode = str.encode if kind == "xml" else html_data
-            decode = bytes.decode if kind == "xml" else html_text
-            files = [File(encode(text), "the text", kind, tags) if text.strip() else None for text in texts]
-            written = await server.translate_marked_up(http, model, files, glossary, asked.split != "whole", project)
-            return [text if data is None else decode(data) for text, data in zip(texts, written, strict=True)]
+            how = asked.tag_handling, asked.tags, glossary, asked.split != "whole", project
+            return await server.translate_marked_up(http, model, texts, *how)
         known: list[str | None] = [None] * len(texts)
         if project is not None:
             known = await server.of_project(project.name, lambda: [project.memory.translation(text) for text in texts])

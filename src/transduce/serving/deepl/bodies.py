@@ -5,10 +5,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from transduce.documents.tagged_text import Tags
-from transduce.serving.bodies import Texts
+from transduce.serving.bodies import JSON, URLENCODED, Texts, described_errors
 from transduce.serving.failures import RefusedError
 from transduce.serving.texts import Split
 
+KINDS, ERRORS = (JSON, URLENCODED), described_errors("message")
 MOST_GLOSSARIES = 5
 """The most glossaries of a request."""
 UNSUPPORTED = ("style_id", "custom_instructions", "translation_memory_id")

@@ -15,9 +15,8 @@ from starlette.requests import Request as HTTPRequest
 
 from transduce.budget import BUDGET, Budget
 from transduce.errors import TransduceError
-from transduce.serving.bodies import FORM, Values, content_type, read_form, read_values, unsupported
-from transduce.serving.deepl.bodies import DocumentBody, DocumentKeyBody
-from transduce.serving.deepl.described import ERRORS, any_body, form_body
+from transduce.serving.bodies import FORM, described, read_form, read_values
+from transduce.serving.deepl.bodies import ERRORS, KINDS, DocumentBody, DocumentKeyBody
 from transduce.serving.deepl.glossaries import find_glossary
 from transduce.serving.deepl.languages import choose_models
 from transduce.serving.detection import Detector
@@ -25,12 +24,11 @@ from transduce.serving.documents.messages import File
 from transduce.serving.failures import RefusedError
 from transduce.serving.kept_files import KEPT_SECONDS, download
 from transduce.serving.libretranslate import safe_name
+from transduce.serving.quotas import Quota, nothing
 from transduce.serving.server import Server
 
-MOST_UNFINISHED = 16
-"""The most documents that are translated or wait for it."""
-MOST_UNFINISHED_EACH = 4
-"""The most of these of one client."""
+MOST_UNFINISHED, MOST_UNFINISHED_EACH = 16, 4
+"""The most documents that are translated or wait for it, of all clients and of each."""
 MOST_FINISHED = 10_000
 """The most documents whose state is remembered."""
 log = logging.getLogger("transduce.serving")
@@ -74,6 +72,9 @@ class Jobs:
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
+        self._unfinished: Quota[Job] = Quota(
+            "documents are not finished", MOST_UNFINISHED, MOST_UNFINISHED_EACH, None, nothing
+        )
 
     def start(self, client: str, work: Callable[[Job], Awaitable[str]], tell: Callable[[Exception], str]) -> Job:
         """Starts work on a document, which returns the key of the translated file; `tell` says what clients are told of
@@ -82,14 +83,11 @@ class Jobs:
         Raises RefusedError if the client (429) or all clients together (503) have too many that are not finished.
         """
         self._forget()
-        unfinished = [job for job in self._jobs.values() if job.ended is None]
-        if sum(job.client == client for job in unfinished) >= MOST_UNFINISHED_EACH:
-            raise RefusedError(429, f"Slow down: {MOST_UNFINISHED_EACH} of your documents are not finished", 10.0)
-        if len(unfinished) >= MOST_UNFINISHED:
-            raise RefusedError(503, "Too many documents wait; try again soon", 10.0)
         job = Job(client)
+        holding = self._unfinished.take(client, job, seconds=10.0)
         self._jobs[job.id] = job
         job.task = asyncio.create_task(_finish(job, work, tell))
+        job.task.add_done_callback(lambda _: self._unfinished.give_back(holding))
         return job
 
     def find(self, id: str, key: str) -> Job:
@@ -136,29 +134,22 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
     """Makes the routes of documents."""
     router = APIRouter(prefix="/v2/document", tags=["DeepL"])
 
-    @router.post("", openapi_extra=form_body(DocumentBody), responses=ERRORS)
+    @router.post("", openapi_extra=described(DocumentBody, FORM), responses=ERRORS)
     async def upload(http: HTTPRequest) -> dict[str, str]:
         """Upload a document to be translated; the answer has what is needed to ask for it."""
-        if content_type(http) != FORM:
-            raise unsupported()
-
-        async def may_read(fields: Values, read: int) -> None:
-            key = fields.get("auth_key", "")
-            await server.admission.may_read_upload(http, key if isinstance(key, str) else "", read)
-
-        fields, files = await read_form(http, 0, may_read)
+        fields, files = await read_form(http, 0)
         asked = DocumentBody.model_validate(fields)
         project = await server.admit(http, asked.auth_key)
         if "file" not in files:
             raise RefusedError(400, "Invalid request: missing file")
         asked.check()
-        name, kind = safe_name(asked.filename or files["file"].name)
+        name, kind = safe_name(asked.filename or files["file"].filename or "")
         ending = PurePath(name).suffix.removeprefix(".")
         if asked.output_format is not None and asked.output_format.lower() != ending.lower():
             raise RefusedError(400, "Value for 'output_format' not supported: a document keeps its format")
         models = choose_models(server.models.all, asked.source_lang, asked.target_lang, project)
         glossary = await find_glossary(http, server, asked.glossaries, models[0])
-        file, client = File(files["file"].data, name, kind), str(http.state.client)
+        file, client = File(await files["file"].read(), name, kind), str(http.state.client)
 
         async def work(job: Job) -> str:
             def tell(share: float) -> None:
@@ -190,13 +181,15 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
         return jobs.find(id, asked.document_key)
 
     @router.get("/{id}", include_in_schema=False)
-    @router.post("/{id}", openapi_extra=any_body(DocumentKeyBody), responses=ERRORS)
+    @router.post("/{id}", openapi_extra=described(DocumentKeyBody, *KINDS), responses=ERRORS)
     async def state(http: HTTPRequest, id: str) -> dict[str, Any]:
         """Report how far a document is."""
         return (await asked_for(http, id)).describe()
 
     @router.get("/{id}/result", include_in_schema=False)
-    @router.post("/{id}/result", openapi_extra=any_body(DocumentKeyBody), responses=ERRORS, response_class=Response)
+    @router.post(
+        "/{id}/result", openapi_extra=described(DocumentKeyBody, *KINDS), responses=ERRORS, response_class=Response
+    )
     async def result(http: HTTPRequest, id: str) -> Response:
         """Return a translated document; 503 until it is done."""
         job = await asked_for(http, id)

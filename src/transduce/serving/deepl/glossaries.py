@@ -8,15 +8,16 @@ from starlette.requests import Request as HTTPRequest
 
 from transduce.bundle import ModelBundle
 from transduce.documents.languages import primary
-from transduce.serving.bodies import read_values
+from transduce.serving.bodies import JSON, described, read_values
 from transduce.serving.deepl.bodies import (
+    ERRORS,
+    KINDS,
     Authenticated,
     DictionaryBody,
     GlossaryBody,
     GlossaryChangeBody,
     GlossaryWithDictionariesBody,
 )
-from transduce.serving.deepl.described import ERRORS, any_body, json_body
 from transduce.serving.deepl.languages import choose_models
 from transduce.serving.detection import canonical
 from transduce.serving.documents.workers import in_thread
@@ -95,25 +96,31 @@ def glossary_routes(server: Server) -> APIRouter:
         )
         return {"supported_languages": [{"source_lang": source, "target_lang": target} for source, target in pairs]}
 
-    @router.post("/v2/glossaries", status_code=201, openapi_extra=any_body(GlossaryBody), responses=ERRORS)
+    def both(version: str, describe: Callable[[GlossaryInfo], dict[str, Any]]) -> None:
+        """Makes the routes that list and describe glossaries in either version."""
+
+        @router.get(f"/{version}/glossaries", responses=ERRORS)
+        async def list_all(http: HTTPRequest) -> dict[str, Any]:
+            """List the client's glossaries; those of several directions are for /v3 alone."""
+            await admitted(http, Authenticated)
+            infos = [] if server.glossaries is None else await done(lambda kept: kept.list(owner_of(http)))
+            return {"glossaries": [describe(info) for info in infos if version == "v3" or len(info.dictionaries) == 1]}
+
+        @router.get(f"/{version}/glossaries/{{id}}", responses=ERRORS)
+        async def details(http: HTTPRequest, id: str) -> dict[str, Any]:
+            """Describe a glossary."""
+            await admitted(http, Authenticated)
+            return describe(await done(lambda kept: kept.info(owner_of(http), id)))
+
+    both("v2", _single)
+    both("v3", _several)
+
+    @router.post("/v2/glossaries", status_code=201, openapi_extra=described(GlossaryBody, *KINDS), responses=ERRORS)
     async def create(http: HTTPRequest) -> dict[str, Any]:
         """Make a glossary for one direction."""
         asked = await admitted(http, GlossaryBody)
         info = await done(lambda kept: kept.create(owner_of(http), asked.name, dict([read(asked)])))
         return _single(info)
-
-    @router.get("/v2/glossaries", responses=ERRORS)
-    async def list_all(http: HTTPRequest) -> dict[str, Any]:
-        """List the client's glossaries of one direction."""
-        await admitted(http, Authenticated)
-        infos = [] if server.glossaries is None else await done(lambda kept: kept.list(owner_of(http)))
-        return {"glossaries": [_single(info) for info in infos if len(info.dictionaries) == 1]}
-
-    @router.get("/v2/glossaries/{id}", responses=ERRORS)
-    async def details(http: HTTPRequest, id: str) -> dict[str, Any]:
-        """Describe a glossary of one direction."""
-        await admitted(http, Authenticated)
-        return _single(await done(lambda kept: kept.info(owner_of(http), id)))
 
     @router.get("/v2/glossaries/{id}/entries", responses=ERRORS, response_class=Response)
     async def entries(http: HTTPRequest, id: str) -> Response:
@@ -135,7 +142,7 @@ def glossary_routes(server: Server) -> APIRouter:
         return Response(status_code=204)
 
     @router.post(
-        "/v3/glossaries", status_code=201, openapi_extra=json_body(GlossaryWithDictionariesBody), responses=ERRORS
+        "/v3/glossaries", status_code=201, openapi_extra=described(GlossaryWithDictionariesBody, JSON), responses=ERRORS
     )
     async def create_with_dictionaries(http: HTTPRequest) -> dict[str, Any]:
         """Make a glossary of several directions."""
@@ -143,20 +150,7 @@ def glossary_routes(server: Server) -> APIRouter:
         info = await done(lambda kept: kept.create(owner_of(http), asked.name, dict(map(read, asked.dictionaries))))
         return _several(info)
 
-    @router.get("/v3/glossaries", responses=ERRORS)
-    async def list_with_dictionaries(http: HTTPRequest) -> dict[str, Any]:
-        """List the client's glossaries."""
-        await admitted(http, Authenticated)
-        infos = [] if server.glossaries is None else await done(lambda kept: kept.list(owner_of(http)))
-        return {"glossaries": [_several(info) for info in infos]}
-
-    @router.get("/v3/glossaries/{id}", responses=ERRORS)
-    async def details_with_dictionaries(http: HTTPRequest, id: str) -> dict[str, Any]:
-        """Describe a glossary."""
-        await admitted(http, Authenticated)
-        return _several(await done(lambda kept: kept.info(owner_of(http), id)))
-
-    @router.patch("/v3/glossaries/{id}", openapi_extra=json_body(GlossaryChangeBody), responses=ERRORS)
+    @router.patch("/v3/glossaries/{id}", openapi_extra=described(GlossaryChangeBody, JSON), responses=ERRORS)
     async def change(http: HTTPRequest, id: str) -> dict[str, Any]:
         """Rename a glossary, or add entries to its dictionaries."""
         asked = await admitted(http, GlossaryChangeBody)
@@ -165,7 +159,7 @@ def glossary_routes(server: Server) -> APIRouter:
         )
         return _several(changed)
 
-    @router.put("/v3/glossaries/{id}/dictionaries", openapi_extra=json_body(DictionaryBody), responses=ERRORS)
+    @router.put("/v3/glossaries/{id}/dictionaries", openapi_extra=described(DictionaryBody, JSON), responses=ERRORS)
     async def replace(http: HTTPRequest, id: str) -> dict[str, Any]:
         """Replace a dictionary of a glossary, or add one."""
         asked = await admitted(http, DictionaryBody)

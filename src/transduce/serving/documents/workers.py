@@ -6,9 +6,9 @@ longer than translating a sentence; it ends after an error, a slow text, or a hu
 
 import asyncio
 import threading
-from collections import Counter, deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from transduce.serving.documents.messages import Order, Result
 from transduce.serving.documents.process import Answers, DocumentProcess
 from transduce.serving.documents.worker import Limits
 from transduce.serving.failures import RefusedError
+from transduce.serving.quotas import Quota, Turns, nothing
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Result)
@@ -26,13 +27,12 @@ AHEAD = 2
 
 @dataclass(eq=False)
 class Work:
-    """A document, as coroutines see it, that has a process or waits for one; the first order starts the process."""
+    """A document, as coroutines see it; the first order starts its process."""
 
     client: str
     is_upload: bool
     take: "Callable[[Work], DocumentProcess]"
     """Returns a process for the work."""
-    has_begun: "asyncio.Future[None]"
     process: DocumentProcess | None = None
     is_over: bool = False
     """True if its process is no longer needed, even one that is being started."""
@@ -56,11 +56,13 @@ class DocumentWorkers:
     def __init__(self, count: int, limits: Limits, most_waiting: int) -> None:
         self._count = count
         self._limits = limits
-        self._most_waiting = most_waiting
-        self._running: list[Work] = []
-        self._waiting: list[Work] = []
+        most, half = -(-3 * count // 4), -(-count // 2)
+        self._uploads, self._turns = Turns(most, half), Turns(count, most)
+        self._waiting: Quota[None] = Quota("documents wait", most_waiting, max(1, most_waiting // 4), others=nothing)
+        self._at_work: set[Work] = set()
         self._ahead: deque[DocumentProcess] = deque()
-        self._kept: deque[tuple[str, DocumentProcess]] = deque()
+        self._kept: OrderedDict[str, DocumentProcess] = OrderedDict()
+        """A process of each client that has read short texts, for its next ones."""
         self._changing = threading.Lock()
         self._filling = threading.Lock()
         self._is_open = False
@@ -68,12 +70,7 @@ class DocumentWorkers:
     @property
     def busy(self) -> int:
         """The number of processes at work."""
-        return len(self._running)
-
-    @property
-    def waiting(self) -> int:
-        """The number of documents that wait for a process."""
-        return len(self._waiting)
+        return self._turns.running
 
     def start(self) -> None:
         """Begins to start processes ahead."""
@@ -84,8 +81,8 @@ class DocumentWorkers:
         """Ends all processes, at work or not."""
         with self._changing:
             self._is_open = False
-            at_work = [work.process for work in self._running if work.process is not None]
-            kept = [process for _, process in self._kept]
+            at_work = [work.process for work in self._at_work if work.process is not None]
+            kept = [*self._kept.values()]
             self._kept.clear()
         for process in at_work:
             process.kill()
@@ -99,14 +96,17 @@ class DocumentWorkers:
 
         Raises RefusedError if a quarter of the queue is the client's (429), or the queue is full (503).
         """
-        work, loop = await self._begin(client, is_upload), asyncio.get_running_loop()
+        has_ended = await self.begin(client, is_upload)
+        work, loop = Work(client, is_upload, self._take), asyncio.get_running_loop()
+        self._at_work.add(work)
 
         def end() -> None:
             unwanted = self._keep(work)
             if unwanted is not None:
                 unwanted.release()
+            self._at_work.discard(work)
             with suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(self._end, work)
+                loop.call_soon_threadsafe(has_ended)
             self._fill()  # now, not when the process was taken: it would take time from its work
 
         try:
@@ -114,56 +114,20 @@ class DocumentWorkers:
         finally:
             _in_background(end)
 
-    async def _begin(self, client: str, is_upload: bool) -> Work:
-        waiting = sum(work.client == client for work in self._waiting)
-        if waiting >= max(1, self._most_waiting // 4):
-            raise RefusedError(429, f"{waiting:,} of your documents wait already; send the next one later", 10.0)
-        if len(self._waiting) >= self._most_waiting:
-            raise RefusedError(503, "Too many documents wait; try again soon", 10.0)
-        work = Work(client, is_upload, self._take, asyncio.get_running_loop().create_future())
-        self._waiting.append(work)
-        self._go_on()
-        try:
-            await work.has_begun
-        except asyncio.CancelledError:
-            self._end(work)
-            raise
-        return work
-
-    def _end(self, work: Work) -> None:
-        for works in (self._waiting, self._running):
-            if work in works:
-                works.remove(work)
-        self._go_on()
-
-    def _go_on(self) -> None:
-        """Starts the documents whose turn it is."""
-        while True:
-            of_clients = Counter(work.client for work in self._running)
-            able = [work for work in self._waiting if self._may_begin(work)]
-            if not able:
-                return
-            work = min(able, key=lambda work: of_clients[work.client])
-            self._waiting.remove(work)
-            self._running.append(work)
-            if not work.has_begun.done():  # else it is given up just now
-                work.has_begun.set_result(None)
-
-    def _may_begin(self, work: Work) -> bool:
-        if len(self._running) >= self._count:
-            return False
-        most, half = -(-3 * self._count // 4), -(-self._count // 2)
-        if sum(running.client == work.client for running in self._running) >= most:
-            return False
-        uploads = [running.client for running in self._running if running.is_upload]
-        return not work.is_upload or (len(uploads) < most and uploads.count(work.client) < half)
+    async def begin(self, client: str, is_upload: bool) -> Callable[[], None]:
+        """Waits for a client's turn; returns a function that ends it."""
+        with self._waiting.hold(client, None, seconds=10.0), ExitStack() as begun:
+            if is_upload:
+                begun.callback(await self._uploads.begin(client))
+            begun.callback(await self._turns.begin(client))
+            return begun.pop_all().close
 
     def _take(self, work: Work) -> DocumentProcess:
         """Returns a process that has read short texts of the same client, or one that waits, or a new one."""
         process = None
         while process is None:
             with self._changing:
-                waiting = None if work.is_upload else self._take_kept(work.client)
+                waiting = None if work.is_upload else self._kept.pop(work.client, None)
                 waiting = waiting or (self._ahead.popleft() if self._ahead else None)
             process = waiting or DocumentProcess(self._limits)
             if waiting is not None and not waiting.is_alive:
@@ -175,22 +139,16 @@ class DocumentWorkers:
             process.release()
         return process
 
-    def _take_kept(self, client: str) -> DocumentProcess | None:
-        for kept in self._kept:
-            if kept[0] == client:
-                self._kept.remove(kept)
-                return kept[1]
-        return None
-
     def _keep(self, work: Work) -> DocumentProcess | None:
         """Keeps a process for its client's next short text, if allowed; returns one to end instead."""
         with self._changing:
             work.is_over = True
             process = work.process
-            if process is None or work.is_upload or not process.is_usable or not self._is_open:
+            is_kept = not work.is_upload and self._is_open and work.client not in self._kept
+            if process is None or not (is_kept and process.is_usable):
                 return process
-            self._kept.append((work.client, process))
-            return self._kept.popleft()[1] if len(self._kept) > self._count else None
+            self._kept[work.client] = process
+            return self._kept.popitem(last=False)[1] if len(self._kept) > self._count else None
 
     def _fill(self) -> None:
         """Starts processes ahead if some are missing."""
