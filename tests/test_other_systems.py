@@ -181,7 +181,6 @@ def test_ctrl_c_lets_an_import_finish_without_alarms(tmp_path: Path, monkeypatch
 
 def test_a_server_needs_no_signal_to_reload(monkeypatch: pytest.MonkeyPatch) -> None:
     from transduce.serving.listening import listening_socket
-
     from transduce.serving.running import _Uvicorn, most_connections
 
     monkeypatch.delattr(signal, "SIGHUP")
