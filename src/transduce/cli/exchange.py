@@ -108,8 +108,8 @@ def export(
 
 def _measured(model: str, texts: list[str] | None) -> list[str]:
     """Returns the text by which an export to Firefox is measured; none for a folder that is in that form already."""
-    from transduce.exchange.firefox.importing import is_firefox
     from transduce.experiment.validation_text import validation_sources
+    from transduce.inference.engines.opening import is_firefox
 
     if texts is not None:
         return texts
@@ -174,10 +174,11 @@ def import_(
     """
     from transduce.corpora.formats import read_lines
     from transduce.exchange.argos import import_argos
-    from transduce.exchange.firefox.importing import import_firefox, is_firefox
+    from transduce.exchange.firefox.importing import import_firefox
     from transduce.exchange.huggingface.hub import is_on_hub
     from transduce.exchange.huggingface.importing import import_huggingface
     from transduce.inference.engines.ctranslate2.package import is_package
+    from transduce.inference.engines.opening import is_firefox
 
     set_threads(threads)
     imported: Any

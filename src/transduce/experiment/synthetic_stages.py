@@ -25,7 +25,6 @@ from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation.metric import Score
 from transduce.evaluation.significance import Difference, compare_counts
 from transduce.evaluation.translations import count_bleu
-from transduce.exchange.firefox.importing import is_firefox
 from transduce.experiment.recipe import Recipe, record
 from transduce.experiment.run import RunResult, train
 from transduce.experiment.synthetic_pairs import (
@@ -41,6 +40,7 @@ from transduce.experiment.translated_shards import Part, read_translations, tran
 from transduce.extras import TRAINING, check_installed
 from transduce.files import new_folder, write_text
 from transduce.inference.engines.choice import EngineName
+from transduce.inference.engines.opening import is_firefox
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator
 from transduce.ranges import CorpusWeight, Minutes, Number

@@ -128,11 +128,6 @@ def import_firefox(folder: Path, output: Path, texts: Sequence[str] | None = Non
     return result
 
 
-def is_firefox(folder: Path) -> bool:
-    """Returns True if a folder seems to hold a model of Firefox Translations, though it may still be compressed."""
-    return folder.is_dir() and any(folder.glob("model.*.bin*"))
-
-
 def _languages(folder: Path, paths: Paths) -> tuple[str, str]:
     """Returns both languages: those in metadata.json, which is checked, else those in the names of files."""
     pair = paths.model.name.split(".")[1]

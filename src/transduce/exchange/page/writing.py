@@ -20,11 +20,11 @@ from transduce.corpora.language_names import name_of
 from transduce.documents.sentences import words_at_stops
 from transduce.errors import InputError
 from transduce.exchange.firefox.exporting import export_firefox
-from transduce.exchange.firefox.importing import is_firefox
 from transduce.exchange.firefox.writing import search_settings
 from transduce.exchange.page.engine import PageEngine, load_engine
 from transduce.exchange.page.model import PageModel, read_page_model
 from transduce.files import check_absent, made_parents, new_file
+from transduce.inference.engines.opening import is_firefox
 
 SUFFIXES = (".html", ".htm")
 SCRIPTS = ("unpacked.js", "sentences.js", "page.js")

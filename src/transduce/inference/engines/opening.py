@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
@@ -27,26 +28,33 @@ class EngineEntry:
         return resolve_name(self.place)(model, asked)
 
 
-_ENGINES = "transduce.inference.engines"
 ENGINES = {
     "ctranslate2": EngineEntry(
-        "CTranslate2", f"{_ENGINES}.ctranslate2.engine:open_engine", "ctranslate2", weights=frozenset({"model.bin"})
+        "CTranslate2",
+        "transduce.inference.engines.ctranslate2.engine:open_engine",
+        "ctranslate2",
+        weights=frozenset({"model.bin"}),
     ),
     "fxtranslate": EngineEntry(
         "fxtranslate",
-        f"{_ENGINES}.firefox.engine:open_engine",
+        "transduce.inference.engines.firefox.engine:open_engine",
         "firefox",
-        tokenizers=f"{_ENGINES}.firefox.files:read_tokenizers",
+        tokenizers="transduce.inference.engines.firefox.files:read_tokenizers",
     ),
-    "phrases": EngineEntry("phrases", f"{_ENGINES}.phrases:open_engine"),
+    "phrases": EngineEntry("phrases", "transduce.inference.engines.phrases:open_engine"),
 }
+
+
+def is_firefox(folder: Path) -> bool:
+    """Returns True if a folder seems to hold a model of Firefox Translations, though it may still be compressed."""
+    return folder.is_dir() and any(folder.glob("model.*.bin*"))
 
 
 def automatic_form() -> Any:
     """Imports and returns the module of the form that `auto` makes of a model by itself; see automatic.py."""
-    return import_module(f"{_ENGINES}.ctranslate2.kept")
+    return import_module("transduce.inference.engines.ctranslate2.kept")
 
 
 def packages() -> Any:
     """Imports and returns the module that reads packages of Argos Translate, with `is_package` and `unpacked`."""
-    return import_module(f"{_ENGINES}.ctranslate2.package")
+    return import_module("transduce.inference.engines.ctranslate2.package")
