@@ -22,12 +22,7 @@ ROWS = [
     _recipe(f"seed = {2**64}\n", "seed"),
     _recipe("seed = -1\n", "seed: must be at least 0"),
     _recipe('seed = "one"\n', ("seed", "expected int")),
-    _recipe("seed = 1.5\n", ("seed", "expected int")),
-    _recipe("seed = true\n", ("seed", "expected int")),
     _recipe("seed = 2026-11-22\n", ("seed", "expected int")),
-    _recipe("seed = 12:00:00\n", ("seed", "expected int")),
-    _recipe("seed = [1]\n", ("seed", "expected int")),
-    _recipe("seed = {a = 1}\n", ("seed", "expected int")),
     row(
         f"{TRAIN} training.r_drop=5 training.teacher_forcing.last=0.5",
         "r_drop compares two passes over the same tokens; leave teacher_forcing out",
@@ -38,10 +33,7 @@ ROWS = [
     ),
     row(f"{TRAIN} tokenizer.dropout=0.1", 'dropout is for kind = "bpe"; leave it out'),
     _recipe("sed = 1\n", ("unknown key 'sed'", "'seed'")),
-    _recipe("SEED = 1\n", "unknown key 'SEED'"),
     _recipe("optimizer = 1\n", ("optimizer", "expected table")),
-    _recipe('optimizer = "adam"\n', ("optimizer", "expected table")),
-    _recipe("[[optimizer]]\n", ("optimizer", "expected table")),
     row(TRAIN, ("'kind' is missing", "transformer, recurrent"), replace("tiny.toml", 'kind = "transformer"\n', "")),
     row(
         TRAIN,
