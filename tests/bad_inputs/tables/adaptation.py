@@ -1,6 +1,6 @@
 """Settings of runs that start from a model, and models of adapters, that cannot be followed."""
 
-from bad_inputs.damages import replace, write
+from bad_inputs.damages import remove, replace, write
 from bad_inputs.row import row
 
 TRAIN = "train tiny.toml --out new -q training.start_from=run"
@@ -56,4 +56,5 @@ ROWS = [
         ("training.start_from", "no such model"),
         replace("tiny.toml", MODEL, ""),
     ),
+    row(TRAIN, "config.toml", remove("run/model/config.toml")),
 ]

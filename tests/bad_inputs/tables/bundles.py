@@ -85,4 +85,5 @@ ROWS = [
         reseal(MODEL),
     ),
     row("info run", "history.json", write(f"{MODEL}/history.json", "[]"), reseal(MODEL)),
+    _config('kind = "words"', 'kind = "wrods"', ("config.toml", "'wrods' is not one of")),
 ]

@@ -119,4 +119,7 @@ ROWS = [
     row("translate run test.en --max-ratio nan", "--max-ratio must be from 0 to 1,000"),
     row("translate run test.en --max-ratio inf", "--max-ratio must be from 0 to 1,000"),
     row("evaluate run --source test.en --reference test.de --length-penalty=-inf", "length"),
+    row("translate run test.en --diversity 1", "--diversity goes with --groups"),
+    row("translate run test.en --n-best 6", "from 1 to the beam's size, 4"),
+    row("translate run test.en --max-ratio 0 --max-extra 0", "--max-ratio and --max-extra must not both be 0"),
 ]

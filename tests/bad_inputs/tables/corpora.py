@@ -120,4 +120,5 @@ ROWS = [
         f"{TRAIN} tokenizer.kind=bpe tokenizer.size=90000", ("tokenizer.size = 90,000", "set tokenizer.size to at most")
     ),
     row(f"{TRAIN} tokenizer.min_frequency=100000", ("min_frequency", "tokenizer")),
+    _two("train.de", write("train.en", "a\n" * 9), write("train.de", " \n" * 9)),
 ]

@@ -72,4 +72,5 @@ ROWS = [
     row("backtranslate run train.tsv -o new", "train.tsv: expected text of one language"),
     row([*BACK.split(), "--tag", "a b"], "the tag 'a b' must be one word"),
     row(f"{BACK} --pairs many.toml --to fr", "fr"),
+    row(f"{AGAIN} --pairs-weight 1", ("pairs_weight", "remove taught/data")),
 ]

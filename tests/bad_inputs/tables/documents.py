@@ -122,4 +122,21 @@ ROWS = [
     row("train own.tmx.gz", "own.tmx.gz: damaged", write("own.tmx.gz", "x")),
     row("train a.en.srt test.de", "a.en.srt: subtitles is not supported", write("a.en.srt", SRT)),
     row("train own.xlf", "own.xlf: no sentence pairs", write("own.xlf", XLIFF)),
+    row("translate run text.tmx", ("text.tmx: ", "more than 200 elements"), write("text.tmx", "<tmx>" + "<a>" * 3000)),
+    row(
+        "translate run text.tmx",
+        ("text.tmx: ", "it declares attributes of 'a'"),
+        write("text.tmx", '<!DOCTYPE a [<!ATTLIST a b CDATA "c">]>' + TMX),
+    ),
+    row("translate run text.yaml", ("text.yaml: ", "is not YAML"), write("text.yaml", "a: \x07")),
+    row(
+        "translate run text.xlsx",
+        ("text.xlsx: ", "or one with a password"),
+        write("text.xlsx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
+    ),
+    row("translate run text.po -o o.po --resume", "--resume is not for a document", whole(".po")),
+    row("train own.tmx", "own.tmx: line 1: not well-formed", write("own.tmx", TMX[:60])),
+    row("train own.tmx", "target language is not known", write("own.tmx", TMX)),
+    row("train own.po", "own.po: is no PO catalogue", write("own.po", "")),
+    row("train a.en.srt a.de.srt", "a.en.srt: no cues", write("a.en.srt", "a"), write("a.de.srt", SRT)),
 ]

@@ -75,4 +75,14 @@ ROWS = [
     *(row(f"train {name}.toml --out new -q", words, write(file, text)) for name, file, what, text, words in FILES),
     row("import minilm -o new", "vocab.txt", remove("minilm/tokenizer.json")),
     row("import minilm -o new", "model.safetensors", write("minilm/model.safetensors", b"weights")),
+    row("train classes.toml --out new -q model.size=huge", "model.size"),
+    row("train classes.toml --out new -q data.text=9", "column 9 is asked for"),
+    row("train classes.toml --out new -q training.start_from=minilm", "transduce import"),
+    row("train words.toml --out new -q masking.share=0", "masking.share"),
+    row("classify tags test.en", "transduce tag"),
+    row(
+        "train classes.toml --out new -q",
+        "seems to be a header",
+        write("classes.tsv", b"text\tlabel\n" + b"a\tgood\nb\tbad\n" * 20),
+    ),
 ]

@@ -8,6 +8,8 @@ from bad_inputs.damages import (
     garbage,
     link,
     remove,
+    replace,
+    reseal,
     write,
 )
 from bad_inputs.row import Row, row
@@ -44,4 +46,10 @@ ROWS = [
     row("translate run test.en --shortlist", ("no such shortlist", "transduce shortlist")),
     row(f"translate rnn test.de --shortlist-file {SHORT}", "learned for other tokenizers"),
     row("translate run test.en --shortlist-file run/model/weights.safetensors", "no shortlist"),
+    row(
+        PACKAGE,
+        "'../x' is not spelled as languages are",
+        replace("opus/config.toml", 'source = "de"', 'source = "../x"'),
+        reseal("opus"),
+    ),
 ]

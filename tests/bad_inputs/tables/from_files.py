@@ -1,6 +1,6 @@
 """Training from files alone, for which settings are chosen."""
 
-from bad_inputs.damages import write
+from bad_inputs.damages import empty, write
 from bad_inputs.row import row
 
 ROWS = [
@@ -16,4 +16,7 @@ ROWS = [
     row("train dev.en dev.de --out run --resume -q", "run was started with other files"),
     row("train a=b.en a=b.de --out new -q", "found 0"),
     row("train train.tsv train.de --out new -q training.updates=1", "train.tsv", seconds=20),
+    row(
+        "train train.en train.de --out new -q", ("train.en", "no sentence pairs"), empty("train.en"), empty("train.de")
+    ),
 ]

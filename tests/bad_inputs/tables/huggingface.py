@@ -104,4 +104,5 @@ ROWS = [
         environment={"HF_ENDPOINT": "http://127.0.0.1:9", "HF_TOKEN": "hf_x", "NO_PROXY": "127.0.0.1"},
     ),
     _export("export lm --to huggingface -o out --sentences test.en", "--sentences"),
+    _xlnet("reuse_len: only a memory of whole segments", reuse_len=3),
 ]

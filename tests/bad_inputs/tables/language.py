@@ -35,4 +35,5 @@ ROWS = [
     *(row(f"{TRAIN} {change}", words) for change, words in SETTINGS),
     *(row(command, words) for command, words in MISTYPED),
     row(f"{TRAIN} data.validation=dev.en", "dev.en", write("dev.en", b"")),
+    row("generate run the", "transduce translate"),
 ]

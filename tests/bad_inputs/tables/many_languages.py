@@ -59,4 +59,5 @@ ROWS = [
         "'__de__', which M2M100 numbers after it",
         edit_json("m2m100/vocab.json", lambda tree: tree | {"__de__": len(tree)}),
     ),
+    _import("m2m100", "config.json", "an even dim", d_model=15),
 ]

@@ -64,4 +64,6 @@ ROWS = [
         remove("opus/source.spm"),
         remove("opus/target.spm"),
     ),
+    _config("pad_token_id", pad_token_id=None),
+    _config("max_position_embeddings must be at least 1", max_position_embeddings=0),
 ]

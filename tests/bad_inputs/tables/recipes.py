@@ -104,4 +104,6 @@ ROWS = [
     row(f"{TRAIN} optimizer.learning_rate=nan", "learning_rate"),
     row(f"{TRAIN} model.dim=300000000 model.heads=1", "dim", status=(1, 2), seconds=20),
     row(f"{TRAIN} model.dim={10**30} model.heads=1", "dim", status=(1, 2), seconds=20),
+    row(f"{TRAIN} training.start_from=rnn", "training.start_from"),
+    row(f"{TRAIN} training.start_from=exported", "is an exported model"),
 ]

@@ -63,4 +63,12 @@ ROWS = [
     row("export run -o out --sentences s", "no sentence to compare", write("s", "")),
     # Pairs to score and to learn a shortlist from
     row("score run --pairs p.tsv", "0 pairs", write("p.tsv", ""), status=0),
+    row(
+        "translate run text.pdf",
+        ("text.pdf: a PDF cannot be translated", "pdftotext"),
+        write("text.pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n"),
+    ),
+    row("translate run text", ("text: XML or HTML cannot", ".html"), write("text", b"<?xml version='1.0'?>")),
+    row("translate run text.doc", "save it as .docx", write("text.doc", b"a")),
+    row("translate run text.po.gz", "unpack it first", write("text.po.gz", b"a")),
 ]
