@@ -226,19 +226,3 @@ def serve(dataset: str, content: bytes | None, checked: bool = False, **faults: 
         DATASETS[dataset] = with_changes(DATASETS[dataset], remotes=tuple(remotes))
 
     return Damage("downloads", do)
-
-
-def provide(dataset: str, *names: str) -> Damage:
-    """Files of a data set in the folder that TRANSDUCE_DATA names, with lines of the corpus, taken as right."""
-
-    def do() -> None:
-        from transduce.corpora.catalogue.registry import DATASETS
-
-        for name in names:
-            file = Path("data", dataset, name)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(gzip.compress(Path("test.en").read_bytes()))
-            checksums = {file: one for file, one in DATASETS[dataset].sha256.items() if file != name}
-            DATASETS[dataset] = with_changes(DATASETS[dataset], sha256=checksums)
-
-    return Damage(f"data/{dataset}", do)

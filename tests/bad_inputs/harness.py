@@ -1,6 +1,6 @@
 """Runs rows: a process that has imported everything forks for each, several at a time.
 
-`python -m bad_inputs.harness FOLDER WORKERS < names` leaves FOLDER/outcomes/NUMBER.json for the row on each line.
+`python -m bad_inputs.harness FOLDER NUMBER ...` leaves FOLDER/outcomes/NUMBER.json for each row.
 """
 
 import contextlib
@@ -18,9 +18,8 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from bad_inputs.outcome import Outcome
@@ -41,46 +40,17 @@ CHEAP_FORKS = {"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb
 UNTIDY = re.compile(r"\.(new|part|partial|old)$|^\..*-[0-9a-f]{8}$")  # what may not stay in the cache
 
 
-class Harness:
-    """The rows' outcomes, which another process works out ahead."""
-
-    def __init__(self, folder: Path, rows: Sequence[Row]) -> None:
-        self._folder = folder
-        self.world = folder / "world"
-        """What every row begins with a copy of, once the first has an outcome."""
-        self._numbers = {row.name: number for number, row in enumerate(rows)}
-        self._names = "".join(f"{row.name}\n" for row in rows)
-
-    def __enter__(self) -> "Harness":
-        tests, source = Path(__file__).parents[1], Path(importlib.import_module("transduce").__file__ or "").parents[1]
-        self._said = (self._folder / "said").open("w+b")
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "bad_inputs.harness", str(self._folder), str(os.cpu_count() or 1)],
-            env=clean_environment(os.environ)
-            | CHEAP_FORKS
-            | {"PYTHONPATH": os.pathsep.join(map(str, (tests, source)))},
-            stdin=subprocess.PIPE,
-            stdout=self._said,
-            stderr=self._said,
-        )
-        assert self._process.stdin
-        with self._process.stdin as names:
-            names.write(self._names.encode())
-        return self
-
-    def __getitem__(self, name: str) -> Outcome:
-        path = outcome_path(self._folder, self._numbers[name])
-        while not path.exists():
-            if self._process.poll() is not None and not path.exists():
-                self._said.seek(0)
-                raise RuntimeError(f"the harness has ended: {self._said.read().decode(errors='replace')}")
-            time.sleep(GRACE)
-        return Outcome.load(path)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._process.terminate()
-        self._process.wait()
-        self._said.close()
+def outcomes_of(rows: Sequence[int], folder: Path) -> dict[int, Outcome]:
+    """Runs some of ROWS, by their numbers, and leaves in the folder what all begin with, `world`."""
+    tests, source = Path(__file__).parents[1], Path(importlib.import_module("transduce").__file__ or "").parents[1]
+    done = subprocess.run(
+        [sys.executable, "-m", "bad_inputs.harness", str(folder), *map(str, rows)],
+        env=clean_environment(os.environ) | CHEAP_FORKS | {"PYTHONPATH": os.pathsep.join(map(str, (tests, source)))},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert done.returncode == 0, done.stdout.decode(errors="replace")
+    return {number: Outcome.load(outcome_path(folder, number)) for number in rows}
 
 
 class BecomeCommand(BaseException):
@@ -110,35 +80,19 @@ def outcome_path(folder: Path, number: int) -> Path:
     return folder / "outcomes" / f"{number}.json"
 
 
-def main(folder: Path, workers: int) -> None:
-    """Prepare the folder that rows begin with, and run those that standard input names."""
-    by_name = {row.name: row for row in ROWS}
-    rows = [by_name[line.rstrip("\n")] for line in sys.stdin]
+def main(folder: Path, numbers: Sequence[int]) -> None:
+    """Prepare the folder that rows begin with, and run rows, as many at a time as there are processors."""
     (folder / "outcomes").mkdir()
     _import_all()
     _prepare(folder / "world")
     _import_again(folder / "world" / MODULES)
     _warm_up(folder / "world")
     taken, given = os.pipe()
-    os.write(given, b"".join(NUMBER.pack(number) for number in range(len(rows))))
+    os.write(given, b"".join(map(NUMBER.pack, numbers)))
     os.close(given)
     gc.freeze()  # so that no collection writes to the memory that processes share
-    others = {_fork_worker(folder, rows, taken) for _ in range(workers)}
-    parent = os.getppid()
-    signal.signal(signal.SIGTERM, lambda *_: _end(others))
-    while others:
-        time.sleep(10 * GRACE)
-        others -= {other for other in others if os.waitpid(other, os.WNOHANG)[0]}
-        if os.getppid() != parent:  # which was killed
-            _end(others)
-
-
-def _end(workers: Iterable[int]) -> None:
-    for worker in workers:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(worker, signal.SIGTERM)
-            os.waitpid(worker, 0)
-    os._exit(1)
+    for worker in [_fork_worker(folder, taken) for _ in range(os.cpu_count() or 1)]:
+        os.waitpid(worker, 0)
 
 
 def _import_all() -> None:
@@ -206,20 +160,20 @@ def _prepare(world: Path) -> None:
         raise SystemExit("the folder that rows begin with cannot be prepared")
 
 
-def _fork_worker(folder: Path, rows: Sequence[Row], taken: int) -> int:
-    process = os.fork()
-    if process:
+def _fork_worker(folder: Path, taken: int) -> int:
+    parent = os.getpid()
+    if process := os.fork():
         return process
     place = folder / f"worker-{os.getpid()}"
     place.mkdir()
     work = WorkingFolder(folder / "world", place / "work")
-    while number := os.read(taken, NUMBER.size):
-        (index,) = NUMBER.unpack(number)
+    while os.getppid() == parent and (packed := os.read(taken, NUMBER.size)):
+        (number,) = NUMBER.unpack(packed)
         try:
-            outcome = _run(rows[index], place)
+            outcome = _run(ROWS[number], place)
         except Exception:
-            outcome = Outcome(rows[index].name, None, "", traceback.format_exc(), 0.0)
-        outcome.save(outcome_path(folder, index))
+            outcome = Outcome(None, "", traceback.format_exc(), 0.0)
+        outcome.save(outcome_path(folder, number))
         work.restore()
     os._exit(0)
 
@@ -231,7 +185,6 @@ def _run(row: Row, place: Path) -> Outcome:
     began = time.monotonic()
     if not (process := os.fork()):
         raise BecomeCommand(row, place)
-    signal.signal(signal.SIGTERM, lambda *_: _give_up(process))
     status, timed_out, interrupted_at = None, False, -float("inf")
     while status is None:
         time.sleep(GRACE)
@@ -249,10 +202,9 @@ def _run(row: Row, place: Path) -> Outcome:
         time.sleep(GRACE)  # there were others of its group, which may be writing yet
     seconds = time.monotonic() - began
     if (place / "broken").exists():
-        return Outcome(row.name, None, "", (place / "broken").read_text(), seconds)
+        return Outcome(None, "", (place / "broken").read_text(), seconds)
     before, after = _read_listing(place / "before"), _list(place / "work")
     return Outcome(
-        row.name,
         status,
         _read(place / "stdout"),
         _read(place / "stderr"),
@@ -261,13 +213,6 @@ def _run(row: Row, place: Path) -> Outcome:
         sorted(after.keys() - before.keys()),
         sorted(name for name, state in before.items() if after.get(name) != state),
     )
-
-
-def _give_up(process: int) -> None:
-    for kill in (os.killpg, os.kill):  # it may not have a group of its own yet
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            kill(process, signal.SIGKILL)
-    os._exit(1)
 
 
 def _is_there(pattern: str, place: Path) -> bool:
@@ -396,7 +341,7 @@ if __name__ == "__main__":
     from bad_inputs import harness
 
     try:
-        harness.main(Path(sys.argv[1]), int(sys.argv[2]))
+        harness.main(Path(sys.argv[1]), [int(number) for number in sys.argv[2:]])
     except harness.BecomeCommand as command:
         told = command
     else:

@@ -25,7 +25,6 @@ BREAKDOWNS = (
 class Outcome:
     """What a command left behind."""
 
-    name: str
     status: int | None
     """Below 0: the signal that killed it; None: it was not run, because the row itself failed."""
     stdout: str
@@ -38,10 +37,8 @@ class Outcome:
     """Files that were there before, and are gone or are not as they were."""
 
     def save(self, path: Path) -> None:
-        """Write a file whole or not at all."""
-        beside = path.with_suffix(".new")
-        beside.write_text(json.dumps(self.__dict__), encoding="utf-8")
-        beside.replace(path)
+        """Write a file."""
+        path.write_text(json.dumps(self.__dict__), encoding="utf-8")
 
     @staticmethod
     def load(path: Path) -> "Outcome":
@@ -56,8 +53,8 @@ def describe(row: Row, outcome: Outcome) -> str:
         return ""
     said = [("out", line) for line in outcome.stdout.splitlines()[-SHOWN:]]
     said += [("err", line) for line in outcome.stderr.splitlines()[-SHOWN:]]
-    told = [f"transduce {' '.join(row.command)}", f"status {outcome.status} in {outcome.seconds} s; {found}"]
-    return "\n  ".join(line[:LONGEST_SHOWN] for line in [row.name, *told, *(f"{name}: {line}" for name, line in said)])
+    told = [str(row), f"status {outcome.status} in {outcome.seconds} s; {found}"]
+    return "\n  ".join(line[:LONGEST_SHOWN] for line in [*told, *(f"{name}: {line}" for name, line in said)])
 
 
 def problems(row: Row, outcome: Outcome) -> Iterator[str]:

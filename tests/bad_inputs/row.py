@@ -37,12 +37,11 @@ class Interrupt:
 class Row:
     """One line of a table; see `row`."""
 
-    name: str
     command: tuple[str, ...]
-    status: tuple[int, ...]
     words: tuple[str, ...]
-    """Of the answer, on standard error."""
+    """Words of the answer, on standard error."""
     damages: tuple[Damage, ...]
+    status: tuple[int, ...] = (2,)
     stdin: bytes | Stream = b""
     stdout: Stream | None = None
     stderr: Stream | None = None
@@ -56,35 +55,36 @@ class Row:
     seconds: float = 60.0
     megabytes: float = 200
 
+    def __str__(self) -> str:
+        """The command as a person would type it, and the files that are damaged before."""
+        damaged = ", ".join(damage.path for damage in self.damages)
+        return f"transduce {shlex.join(self.command)[:300]}" + (f"   # damaged: {damaged}" if damaged else "")
+
 
 def row(
-    name: str,
     command: str | Sequence[str],
-    status: int | tuple[int, ...],
     words: str | tuple[str, ...],
     *damages: Damage,
+    status: int | tuple[int, ...] = 2,
     **options: object,
 ) -> Row:
     """A row of a table.
 
     Args:
-        name: what is wrong, in a few words.
         command: what follows `transduce`, as a shell would split it, or split already.
-        status: the exit status expected, or those allowed.
         words: what the answer on standard error must hold, each of them.
         damages: done one after another in a fresh copy of the prepared folder, in which the command then runs.
+        status: the exit status expected, or those allowed.
         options: stdin (bytes, or a Stream); stdout and stderr (a Stream); environment (None takes a variable away);
             encoding of the standard streams; shows (what standard output must hold); leaves (patterns of files
             that may be there, or be changed, afterwards);
             prints (whether standard output may hold something although the command fails); harmless (it disturbs
             nothing, so that no warning is needed); interrupt; seconds it may take; megabytes that a file may have.
     """
-    split = tuple(shlex.split(command)) if isinstance(command, str) else tuple(command)
     return Row(
-        name,
-        split,
-        (status,) if isinstance(status, int) else status,
+        tuple(shlex.split(command)) if isinstance(command, str) else tuple(command),
         (words,) if isinstance(words, str) else words,
         damages,
+        (status,) if isinstance(status, int) else status,
         **options,  # type: ignore[arg-type]
     )

@@ -28,7 +28,6 @@ from bad_inputs.tables import (
     resuming,
     runs,
     serving,
-    settings,
     shards,
     streams,
     sweeps,
@@ -39,7 +38,6 @@ from bad_inputs.tables import (
 TABLES: dict[str, list[Row]] = {
     "commands": commands.ROWS,
     "recipes": recipes.ROWS,
-    "settings": settings.ROWS,
     "corpora": corpora.ROWS,
     "from_files": from_files.ROWS,
     "growing": growing.ROWS,

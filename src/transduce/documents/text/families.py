@@ -75,7 +75,7 @@ def group_of(family: str) -> str:
 
 
 _NEXT = re.compile(
-    _filled(r"%(?:'[^A-Za-z]|[-+ \#0'I,(])*v?«size»(?:«length»[A-Za-z@]|<PRI\w++>)|\{(?:[:!][^{}]*+)?\}|~[^\d%~].*"),
+    _filled(r"%(?:'[^A-Za-z]|[-+ \#0'I,(])*+v?«size»(?:«length»[A-Za-z@]|<PRI\w++>)|\{(?:[:!][^{}]*+)?\}|~[^\d%~].*"),
     re.DOTALL,
 )
 
