@@ -76,7 +76,7 @@ release:
 	$(PYTHON) -m venv --without-pip build/environment
 	build/tools/bin/pip --python build/environment install --disable-pip-version-check --no-compile \
 	    --constraint constraints.txt dist/*.whl
-	sed "s/^dynamic = .*/version = \"$$(sed -n 's/^VERSION = "\(.*\)"$$/\1/p' src/transduce/version.py)\"/" pyproject.toml \
+	sed "s/^dynamic = .*/version = \"$$(sed -n 's/^VERSION = "\(.*\)"$$/\1/p' src/transduce/base/version.py)\"/" pyproject.toml \
 	    > build/pyproject.toml
 	build/tools/bin/cyclonedx-py environment --pyproject build/pyproject.toml --output-reproducible --of JSON \
 	    -o dist/$$(basename dist/*.tar.gz .tar.gz).cdx.json build/environment

@@ -27,10 +27,10 @@ import torch
 import transduce
 from peers.environments import interpreter
 from peers.report import describe_machine, table
+from transduce.apps.exchange.huggingface.exporting import export_huggingface
+from transduce.base.files import write_text
 from transduce.corpora.splits import open_split
 from transduce.evaluation.compare import compare
-from transduce.exchange.huggingface.exporting import export_huggingface
-from transduce.files import write_text
 from transduce.search.beam import Beam
 
 SPECIAL = {"pad": "<pad>", "unknown": "<unk>", "bos": "<s>", "eos": "</s>"}

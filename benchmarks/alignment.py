@@ -25,7 +25,7 @@ from transduce.analysis.alignment import (
 )
 from transduce.analysis.attention import record_pass
 from transduce.analysis.attribution import occlusion
-from transduce.bundle import ModelBundle
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_splits

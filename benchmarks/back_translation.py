@@ -24,7 +24,7 @@ import torch
 
 import transduce
 from peers.report import describe_machine
-from transduce.config import read_changes
+from transduce.base.config import read_changes
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split
 from transduce.evaluation.compare import compare

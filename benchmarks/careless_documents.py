@@ -20,11 +20,11 @@ from types import SimpleNamespace
 from typing import Any, cast
 from xml.sax.saxutils import escape
 
-from transduce.documents.document import Languages
-from transduce.inference.documents.model_documents import DocumentTranslator
-from transduce.inference.documents.segments import SegmentTranslator
-from transduce.inference.documents.sentence_model import SentenceModel
+from docsegments.document import Languages
+from docsegments.translating.segments import SegmentTranslator
+from transduce.inference.model_documents import DocumentTranslator
 from transduce.inference.requests import Request
+from transduce.inference.sentence_model import SentenceModel
 from transduce.inference.translation import Candidate, Translation
 from transduce.inference.translator import Translator
 

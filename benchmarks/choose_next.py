@@ -22,10 +22,10 @@ from statistics import mean
 import msgspec
 import torch
 
+from docsegments.orthography.words import count_words
 from peers.report import describe_machine, table
 from transduce.corpora.next_sentences import next_sentences
 from transduce.evaluation.forecast import measure
-from transduce.orthography.words import count_words
 
 LANGUAGES = ["ace_Latn", "bam_Latn", "ban_Latn", "bho_Deva", "crh_Latn", "knc_Latn", "pbt_Arab", "scn_Latn"]
 """Languages on which no setting of the choice was chosen."""

@@ -99,7 +99,7 @@ def _bytes_read() -> int:
 
 
 def _config(folder: Path) -> "TranslationConfig":
-    from transduce.config import convert
+    from transduce.base.config import convert
     from transduce.tasks.translation.settings import TranslationConfig
 
     steps = [{"kind": "length", "max_words": 120}, {"kind": "ratio", "most": 3.0}]
@@ -145,8 +145,8 @@ def _stores(folder: Path, searches: bool) -> "list[TokenStore]":
 
 def clean(folder: Path, processes: int) -> None:
     """`transduce data clean`, with a search for duplicates in all files."""
-    from transduce.cluster.jobs import clean_shards
-    from transduce.cluster.workers import LocalWorkers
+    from transduce.apps.cluster.jobs import clean_shards
+    from transduce.apps.cluster.workers import LocalWorkers
     from transduce.corpora.cleaning import read_steps
 
     steps = read_steps(["length max_words=120", "ratio most=3", "duplicates"])

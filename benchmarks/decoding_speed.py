@@ -23,10 +23,10 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 import transduce
+from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split
 from transduce.evaluation.translations import score_bleu
-from transduce.exchange.ctranslate2 import export_ctranslate2
 from transduce.inference.engines.choice import EngineName
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator

@@ -9,15 +9,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from transduce.bundle import ModelBundle
-from transduce.config import Changes
+from transduce.base.config import Changes
+from transduce.base.task_table import find_task
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.examples import ExampleCorpus, LabelledText
 from transduce.data.parts import batches_by_length
 from transduce.evaluation.metric import PLAIN
 from transduce.evaluation.scores import Scores
 from transduce.experiment.recipe import load_recipe
 from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
-from transduce.task_table import find_task
 from transduce.tasks.classification import CLASSIFICATION, ClassificationConfig, Labelled
 from transduce.tasks.labelled import LabelledExperiment, head_of
 from transduce.tasks.task import Prepared

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import torch
 
+from transduce.apps.exchange.firefox.alphas import GREEDY
+from transduce.apps.exchange.firefox.engine import Student
+from transduce.apps.exchange.firefox.files import Paths
 from transduce.corpora.formats import read_lines
-from transduce.exchange.firefox.alphas import GREEDY
-from transduce.inference.engines.firefox.engine import Student
-from transduce.inference.engines.firefox.files import Paths
 from transduce.inference.translator import Translator
 
 NODE = Path(__file__).parent / "bergamot_lines.mjs"

@@ -22,7 +22,7 @@ import torch
 
 import transduce
 from dirt import with_dirt, write_pairs
-from transduce.config import convert, read_toml
+from transduce.base.config import convert, read_toml
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split, open_splits
 from transduce.evaluation.evaluate import evaluate

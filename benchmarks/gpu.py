@@ -34,8 +34,8 @@ from gpu_parts.measuring import TINY, Figures, Part, Scale
 from gpu_parts.minute import train_for_a_minute
 from gpu_parts.training import train
 from peers.report import describe_machine, table
-from transduce.devices import find_device
-from transduce.errors import ConfigError
+from transduce.base.devices import find_device
+from transduce.base.errors import ConfigError
 
 PARTS: dict[str, tuple[Part, float]] = {
     "Training, base": (partial(train, "base"), 120),

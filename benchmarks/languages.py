@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import transduce
+from docsegments.orthography.words import words
 from transduce.analysis.alignment import choose_head
-from transduce.bundle import ModelBundle
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.evaluation.translations import score_bleu
 from transduce.inference.aligner import Aligner
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator
-from transduce.orthography.words import words
 from transduce.text.glossary import Entry, Glossary
 
 PAIRS, HELD_OUT = 500, 100

@@ -28,22 +28,22 @@ from typing import Any
 
 import torch
 
+from docsegments.document import Languages
+from docsegments.memory import Memory
+from docsegments.text.placeholders import plain_segment
 from peers.report import describe_machine, table
-from transduce.bundle import ModelBundle
+from transduce.apps.projects.exchange import final_units
+from transduce.apps.projects.general import General
+from transduce.apps.projects.learner import Learner
+from transduce.apps.projects.lessons import Learned
+from transduce.apps.projects.settings import LearningSettings
+from transduce.apps.projects.snapshots import with_adapter
+from transduce.base.files import write_text
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split
-from transduce.documents.document import Languages
-from transduce.documents.memory import Memory
-from transduce.documents.text.placeholders import plain_segment
 from transduce.evaluation.compare import Comparison, compare
-from transduce.files import write_text
 from transduce.inference.translator import Translator
-from transduce.projects.exchange import final_units
-from transduce.projects.general import General
-from transduce.projects.learner import Learner
-from transduce.projects.lessons import Learned
-from transduce.projects.settings import LearningSettings
-from transduce.projects.snapshots import with_adapter
 from transduce.search.beam import Beam
 
 SHORTEST = 4

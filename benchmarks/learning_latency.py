@@ -21,7 +21,7 @@ import requests
 
 from peers.report import describe_machine, table
 from peers.serving import free_port, started
-from transduce.bundle import ModelBundle
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split
 

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 import transduce
-from transduce.bundle import read_history
+from transduce.bundle.model_bundle import read_history
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import open_split
 from transduce.evaluation.metric import Score

@@ -65,8 +65,8 @@ def _check(name: str, pairs: Iterator[tuple[str, str]], place: Path) -> None:
     import transformers
 
     from marian_folder import write_marian
-    from transduce.bundle import ModelBundle
-    from transduce.exchange.huggingface.importing import import_huggingface
+    from transduce.apps.exchange.huggingface.importing import import_huggingface
+    from transduce.bundle.model_bundle import ModelBundle
     from transduce.inference.engines.pytorch import PyTorchEngine
     from transduce.inference.requests import Constraints, Request
     from transduce.search.beam import Beam

@@ -17,10 +17,10 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from firefox_certificate import by_bergamot, timed
+from transduce.apps.exchange.firefox.engine import Student
+from transduce.apps.exchange.firefox.files import Paths
+from transduce.apps.exchange.page.writing import export_page
 from transduce.corpora.splits import open_split
-from transduce.exchange.page.writing import export_page
-from transduce.inference.engines.firefox.engine import Student
-from transduce.inference.engines.firefox.files import Paths
 
 SHOWN = 5
 WAIT = 3600_000  # milliseconds

@@ -33,11 +33,11 @@ from peers.serving import (
     started,
     transduce_serve,
 )
-from transduce.bundle import ModelBundle
-from transduce.exchange.argos import export_argos
-from transduce.exchange.ctranslate2 import export_ctranslate2
+from transduce.apps.exchange.argos import export_argos
+from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.package import ENDING
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment import load_recipe
-from transduce.inference.engines.ctranslate2.package import ENDING
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.training.observers import Lines
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import sacrebleu
 
+from docsegments.orthography.words import holds
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split
 from transduce.inference.inflections import Inflections
 from transduce.inference.request import Request
 from transduce.inference.translator import Translator
-from transduce.orthography.words import holds
 from transduce.search.beam import Beam
 from transduce.text.glossary import Entry, Glossary, Use
 

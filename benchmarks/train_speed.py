@@ -15,7 +15,7 @@ from typing import Any
 from peers.lines import write_lines
 from peers.measurements import Measurements, OtherSettingsError, Spread, System, measure, paired
 from peers.report import PAGE, PICTURES, describe_machine, draw_bars, table, write_between
-from transduce.config import to_tree
+from transduce.base.config import to_tree
 from transduce.experiment import load_recipe
 
 OURS = "Transduce"

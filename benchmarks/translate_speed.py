@@ -21,8 +21,8 @@ from peers.lines import write_tokens
 from peers.measurements import Measurements, OtherSettingsError, Spread, System, measure, paired
 from peers.report import PAGE, PICTURES, describe_machine, draw_bars, table, write_between
 from peers.weights import check, joeynmt_weights, marian_weights
-from transduce.bundle import ModelBundle
-from transduce.config import to_tree
+from transduce.base.config import to_tree
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.splits import open_split
 from transduce.evaluation.translations import score_bleu
 from transduce.experiment import load_recipe

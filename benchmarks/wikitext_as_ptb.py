@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from transduce.base.files import write_text
 from transduce.corpora.splits import open_text
-from transduce.files import write_text
 
 UNKNOWN, NUMBER = "<unk>", "N"
 ENDS = frozenset(".?!;")

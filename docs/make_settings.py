@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
 import msgspec
 
-from transduce.cli.fields import meanings_of
-from transduce.config import Settings
+from transduce.apps.cli.fields import meanings_of
+from transduce.base.config import Settings
+from transduce.base.ranges import LARGEST, MOST, members, number_of
 from transduce.experiment import TranslationConfig
-from transduce.ranges import LARGEST, MOST, members, number_of
 from transduce.tasks.answering import AnsweringConfig
 from transduce.tasks.classification import ClassificationConfig
 from transduce.tasks.encoder import PretrainingConfig

@@ -7,17 +7,17 @@ from typing import Any
 import msgspec
 import torch
 
-from transduce.bundle import EXPORT, ModelBundle
-from transduce.bundle_config import FORMAT, BundleConfig
-from transduce.exchange.firefox.alphas import collect_multipliers
-from transduce.exchange.firefox.writing import write_student
+from transduce.apps.exchange.firefox.alphas import collect_multipliers
+from transduce.apps.exchange.firefox.files import Paths, student_config
+from transduce.apps.exchange.firefox.writing import write_student
+from transduce.base.verification import checksums
+from transduce.bundle.bundle_config import FORMAT, BundleConfig
+from transduce.bundle.model_bundle import EXPORT, ModelBundle
 from transduce.inference.engines import exported
-from transduce.inference.engines.firefox.files import Paths, student_config
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.models.families import build_model
 from transduce.text.tokenizer import SideConfig, TokenizerConfig, Tokenizers
 from transduce.text.tokenizer_training import train_tokenizer
-from transduce.verification import checksums
 
 
 def make_student(texts: Sequence[Sequence[str]], size: int = 120, **settings: Any) -> ModelBundle:

@@ -20,7 +20,7 @@ FLOOR = 100e-6  # seconds: a shorter time counts as this one, since the clock is
 SHORTEST = 5e-6  # the same where texts are only chosen by it
 
 
-PRELOADED = ["torch", "pytest", "sacrebleu", "transduce.experiment", "transduce.documents.formats"]
+PRELOADED = ["torch", "pytest", "sacrebleu", "transduce.experiment", "docsegments.formats"]
 """Modules that one process imports, which forks for each worker: importing takes seconds, as most attacks together."""
 NUMBER, CHARACTER = "\ue000", "\ue001"
 """In a unit: another number, and another character, each time it is repeated."""

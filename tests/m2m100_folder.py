@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from transduce.exchange.huggingface.m2m100_tokenizers import LANGUAGES
+from transduce.apps.exchange.huggingface.m2m100_tokenizers import LANGUAGES
 
 SHAPE = {
     "d_model": 12,

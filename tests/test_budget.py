@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from transduce.budget import BUDGET, Budget, BudgetError, budgeted, check
+from docsegments.budget import BUDGET, Budget, BudgetError, budgeted, check
 
 
 def _endless() -> None:

@@ -8,8 +8,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from transduce.bundle import ModelBundle
-from transduce.errors import CheckpointError
+from transduce.base.errors import CheckpointError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.translator import Translator
 
 

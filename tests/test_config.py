@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.config import Settings, convert, flatten, override, read_changes, read_toml, to_toml, to_tree
-from transduce.errors import ConfigError
+from transduce.base.config import Settings, convert, flatten, override, read_changes, read_toml, to_toml, to_tree
+from transduce.base.errors import ConfigError
 from transduce.experiment import load_recipe, recipes
 from transduce.training.schedules import InverseSquareRoot
 

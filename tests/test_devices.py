@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from transduce.devices import find_device
-from transduce.errors import ConfigError
+from transduce.base.devices import find_device
+from transduce.base.errors import ConfigError
 from transduce.training.distributed import local_device
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from transduce.environment import SEGMENTS, SPINS
+from transduce.base.environment import SEGMENTS, SPINS
 
 NAMES = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 TELL = "import os, sys; {}; print(*(os.environ.get(name) for name in {}), 'torch' in sys.modules)"
@@ -21,7 +21,7 @@ def environment_after(statement: str, **chosen: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "statement", ["import transduce", "from transduce.cli.main import main", "import transduce.environment"]
+    "statement", ["import transduce", "from transduce.apps.cli.main import main", "import transduce.base.environment"]
 )
 def test_variables_are_set_before_torch_is_loaded(statement: str) -> None:
     assert environment_after(statement) == [SPINS, "None", HELD, "None", "False"]

@@ -17,12 +17,12 @@ from safetensors.torch import load_file
 
 import transduce
 from file_server import FileServer
-from transduce.bundle import ModelBundle
+from transduce.base.errors import ConfigError, DataError, InputError
+from transduce.base.files import locked
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import open_splits
-from transduce.errors import ConfigError, DataError, InputError
 from transduce.experiment import average, describe_recipe, load_recipe, recipes
-from transduce.files import locked
 from transduce.search.beam import Beam
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import transduce
+from docsegments.extras import TRAINING, check_installed, require
 from small_corpus import small_corpus
 from transduce.analysis.pictures import training_pictures
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 from transduce.evaluation.translations import score_chrf
-from transduce.extras import TRAINING, check_installed, require
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = {"yaml": "pyyaml", "markdown_it": "markdown-it-py"}

@@ -10,9 +10,9 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
-from transduce.errors import DataError, InputError
-from transduce.files import ABANDONED, check_absent, found_or_made, locked, made_parents, new_folder, write_text
-from transduce.tensor_files import save_tensors
+from transduce.base.errors import DataError, InputError
+from transduce.base.files import ABANDONED, check_absent, found_or_made, locked, made_parents, new_folder, write_text
+from transduce.base.tensor_files import save_tensors
 
 
 def names(folder):
@@ -121,7 +121,7 @@ def test_a_file_system_without_locks_keeps_what_is_made(tmp_path, monkeypatch, n
         raise OSError(number, os.strerror(number))
 
     (tmp_path / ".made-12345678").mkdir()  # perhaps of another process, which is not known here
-    monkeypatch.setattr("transduce.files.lock", refuse)
+    monkeypatch.setattr("transduce.base.files.lock", refuse)
     assert found_or_made(tmp_path / "made", whole_text, make_text) == "made."
     assert names(tmp_path) == [".made-12345678", ".made.lock", "made"]
     number = errno.EIO
@@ -182,7 +182,7 @@ def test_at_no_moment_is_a_part_of_a_folder_in_its_place(tmp_path, monkeypatch):
             return watched
 
         with monkeypatch.context() as patch:
-            patch.setattr("transduce.files.shutil.rmtree", watch(__import__("shutil").rmtree))
+            patch.setattr("transduce.base.files.shutil.rmtree", watch(__import__("shutil").rmtree))
             with new_folder(place) as new:
                 (new / version).write_text(version)
         assert seen and all(seen)  # what is removed is never what stands in the place
@@ -214,7 +214,7 @@ def test_a_full_disk_is_an_error_of_the_system_for_tensors_too(tmp_path, monkeyp
     def refuse(*_):
         raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
-    monkeypatch.setattr("transduce.tensor_files.save_file", refuse)
+    monkeypatch.setattr("transduce.base.tensor_files.save_file", refuse)
     with pytest.raises(OSError, match="No space left") as caught:
         save_tensors({}, tmp_path / "weights.safetensors")
     assert caught.value.errno == errno.ENOSPC

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from transduce.devices import find_device, keep_few_kernels
+from transduce.base.devices import find_device, keep_few_kernels
 
 NAME = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 PRODUCTS = """
 import torch
-from transduce.devices import find_device
+from transduce.base.devices import find_device
 find_device("cpu")
 for turn in range(2):
     for size in range(64, 464):

@@ -16,7 +16,10 @@ from typing import Any, get_args
 
 import pytest
 
+from docsegments.sentences import ends_sentence, split_sentences
 from growth import CHARACTER, NUMBER, Attack, Rule, growths
+from transduce.apps.serving.detection import Detector
+from transduce.base.errors import TransduceError
 from transduce.corpora.cleaning import Length, Prefix, Ratio, Script, cleaning_filters
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.examples import LabelColumns, labelled_file
@@ -24,13 +27,10 @@ from transduce.corpora.formats import parallel_files
 from transduce.corpora.questions import question_corpus
 from transduce.corpora.splitting import letters_of
 from transduce.corpora.tagged import TagColumns, tagged_corpus
-from transduce.documents.sentences import ends_sentence, split_sentences
-from transduce.errors import TransduceError
 from transduce.evaluation.copied_numbers import numbers_in
 from transduce.evaluation.labels import word_f1
 from transduce.evaluation.translations import count_bleu, count_chrf
 from transduce.inference.tagger import WORD
-from transduce.serving.detection import Detector
 from transduce.text.chrf import pairwise_chrf
 from transduce.text.glossary import Entry, Glossary
 from transduce.text.long_texts import split_text

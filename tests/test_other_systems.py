@@ -17,12 +17,12 @@ from typing import IO
 
 import pytest
 
-from transduce import files
-from transduce.cli import failures, output, stopping, streams
-from transduce.environment import prepare_environment
-from transduce.errors import InputError
-from transduce.files import lock, locked, new_folder, sync, write_text
-from transduce.projects.project import Projects, UnknownProjectError, check_name
+from transduce.apps.cli import failures, output, stopping, streams
+from transduce.apps.projects.project import Projects, UnknownProjectError, check_name
+from transduce.base import files
+from transduce.base.environment import prepare_environment
+from transduce.base.errors import InputError
+from transduce.base.files import lock, locked, new_folder, sync, write_text
 
 SOURCE = Path(__file__).parent.parent / "src"
 POSIX_ONLY = {"fcntl", "grp", "pwd", "resource", "termios", "tty"}
@@ -180,8 +180,8 @@ def test_ctrl_c_lets_an_import_finish_without_alarms(tmp_path: Path, monkeypatch
 
 
 def test_a_server_needs_no_signal_to_reload(monkeypatch: pytest.MonkeyPatch) -> None:
-    from transduce.serving.listening import listening_socket
-    from transduce.serving.running import _Uvicorn, most_connections
+    from transduce.apps.serving.listening import listening_socket
+    from transduce.apps.serving.running import _Uvicorn, most_connections
 
     monkeypatch.delattr(signal, "SIGHUP")
     ended: list[int] = []
@@ -199,7 +199,7 @@ def test_a_server_needs_no_signal_to_reload(monkeypatch: pytest.MonkeyPatch) -> 
 def test_documents_are_read_by_spawned_processes_where_there_is_no_fork_server(monkeypatch: pytest.MonkeyPatch) -> None:
     import multiprocessing
 
-    from transduce.serving.documents import process, worker
+    from transduce.apps.serving.documents import process, worker
 
     monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
     assert process._context().get_start_method() == "spawn"

@@ -25,8 +25,8 @@ from hypothesis.strategies import from_regex
 from tokenizers import normalizers, pre_tokenizers
 
 import transduce
+from docsegments.text.families import FAMILIES, GENERAL, MESSAGES, pattern_of
 from growth import RULE, Attack, Growth, Rule, Run, growths
-from transduce.documents.text.families import FAMILIES, GENERAL, MESSAGES, pattern_of
 
 pytestmark = pytest.mark.slow
 

@@ -11,11 +11,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from transduce.bundle import ModelBundle
-from transduce.errors import CheckpointError
-from transduce.files import sha256
+from transduce.base.errors import CheckpointError
+from transduce.base.files import sha256
+from transduce.bundle.model_bundle import ModelBundle
+from transduce.bundle.probe import _on_cpu, _score
 from transduce.models.families import build_model
-from transduce.probe import _on_cpu, _score
 
 Change = Callable[[dict[str, Any]], object]
 

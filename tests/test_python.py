@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import transduce
-from transduce.errors import ConfigError, InputError
-from transduce.exchange.ctranslate2 import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.base.errors import ConfigError, InputError
 
 TEXTS = ["The dog sleeps.", "A cat."]
 PAIRS = [("The dog sleeps.", "Der Hund schläft."), ("A cat.", "Eine Katze.")]

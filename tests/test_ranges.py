@@ -6,15 +6,15 @@ from typing import Annotated, Any, get_args, get_origin
 import msgspec
 import pytest
 
-from transduce.config import Settings, convert, to_tree
+from transduce.base.config import Settings, convert, to_tree
+from transduce.base.errors import ConfigError
+from transduce.base.ranges import NonNegativeFloat, Number, PositiveInt, number_of
 from transduce.corpora.cleaning import Prefix, Script
 from transduce.corpora.settings import CorpusConfig, DataConfig, FilesConfig
-from transduce.errors import ConfigError
 from transduce.experiment import TranslationConfig, load_recipe
 from transduce.experiment.learn_shortlist import ShortlistSettings
 from transduce.models.recurrent.attention import LuongAttentionConfig
 from transduce.models.recurrent.config import RecurrentConfig
-from transduce.ranges import NonNegativeFloat, Number, PositiveInt, number_of
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling

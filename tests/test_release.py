@@ -17,6 +17,7 @@ import transduce
 from source_budget import allowed, lines
 
 ROOT = Path(__file__).parent.parent
+PACKAGES = ("transduce/", "docsegments/")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
@@ -92,15 +93,16 @@ def test_a_wheel_holds_all_of_the_package_and_nothing_else(wheel: Path) -> None:
     source = ROOT / "src"
     files = {
         path.relative_to(source).as_posix()
-        for path in (source / "transduce").rglob("*")
+        for package in PACKAGES
+        for path in (source / package).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         facts = Parser().parsestr(archive.read(next(n for n in names if n.endswith(".dist-info/METADATA"))).decode())
-    assert {name for name in names if name.startswith("transduce/")} == files
+    assert {name for name in names if name.startswith(PACKAGES)} == files
     assert "transduce/py.typed" in names
-    others = {name for name in names if not name.startswith("transduce/")}
+    others = {name for name in names if not name.startswith(PACKAGES)}
     assert all(".dist-info/" in name or "/share/transduce/deploy/" in name for name in others)
     assert any(name.endswith("licenses/LICENSE") for name in others)
     assert (facts["Name"], facts["Version"], facts["License-Expression"]) == (

@@ -10,12 +10,12 @@ import torch
 
 import transduce
 from transduce.analysis.mask_picture import show_mask
+from transduce.base.errors import InputError
+from transduce.base.reprs import in_notebook
 from transduce.corpora.formats import parallel_files
-from transduce.errors import InputError
 from transduce.experiment.run import RunResult
 from transduce.inference.translation import Candidate, Translation
 from transduce.nn.masks import causal_mask, memory_mask, padding_mask
-from transduce.reprs import in_notebook
 from transduce.search.beam import Beam
 from transduce.training.display import console_observer
 from transduce.training.estimate import Estimate

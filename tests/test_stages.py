@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from transduce.errors import CheckpointError, DataError, InputError
-from transduce.files import locked
+from transduce.base.errors import CheckpointError, DataError, InputError
+from transduce.base.files import locked
 from transduce.stages import RECORD, Stage, alone_in, has_files
 
 SETTINGS = {"job": "count", "search": {"size": 2}, "steps": (3, 5)}

@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from torch.utils.flop_counter import FlopCounterMode
 
 from gpu_parts.measuring import LONGEST, Figures, Measurement, Scale, configure, median_seconds
-from transduce.config import to_tree
+from transduce.base.config import to_tree
 from transduce.data.batch import Batch, make_batch
 from transduce.data.parts import buckets
 from transduce.data.planned import Epoch, PlannedData, Rows

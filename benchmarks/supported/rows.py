@@ -6,10 +6,10 @@ from typing import Any, Literal, get_args, get_origin
 
 import msgspec
 
-from transduce.config import override
+from transduce.base.config import override
+from transduce.base.ranges import members, number_of
+from transduce.base.task_table import TASKS, find_task
 from transduce.models.phrases import PhrasesConfig
-from transduce.ranges import members, number_of
-from transduce.task_table import TASKS, find_task
 
 SIZES = {
     "heads": 2,

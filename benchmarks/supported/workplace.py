@@ -145,7 +145,7 @@ def _same_orders(rows: int, time: int, *how: Any) -> Any:
 
 def _resume(row: Row) -> Outcome:
     """A copy of the run as it was halfway, trained to its end, must be the run."""
-    from transduce.errors import Interrupted
+    from transduce.base.errors import Interrupted
     from transduce.experiment import load_recipe, train
 
     halfway = Path("halfway")
@@ -184,14 +184,14 @@ def _equal(one: Path, other: Path, most: float) -> Outcome:
 
 def _command(*arguments: str) -> Outcome:
     """Run the command line in this process."""
-    from transduce.cli.main import app
+    from transduce.apps.cli.main import app
 
     return _attempted(lambda: app(list(arguments)))
 
 
 def _attempted(action: Callable[[], object]) -> Outcome:
     """What a command says, or what Python raises; a mistake is told on one line."""
-    from transduce.cli.failures import MISTAKE, run
+    from transduce.apps.cli.failures import MISTAKE, run
 
     trace: list[str] = []
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from transduce.cli.main import app
+from transduce.apps.cli.main import app
 
 
 def markdown() -> str:

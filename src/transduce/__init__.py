@@ -3,12 +3,12 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from transduce.environment import prepare_environment
-from transduce.version import VERSION
+from transduce.base.environment import prepare_environment
+from transduce.base.version import VERSION
 
 if TYPE_CHECKING:
+    from transduce.base.errors import TransduceError as TransduceError
     from transduce.corpora.corpus import SentencePair as SentencePair
-    from transduce.errors import TransduceError as TransduceError
     from transduce.evaluation.compare import compare as compare
     from transduce.evaluation.evaluate import evaluate as evaluate
     from transduce.experiment.distill import backtranslate as backtranslate
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from transduce.experiment.run import train as train
     from transduce.inference.answerer import Answerer as Answerer
     from transduce.inference.classifier import Classifier as Classifier
-    from transduce.inference.documents.model_documents import DocumentTranslator as DocumentTranslator
     from transduce.inference.encoder import Encoder as Encoder
     from transduce.inference.generator import Generation as Generation
     from transduce.inference.generator import Generator as Generator
     from transduce.inference.loading import load as load
+    from transduce.inference.model_documents import DocumentTranslator as DocumentTranslator
     from transduce.inference.requests import Request as Request
     from transduce.inference.scorer import Scorer as Scorer
     from transduce.inference.tagger import Tagger as Tagger
@@ -45,7 +45,7 @@ _MODULES = {
     "compare": "transduce.evaluation.compare",
     "Translator": "transduce.inference.translator",
     "Translation": "transduce.inference.translation",
-    "DocumentTranslator": "transduce.inference.documents.model_documents",
+    "DocumentTranslator": "transduce.inference.model_documents",
     "Generator": "transduce.inference.generator",
     "Generation": "transduce.inference.generator",
     "Classifier": "transduce.inference.classifier",
@@ -62,7 +62,7 @@ _MODULES = {
     "TranslationConfig": "transduce.tasks.translation.settings",
     "LanguageConfig": "transduce.tasks.language.settings",
     "load_recipe": "transduce.experiment.recipe",
-    "TransduceError": "transduce.errors",
+    "TransduceError": "transduce.base.errors",
 }
 """The module of each public name: it is imported on first use, so that `transduce --help` needs no torch."""
 

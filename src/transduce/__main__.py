@@ -12,7 +12,7 @@ LONGEST_END = 10.0  # seconds that the interpreter may take to end, which waits 
 def start() -> None:
     """Runs the command; Ctrl-C at any time, imports included, prints one line."""
     try:
-        from transduce.cli.main import main
+        from transduce.apps.cli.main import main
 
         main()
     except KeyboardInterrupt:

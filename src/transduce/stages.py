@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from transduce.errors import InputError, TransduceError
-from transduce.files import check_absent, locked, remove, write_text
-from transduce.verification import read_json
+from transduce.base.errors import InputError, TransduceError
+from transduce.base.files import check_absent, locked, remove, write_text
+from transduce.base.verification import read_json
 
 RECORD = ".transduce.json"
 """The file in a stage's folder that says what its files come from."""

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import torch
 
+from docsegments.budget import BUDGET, Budget, BudgetError, budgeted
 from transduce.analysis import alignment
 from transduce.analysis.alignment import LONGEST, choose_head
-from transduce.budget import BUDGET, Budget, BudgetError, budgeted
-from transduce.bundle import ModelBundle
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.details import find_head
 
 pytestmark = pytest.mark.slow

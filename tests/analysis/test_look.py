@@ -16,8 +16,8 @@ from transduce.analysis.alignment import choose_head
 from transduce.analysis.attention import record_pass
 from transduce.analysis.attribution import integrated_gradients, occlusion, rank_correlation
 from transduce.analysis.look import Look, direction_of, linked_words, words_of_output
+from transduce.base.errors import InputError
 from transduce.data.batch import make_batch
-from transduce.errors import InputError
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model

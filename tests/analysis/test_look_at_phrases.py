@@ -8,9 +8,9 @@ import pytest
 import transduce
 from small_corpus import small_corpus
 from transduce.analysis.look_at_phrases import PhraseLook
-from transduce.cli.main import app, run
-from transduce.errors import InputError
-from transduce.inference.documents.sentence_model import SentenceModel
+from transduce.apps.cli.main import app, run
+from transduce.base.errors import InputError
+from transduce.inference.sentence_model import SentenceModel
 
 
 @pytest.fixture(scope="module")

@@ -11,11 +11,11 @@ import torch
 from transduce.analysis.attention import record_pass
 from transduce.analysis.look import Look
 from transduce.analysis.look_at_reading import record_reading
-from transduce.bundle import ModelBundle
-from transduce.bundle_config import FORMAT, BundleConfig
+from transduce.base.errors import InputError
+from transduce.bundle.bundle_config import FORMAT, BundleConfig
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.text_batch import make_text_batch
 from transduce.data.windows import batch_of
-from transduce.errors import InputError
 from transduce.inference.answerer import Answerer
 from transduce.inference.classifier import Classifier
 from transduce.inference.encoder import Encoder

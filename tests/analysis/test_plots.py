@@ -43,7 +43,7 @@ def test_all_that_a_run_has_logged_is_drawn() -> None:
 def test_figures_and_both_pages_have_the_colours_of_one_style_sheet() -> None:
     assert colours()["accent"] in style_sheet() and len(runs()) == len(set(runs())) >= 6
     names = set(re.findall(r"var\(--([\w-]+)\)", style_sheet()))
-    served = (resources.files("transduce.serving") / "pages" / "page.css").read_text(encoding="utf-8")
+    served = (resources.files("transduce.apps.serving") / "pages" / "page.css").read_text(encoding="utf-8")
     for sheet, own in ((style_sheet(), ""), (served, served)):
         wanted = set(re.findall(r"var\(--([\w-]+)\)", sheet))
         assert wanted <= set(re.findall(r"--([\w-]+):", palettes() + own + style_sheet() * (not own)))

@@ -129,7 +129,7 @@ def _import_again(names: Path) -> None:
 
 def _warm_up(world: Path) -> None:
     """What is made when it is first needed, such as the converters of settings, is made once for all rows."""
-    from transduce.cli.main import app, run
+    from transduce.apps.cli.main import app, run
 
     assert all(app.all_commands().values()), "verbs are made here, once for all rows"
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):  # noqa: PTH123
@@ -277,7 +277,7 @@ def become(row: Row, place: Path) -> None:
         os._exit(1)
     sys.argv = ["transduce", *row.command]
     sys.modules["__main__"].__package__ = ""  # else usage errors name this module
-    from transduce.cli.main import main as transduce
+    from transduce.apps.cli.main import main as transduce
 
     needs_end = row.stdin is Stream.OPEN or row.stderr or row.interrupt
     if needs_end:

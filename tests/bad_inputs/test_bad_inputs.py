@@ -13,7 +13,7 @@ from bad_inputs.harness import fastest_place, outcomes_of
 from bad_inputs.outcome import Outcome, describe
 from bad_inputs.row import Row
 from bad_inputs.tables import ROWS
-from transduce.cli.main import app
+from transduce.apps.cli.main import app
 from transduce.corpora.formats import COMPRESSED, PAIR_FORMATS
 
 pytestmark = pytest.mark.slow

@@ -2,8 +2,8 @@
 
 import pytest
 
+from docsegments.orthography.words import has_words, holds
 from languages import ENGLISH, LANGUAGES, sentences
-from transduce.orthography.words import has_words, holds
 
 
 @pytest.mark.parametrize("name", LANGUAGES)

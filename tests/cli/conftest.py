@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from transduce.cli.main import app, run
+from transduce.apps.cli.main import app, run
 
 
 @pytest.fixture

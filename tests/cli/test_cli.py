@@ -14,8 +14,8 @@ import pytest
 import tomli_w
 
 from toy_languages import settings, write_corpora
-from transduce.cli import main
-from transduce.cli.main import app
+from transduce.apps.cli import main
+from transduce.apps.cli.main import app
 
 Command = Callable[..., tuple[int, str, str]]
 VERBS = app.all_commands()
@@ -35,7 +35,7 @@ MISTAKES = [
 def test_help_version_and_mistakes_do_not_import_torch() -> None:
     program = """
 import sys
-from transduce.cli.main import app, run
+from transduce.apps.cli.main import app, run
 for number, words in enumerate(sys.argv[1:]):
     status = run(lambda: app(words.split()))
     assert status == (2 if words in %r else 0), words

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from transduce.cli.main import app, run
+from transduce.apps.cli.main import app, run
 from transduce.corpora.catalogue.registry import DATASETS
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import transduce as package
-from transduce.cli.main import app
+from transduce.apps.cli.main import app
 from transduce.experiment import Selection, translated_shards
 from transduce.experiment.distill import DEFAULT_BEAM
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from transduce.bundle import ModelBundle
-from transduce.config import to_toml
+from transduce.base.config import to_toml
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora import splits as datasets
 from transduce.experiment import load_recipe
 from transduce.inference.translator import Translator

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from transduce.cli.failures import describe, run
-from transduce.cli.main import app
-from transduce.cli.stopping import Terminated
-from transduce.errors import InputError, Interrupted
+from transduce.apps.cli.failures import describe, run
+from transduce.apps.cli.main import app
+from transduce.apps.cli.stopping import Terminated
+from transduce.base.errors import InputError, Interrupted
 
 pytestmark = pytest.mark.slow
 

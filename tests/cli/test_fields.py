@@ -6,18 +6,18 @@ from typing import Annotated, Any, get_args
 import msgspec
 import pytest
 
-from transduce.cli.commands import command_of
-from transduce.cli.fields import From, meanings_of, options_from
-from transduce.cli.file_options import Data
-from transduce.cli.main import app
-from transduce.cli.translate import Format
-from transduce.documents.formats import FORMATS
+from docsegments.formats import FORMATS
+from transduce.apps.cli.commands import command_of
+from transduce.apps.cli.fields import From, meanings_of, options_from
+from transduce.apps.cli.file_options import Data
+from transduce.apps.cli.main import app
+from transduce.apps.cli.translate import Format
+from transduce.apps.serving.settings import ServerSettings
+from transduce.base.ranges import PositiveInt
 from transduce.experiment.learn_shortlist import ShortlistSettings
-from transduce.ranges import PositiveInt
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
-from transduce.serving.settings import ServerSettings
 
 TABLES = [Beam, DiverseBeam, Sampling, ShortlistSettings, ServerSettings]
 VERBS: dict[str, Any] = app.all_commands()

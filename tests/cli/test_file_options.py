@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from transduce.cli.file_options import with_repeated_options
+from transduce.apps.cli.file_options import with_repeated_options
 from transduce.experiment import load_recipe
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
-from transduce.cli.listing import print_list
+from transduce.apps.cli.listing import print_list
 
 Command = Callable[..., tuple[int, str, str]]
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 import pytest
 
-from transduce.cli.main import app
+from transduce.apps.cli.main import app
 
 Command = Callable[..., tuple[int, str, str]]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from transduce.cli.output import open_partial, text_output
+from transduce.apps.cli.output import open_partial, text_output
+from transduce.base.errors import InputError
 from transduce.corpora.formats import open_bytes
-from transduce.errors import InputError
 
 Command = Callable[..., tuple[int, str, str]]
 SHORT = ("--max-ratio", 0, "--max-extra", 3)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from transduce.cluster import commands
-from transduce.cluster.commands import Command
-from transduce.cluster.workers import LocalWorkers
+from transduce.apps.cluster import commands
+from transduce.apps.cluster.commands import Command
+from transduce.apps.cluster.workers import LocalWorkers
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from transduce.cli import progress, resuming, streams
-from transduce.cli.stopping import Terminated
+from transduce.apps.cli import progress, resuming, streams
+from transduce.apps.cli.stopping import Terminated
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator
 

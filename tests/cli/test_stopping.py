@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from transduce.cli.failures import run
-from transduce.cli.stopping import Terminated, stoppable
+from transduce.apps.cli.failures import run
+from transduce.apps.cli.stopping import Terminated, stoppable
 
 SLOW = """
 import os, signal, time
@@ -60,7 +60,7 @@ def test_before_a_verb_works_it_is_ended_at_once(slow: signal.Signals, tmp_path:
     if not child:
         os.dup2(os.open(told, os.O_WRONLY | os.O_CREAT), 2)
         with stoppable():
-            exec("import slow", {"__name__": "transduce.cli.verb"})
+            exec("import slow", {"__name__": "transduce.apps.cli.verb"})
         os._exit(0)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 128 + slow
@@ -83,8 +83,8 @@ def test_another_error_that_a_library_makes_of_it_is_reported_as_what_it_was(
 
 STARTED = """
 import ctypes, hashlib, os, signal, sys, threading
-from transduce.cli import stopping
-from transduce.cli.failures import run
+from transduce.apps.cli import stopping
+from transduce.apps.cli.failures import run
 stopping.LOOK, stopping.STANDS, stopping.STANDS_SAVING = 0.02, 0.3, 0.3
 libc, mutex = ctypes.CDLL(None), ctypes.create_string_buffer(128)
 libc.pthread_mutex_lock(mutex)
@@ -147,7 +147,7 @@ def test_an_interpreter_that_waits_for_a_thread_at_its_end_is_ended_with_the_sta
     waiting = """
 import sys, threading
 from transduce import __main__
-from transduce.cli import main
+from transduce.apps.cli import main
 __main__.LONGEST_END = 0.3
 def fail():
     threading.Thread(target=threading.Event().wait).start()

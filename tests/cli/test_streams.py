@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from transduce.cli import streams
-from transduce.cli.streams import BLOCK, lines_of
-from transduce.errors import DataError
+from transduce.apps.cli import streams
+from transduce.apps.cli.streams import BLOCK, lines_of
+from transduce.base.errors import DataError
 
 Command = Callable[..., tuple[int, str, str]]
 Start = Callable[..., "subprocess.Popen[str]"]

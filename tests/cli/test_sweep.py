@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from transduce.config import differences
+from transduce.base.config import differences
 from transduce.experiment.recipe import load_recipe
 from transduce.experiment.sweep import split_values
 

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from small_corpus import small_corpus
-from transduce.bundle import ModelBundle, find_bundle, identity
-from transduce.config import to_toml
+from transduce.apps.projects.general import General
+from transduce.apps.projects.knowledge import Knowledge
+from transduce.apps.projects.learner import Learner
+from transduce.apps.projects.project import ADAPTERS, SETTINGS, Project
+from transduce.apps.projects.settings import LearningSettings, ProjectSettings
+from transduce.apps.projects.snapshots import Snapshot, Snapshots, model_key, segment_keys, with_adapter
+from transduce.base.config import to_toml
+from transduce.bundle.model_bundle import ModelBundle, find_bundle, identity
 from transduce.inference.translator import Translator
-from transduce.projects.general import General
-from transduce.projects.knowledge import Knowledge
-from transduce.projects.learner import Learner
-from transduce.projects.project import ADAPTERS, SETTINGS, Project
-from transduce.projects.settings import LearningSettings, ProjectSettings
-from transduce.projects.snapshots import Snapshot, Snapshots, model_key, segment_keys, with_adapter
 from transduce.search.beam import Beam
 from transduce.text.glossary import Entry, Glossary
 
@@ -60,7 +60,7 @@ def test_files_that_are_named_take_the_place_of_the_projects(transduce: Transduc
 def test_the_model_is_as_the_project_has_taught_it(
     transduce: Transduce, tiny_run: Path, shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transduce.projects.learner.MOST_LOST", 1000.0)
+    monkeypatch.setattr("transduce.apps.projects.learner.MOST_LOST", 1000.0)
     bundle, general = ModelBundle.load(tiny_run), General(small_corpus(30))
     settings = LearningSettings(rank=4, alpha=32.0, learning_rate=0.03, most_forgotten=1000.0)
     (shop / SETTINGS).write_text(to_toml(ProjectSettings(source="en", target="de", learning=settings)))

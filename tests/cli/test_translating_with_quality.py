@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from small_corpus import small_corpus
-from transduce.projects.quality import LEAST
+from transduce.apps.projects.quality import LEAST
 
 pytest.importorskip("rapidfuzz")
 Transduce = Callable[..., tuple[int, str, str]]

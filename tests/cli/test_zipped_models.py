@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import transduce
-from transduce.bundle import find_bundle
-from transduce.errors import CheckpointError
+from transduce.base.errors import CheckpointError
+from transduce.base.unzipping import unzipped
+from transduce.bundle.model_bundle import find_bundle
 from transduce.experiment import train
-from transduce.unzipping import unzipped
 
 pytestmark = pytest.mark.slow
 

@@ -17,13 +17,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.cluster import commands, jobs, shard_tasks
-from transduce.cluster.commands import Command, run_commands
-from transduce.cluster.jobs import clean_shards, mark_firsts, tokenize_shards
-from transduce.cluster.workers import LocalWorkers, TaskEndedError
+from transduce.apps.cluster import commands, jobs, shard_tasks
+from transduce.apps.cluster.commands import Command, run_commands
+from transduce.apps.cluster.jobs import clean_shards, mark_firsts, tokenize_shards
+from transduce.apps.cluster.workers import LocalWorkers, TaskEndedError
+from transduce.base.errors import DataError, InputError
 from transduce.corpora.cleaning import Duplicates, Length, Ratio, read_steps
 from transduce.corpora.shards import open_corpus
-from transduce.errors import DataError, InputError
 
 HERE = LocalWorkers(1)
 STEPS = [Length(min_words=2), Duplicates(of="pair"), Ratio(most=3), Duplicates(of="target")]
@@ -153,7 +153,7 @@ def test_steps_are_written_as_kinds_and_settings():
 
 def test_a_process_that_cleans_imports_no_pytorch():
     """It would take each of them longer than many shards."""
-    code = "import sys, transduce.cluster.shard_tasks; sys.exit('torch' in sys.modules)"
+    code = "import sys, transduce.apps.cluster.shard_tasks; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -186,7 +186,7 @@ def test_processes_write_the_same_bytes(tmp_path):
 @pytest.mark.slow
 def test_a_cluster_of_ray_writes_the_same_bytes_though_a_worker_is_killed(tmp_path):
     ray = pytest.importorskip("ray", reason="Ray is not installed (transduce[ray])")
-    from transduce.cluster.on_ray import RayWorkers
+    from transduce.apps.cluster.on_ray import RayWorkers
 
     files = write_shards(tmp_path / "in", 4, 20_000)
     clean_shards(files, tmp_path / "here", STEPS, HERE)

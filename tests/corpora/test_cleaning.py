@@ -2,7 +2,8 @@
 
 import pytest
 
-from transduce.config import convert
+from transduce.base.config import convert
+from transduce.base.errors import ConfigError
 from transduce.corpora.cleaning import (
     Duplicates,
     Identical,
@@ -16,7 +17,6 @@ from transduce.corpora.cleaning import (
 )
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.settings import DataConfig
-from transduce.errors import ConfigError
 
 
 def corpus(*pairs):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transduce.base.errors import DataError
 from transduce.corpora.examples import ExampleCorpus
-from transduce.errors import DataError
 
 
 def corpus(texts: Sequence[str]) -> ExampleCorpus[tuple[int, str]]:

@@ -12,9 +12,9 @@ import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from transduce.base.errors import DataError
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.formats import open_bytes, parallel_files, read_lines, text_file
-from transduce.errors import DataError
 
 COMPRESS = {
     "": bytes,

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docsegments.orthography.words import count_words
+from transduce.base.errors import DataError, InputError
 from transduce.corpora import next_sentences as module
 from transduce.corpora.next_sentences import next_sentences
-from transduce.errors import DataError, InputError
-from transduce.orthography.words import count_words
 
 WORDS = [f"w{chr(97 + a)}{chr(97 + b)}" for a in range(20) for b in range(20)]
 texts = st.lists(st.lists(st.sampled_from(WORDS[:12]), min_size=0, max_size=6).map(" ".join), max_size=30)

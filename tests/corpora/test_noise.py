@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.config import convert
+from transduce.base.config import convert
+from transduce.base.errors import ConfigError
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.noise import WAYS_OF_TYPING, Noise
 from transduce.corpora.settings import DataConfig
-from transduce.errors import ConfigError
 
 PAIR = SentencePair("The old dog's bowl is empty.", "Der Napf des alten Hundes ist leer.")
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from transduce.base.errors import DataError
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.formats import parallel_files
 from transduce.corpora.writing import write_pairs
-from transduce.errors import DataError
 
 pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed (transduce[parquet])")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from transduce.base.errors import DataError
 from transduce.corpora.cleaning import Duplicates, Identical
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.languages import UNKNOWN
@@ -12,7 +13,6 @@ from transduce.corpora.settings import DataConfig
 from transduce.corpora.shards import open_corpus, shards_of
 from transduce.corpora.splits import open_splits
 from transduce.corpora.splitting import PartFilter, Split
-from transduce.errors import DataError
 
 
 def write(folder: Path, **files: str) -> None:

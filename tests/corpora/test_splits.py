@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from transduce.config import convert
+from transduce.base.config import convert
+from transduce.base.errors import ConfigError, DataError
 from transduce.corpora.catalogue import files as dataset_files
 from transduce.corpora.catalogue.download import Remote
 from transduce.corpora.catalogue.registry import DATASETS, Dataset, find_dataset
@@ -17,7 +18,6 @@ from transduce.corpora.overlap import plain
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import Splits, open_split, open_splits, open_text
 from transduce.corpora.splitting import default_share, letters_of
-from transduce.errors import ConfigError, DataError
 
 needs_multi30k = pytest.mark.skipif(
     not (Path(os.environ.get("TRANSDUCE_DATA") or "/nowhere") / "multi30k").is_dir(),

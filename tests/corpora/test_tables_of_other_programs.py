@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docsegments.document import Languages
+from docsegments.formats import read_document
+from docsegments.memory import Memory
+from docsegments.messages.tables import rows_in_direction, rows_of
+from transduce.base.errors import InputError
 from transduce.corpora.formats import parallel_files
-from transduce.documents.document import Languages
-from transduce.documents.formats import read_document
-from transduce.documents.memory import Memory
-from transduce.documents.messages.tables import rows_in_direction, rows_of
-from transduce.errors import InputError
 from transduce.text.glossary import Glossary
 
 EN_DE = Languages("en", "de")
@@ -83,7 +83,7 @@ def test_every_reader_finds_the_pairs_of_its_direction(
 def test_a_served_glossary_has_the_same_entries(pairs: list[tuple[str, str]], way: Way) -> None:
     """By the API of DeepL, whose clients read the file and send its text."""
     pytest.importorskip("starlette")
-    from transduce.serving.glossaries import pairs_of, read_entries
+    from transduce.apps.serving.glossaries import pairs_of, read_entries
 
     text = way.written(pairs).decode()
     assert pairs_of(read_entries(text, "tsv" if way.sign == "\t" else "csv", ("en", "de"))) == pairs

@@ -7,11 +7,11 @@ import time
 
 import pytest
 
+from transduce.base.errors import DataError
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.data import all_cores
 from transduce.data.all_cores import for_each
 from transduce.data.store import open_store, open_stores
-from transduce.errors import DataError
 from transduce.text.tokenizer import SideConfig, Tokenizers
 from transduce.text.tokenizer_training import train_tokenizer
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transduce.config import convert
+from transduce.base.config import convert
+from transduce.base.errors import ConfigError, DataError
 from transduce.data.batch import SpecialIds
 from transduce.data.parts import batches_by_length, buckets, needs
 from transduce.data.sentence_pairs import BOTH_SIDES, BatchingConfig, SentencePairs
 from transduce.data.store import Side, TokenStore
-from transduce.errors import ConfigError, DataError
 
 SPECIAL = SpecialIds(source_pad=2, source_eos=3, target_pad=5, target_bos=7, target_eos=11)
 

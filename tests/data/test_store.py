@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, pre_tokenizers
 
+from transduce.base.errors import DataError
 from transduce.corpora.cleaning import Identical
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.data import store as module
 from transduce.data.store import open_store
-from transduce.errors import DataError
 from transduce.text.tokenizer import SideConfig, Tokenizer, Tokenizers
 from transduce.text.tokenizer_training import train_tokenizer
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transduce.base.errors import DataError
 from transduce.corpora.corpus import TextCorpus
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import Windows, WindowsConfig, windows_in_order
-from transduce.errors import DataError
 from transduce.text.tokenizer import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 

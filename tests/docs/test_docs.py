@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pages import PAGES, ROOT, examples, headings, inline_commands
 
-from transduce.cli.main import app, run
+from transduce.apps.cli.main import app, run
 
 
 def test_the_settings_page_is_the_code(capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,9 @@ from bert_folder import write_bert
 from gpt2_folder import write_gpt2
 from m2m100_folder import write_nllb
 from marian_folder import write_marian
-from transduce.cli.main import app, run
+from transduce.apps.cli.main import app, run
+from transduce.apps.exchange.ctranslate2 import engine as ctranslate2_engine
+from transduce.base.task_table import find_task
 from transduce.corpora import splits as datasets
 from transduce.corpora.catalogue.registry import DATASETS
 from transduce.corpora.corpus import SentencePair
@@ -38,9 +40,7 @@ from transduce.experiment.machine import Machine
 from transduce.experiment.plan import plan
 from transduce.experiment.recipe import find_recipe
 from transduce.inference.engines import pytorch as decoding
-from transduce.inference.engines.ctranslate2 import engine as ctranslate2_engine
 from transduce.search.settings import limits_for
-from transduce.task_table import find_task
 from transduce.training.memory_check import MemoryCheck
 from xlnet_folder import write_xlnet
 

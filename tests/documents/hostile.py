@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from docsegments.formats import FORMATS
 from documents.made_documents import made_document
 from documents.made_texts import Made
 from growth import Attack
-from transduce.documents.formats import FORMATS
 
 ANYWHERE = (
     *"\"'\\ \t\n\r\0a0.。!?*_`~#|:;=-+&%$@<>(){}[]^/,éあ\u0301\u200d\u2028\u3000\U0001f600",

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from transduce.documents.segment import Mark
-from transduce.documents.text.families import FAMILIES
-from transduce.documents.text.families import GENERAL as GENERAL_FAMILIES
-from transduce.documents.text.placeholders import hold
+from docsegments.segment import Mark
+from docsegments.text.families import FAMILIES
+from docsegments.text.families import GENERAL as GENERAL_FAMILIES
+from docsegments.text.placeholders import hold
 
 VOWELS, CONSONANTS = "aeiou", "bdfgklmnprstvz"
 TAIL = "q"

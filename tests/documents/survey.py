@@ -20,10 +20,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from docsegments.formats import format_of
 from documents.made_documents import MAKERS, made_document
 from documents.theorem import CHANGES, Deviation, Shown, Skeleton, check_theorem, deviations, readers_of
-from transduce.documents.formats import format_of
-from transduce.errors import TransduceError
+from transduce.base.errors import TransduceError
 
 SECONDS = 60
 """What a file may take."""

@@ -5,11 +5,11 @@ from html import escape
 
 import pytest
 
+from docsegments.segment import Mark
+from docsegments.tagged_text import Tags, read_tagged
+from docsegments.text.elements import BLOCKS, is_break
+from docsegments.text.placeholders import plain_segment
 from documents.theorem import translated
-from transduce.documents.segment import Mark
-from transduce.documents.tagged_text import Tags, read_tagged
-from transduce.documents.text.elements import BLOCKS, is_break
-from transduce.documents.text.placeholders import plain_segment
 
 XLIFF = (
     '<xliff version="1.2"><file original="a" source-language="en" datatype="html"><body><trans-unit id="1">'

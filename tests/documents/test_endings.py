@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import transduce.documents.endings as endings
-from transduce.documents.endings import refused_as_lines
-from transduce.documents.formats import refusal_of
+import docsegments.endings as endings
+from docsegments.endings import refused_as_lines
+from docsegments.formats import refusal_of
 
 CODE = {
     "python": inspect.getsource(endings),

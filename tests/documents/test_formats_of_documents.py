@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from transduce.documents.document import Document, Languages
-from transduce.documents.formats import format_of, read_document
-from transduce.documents.segment import Mark, Segment, problems
-from transduce.documents.text.placing import place_marks
-from transduce.errors import InputError
+from docsegments.document import Document, Languages
+from docsegments.formats import format_of, read_document
+from docsegments.segment import Mark, Segment, problems
+from docsegments.text.placing import place_marks
+from transduce.base.errors import InputError
 
 pytest.importorskip("polib")
 pytest.importorskip("pysubs2")

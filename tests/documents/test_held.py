@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.documents.segment import Mark, Segment
-from transduce.documents.text.held import STAND_IN, Restored, restore_held
-from transduce.documents.text.placeholders import hold, mark_tags, plain_segment
+from docsegments.segment import Mark, Segment
+from docsegments.text.held import STAND_IN, Restored, restore_held
+from docsegments.text.placeholders import hold, mark_tags, plain_segment
 
 
 def restored(output: str, source: str, *shown: str, expected: tuple[tuple[int, int], ...] = ()) -> Restored:

@@ -7,16 +7,16 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 
+from docsegments.segment import Segment, problems
+from docsegments.text.clusters import clusters_of
+from docsegments.text.families import families_for
+from docsegments.text.layout import mark_layout
+from docsegments.text.placeholders import hold, mark_tags
+from docsegments.translating.held_texts import held_of
+from docsegments.translating.segments import SegmentTranslator
+from docsegments.translating.sentence_translator import FunctionTranslator
 from documents.made_messages import flagged_messages
 from documents.theorem import reordered, sentence_by_sentence, translated
-from transduce.documents.segment import Segment, problems
-from transduce.documents.text.clusters import clusters_of
-from transduce.documents.text.families import families_for
-from transduce.documents.text.layout import mark_layout
-from transduce.documents.text.placeholders import hold, mark_tags
-from transduce.inference.documents.held_texts import held_of
-from transduce.inference.documents.segments import SegmentTranslator
-from transduce.inference.documents.sentence_translator import FunctionTranslator
 
 CHANGES: dict[str, Callable[[str], str]] = {
     "capitals": str.upper,

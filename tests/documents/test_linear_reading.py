@@ -15,9 +15,9 @@ import torch  # noqa: F401 (what it takes is no document's, and some errors impo
 from hostile import Place, attacks, places
 from theorem import in_capitals
 
+from docsegments.formats import FORMATS
 from growth import Attack, Growth, Rule, growths
-from transduce.documents.formats import FORMATS
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 
 pytestmark = pytest.mark.slow
 

@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
+from docsegments.document import Languages
+from docsegments.formats import FORMATS, read_document
+from docsegments.segment import Segment, problems
+from docsegments.translating.translate import TranslatedDocument
 from documents.made_documents import MAKERS, made_document
 from documents.theorem import CHANGES, deviations, in_capitals, reordered
-from transduce.documents.document import Languages
-from transduce.documents.formats import FORMATS, read_document
-from transduce.documents.segment import Segment, problems
-from transduce.inference.documents.translate import TranslatedDocument
 
 EN_DE = Languages("en", "de")
 SEEDS = {"pptx": 2, "xlsx": 2, "docx": 6}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from transduce.documents.segment import Mark, Part
-from transduce.documents.text.icu_messages import mark_messages
-from transduce.documents.text.placeholders import hold
+from docsegments.segment import Mark, Part
+from docsegments.text.icu_messages import mark_messages
+from docsegments.text.placeholders import hold
 
 
 def written(parts: list[Part]) -> list[str]:

@@ -6,11 +6,11 @@ import zipfile
 
 import pytest
 
+from docsegments.document import Languages
+from docsegments.formats import read_document
+from docsegments.office.labels import labelled
+from docsegments.segment import Segment
 from documents.office_files import docx_bytes, odt_bytes, pptx_bytes, xlsx_bytes
-from transduce.documents.document import Languages
-from transduce.documents.formats import read_document
-from transduce.documents.office.labels import labelled
-from transduce.documents.segment import Segment
 
 HEBREW = "הכלב בגן"
 

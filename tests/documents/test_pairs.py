@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from transduce.base.errors import DataError
 from transduce.corpora.formats import languages_in_file, parallel_files
-from transduce.errors import DataError
 
 pytest.importorskip("polib")
 

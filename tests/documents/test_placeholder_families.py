@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from transduce.documents.segment import Mark
-from transduce.documents.text.families import (
+from docsegments.segment import Mark
+from docsegments.text.families import (
     FAMILIES,
     GENERAL,
     MESSAGES,
@@ -16,7 +16,7 @@ from transduce.documents.text.families import (
     takes_next_argument,
     with_literals,
 )
-from transduce.documents.text.placeholders import hold
+from docsegments.text.placeholders import hold
 
 DOCS = Path(__file__).parents[2] / "docs" / "documents.md"
 FORMS = {"icu", "plural forms", "bars"}

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.documents.segment import Mark, Part, Segment, is_nested, problems
-from transduce.documents.text.mark_tree import is_fixed
-from transduce.documents.text.placing import place_marks
+from docsegments.segment import Mark, Part, Segment, is_nested, problems
+from docsegments.text.mark_tree import is_fixed
+from docsegments.text.placing import place_marks
 
 
 def segment(*parts: Part) -> Segment:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.documents.sentences import ends_sentence, split_sentences
-from transduce.orthography.joining import gap_in_translation, join_sentences
+from docsegments.orthography.joining import gap_in_translation, join_sentences
+from docsegments.sentences import ends_sentence, split_sentences
 
 
 @pytest.mark.parametrize(

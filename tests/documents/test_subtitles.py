@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from docsegments.document import Document
+from docsegments.formats import read_document
+from docsegments.segment import Segment
 from documents.theorem import in_capitals
-from transduce.documents.document import Document
-from transduce.documents.formats import read_document
-from transduce.documents.segment import Segment
 
 TIMES = "00:00:01.000 --> 00:00:02.000"
 

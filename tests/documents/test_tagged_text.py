@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transduce.documents.document import Document
-from transduce.documents.formats import read_marked_up
-from transduce.documents.segment import Segment
-from transduce.documents.tagged_text import Tags
-from transduce.errors import InputError
+from docsegments.document import Document
+from docsegments.formats import read_marked_up
+from docsegments.segment import Segment
+from docsegments.tagged_text import Tags
+from transduce.base.errors import InputError
 
 
 def read(text: str, **settings: object) -> Document:

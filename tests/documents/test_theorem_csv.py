@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from docsegments.document import Languages
+from docsegments.formats import read_document
+from docsegments.messages.tables import Columns
 from documents.chance import said, tags
 from documents.theorem import in_capitals
-from transduce.documents.document import Languages
-from transduce.documents.formats import read_document
-from transduce.documents.messages.tables import Columns
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 
 
 def rows(data: bytes) -> list[list[str]]:

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docsegments.formats import read_document
 from documents.theorem import in_capitals
-from transduce.documents.formats import read_document
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 
 etree = pytest.importorskip("lxml.etree")
 

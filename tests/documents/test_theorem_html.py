@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docsegments.document import Languages
+from docsegments.formats import read_document
+from docsegments.segment import Segment
 from documents.theorem import check_theorem, in_capitals
-from transduce.documents.document import Languages
-from transduce.documents.formats import read_document
-from transduce.documents.segment import Segment
 
 bs4 = pytest.importorskip("bs4")
 pytest.importorskip("html5lib")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from docsegments.document import Languages
+from docsegments.formats import read_document
 from documents.chance import said, tags
 from documents.theorem import in_capitals
-from transduce.documents.document import Languages
-from transduce.documents.formats import read_document
 
 
 def loaded(data: bytes) -> Any:

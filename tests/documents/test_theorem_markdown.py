@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docsegments.formats import read_document
+from docsegments.segment import Mark, Segment
 from documents.theorem import in_capitals, reordered
-from transduce.documents.formats import read_document
-from transduce.documents.segment import Mark, Segment
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 
 markdown = pytest.importorskip("markdown")
 mistune = pytest.importorskip("mistune")

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from docsegments.translating.translate import TranslatedDocument
 from documents.theorem import in_capitals
-from transduce.inference.documents.translate import TranslatedDocument
 
 text = pytest.importorskip("odf.text")
 opendocument = pytest.importorskip("odf.opendocument")

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docsegments.document import Languages
+from docsegments.formats import read_document
 from documents import theorem
 from documents.made_messages import flagged_messages
 from documents.theorem import in_capitals, reordered
-from transduce.documents.document import Languages
-from transduce.documents.formats import read_document
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 
 pypo = pytest.importorskip("translate.storage.pypo")
 pytest.importorskip("polib")

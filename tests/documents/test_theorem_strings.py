@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from docsegments.document import Languages
+from docsegments.formats import read_document
 from documents.chance import said, tags
 from documents.theorem import in_capitals
-from transduce.documents.document import Languages
-from transduce.documents.formats import read_document
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 
 pytest.importorskip("openstep_plist")
 properties = pytest.importorskip("translate.storage.properties")

@@ -6,8 +6,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from docsegments.formats import read_document
 from documents.theorem import check_theorem
-from transduce.documents.formats import read_document
 
 BULLET = re.compile(r"(?:[-*•–—]|\d+[.)])$")
 LINES = (

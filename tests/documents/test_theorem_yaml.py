@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from docsegments.document import Languages
+from docsegments.formats import read_document
 from documents.chance import said, tags
 from documents.theorem import in_capitals
-from transduce.documents.document import Languages
-from transduce.documents.formats import read_document
 
 yaml = pytest.importorskip("ruamel.yaml")
 pytest.importorskip("yaml")

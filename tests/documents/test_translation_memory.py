@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from transduce.budget import BUDGET, Budget, BudgetError, budgeted
-from transduce.documents.document import Languages
-from transduce.documents.memory import AT_ONCE, LONGEST, Memory
-from transduce.documents.text.placeholders import plain_segment
-from transduce.errors import InputError
+from docsegments.budget import BUDGET, Budget, BudgetError, budgeted
+from docsegments.document import Languages
+from docsegments.memory import AT_ONCE, LONGEST, Memory
+from docsegments.text.placeholders import plain_segment
+from transduce.base.errors import InputError
 
 fuzz = pytest.importorskip("rapidfuzz.fuzz")
 EN_DE = Languages("en", "de")

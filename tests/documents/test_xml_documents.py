@@ -2,11 +2,11 @@
 
 import pytest
 
+from docsegments.document import Languages
+from docsegments.formats import read_document
+from docsegments.xml import read_xml, tokens_of
 from documents.theorem import in_capitals, reordered
-from transduce.documents.document import Languages
-from transduce.documents.formats import read_document
-from transduce.documents.xml import read_xml, tokens_of
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 
 TMX = '<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en"><seg>{}</seg></tuv></tu></body></tmx>'
 EN_DE = Languages("en", "de")

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transduce.documents.document import Languages
-from transduce.documents.formats import read_document
-from transduce.errors import TransduceError
-from transduce.inference.documents.sentence_translator import Translate
-from transduce.inference.documents.translate import DocumentTranslator, TranslatedDocument
+from docsegments.document import Languages
+from docsegments.formats import read_document
+from docsegments.translating.sentence_translator import Translate
+from docsegments.translating.translate import DocumentTranslator, TranslatedDocument
+from transduce.base.errors import TransduceError
 
 if TYPE_CHECKING:
     from documents.made_documents import Made

@@ -9,8 +9,8 @@ import sacrebleu
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
+from transduce.base.errors import DataError, InputError
 from transduce.corpora.generated.grammar import derive_pairs
-from transduce.errors import DataError, InputError
 from transduce.evaluation.compare import Comparison, compare
 from transduce.evaluation.translations import score_bleu, score_chrf, score_ter
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import transduce
+from transduce.base.errors import DataError
 from transduce.data.batch import make_batch
-from transduce.errors import DataError
 from transduce.evaluation.evaluate import evaluate, evaluate_outputs
 from transduce.evaluation.loss import measure_loss
 from transduce.search.beam import Beam

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from transduce.errors import DataError, InputError
+from transduce.base.errors import DataError, InputError
 from transduce.evaluation import forecast as module
 from transduce.evaluation.forecast import LAWS, Law, divide, forecast
 

@@ -11,8 +11,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from transduce import plugins
-from transduce.errors import DataError, InputError
+from transduce.base import plugins
+from transduce.base.errors import DataError, InputError
 from transduce.evaluation import translations
 from transduce.evaluation.bleu_tokenizers import bleu_tokenizer
 from transduce.evaluation.compare import compare

@@ -13,10 +13,10 @@ import pytest
 import torch
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.errors import CheckpointError, InputError
-from transduce.exchange import argos
-from transduce.exchange.argos import export_argos, import_argos
+from transduce.apps.exchange import argos
+from transduce.apps.exchange.argos import export_argos, import_argos
+from transduce.base.errors import CheckpointError, InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.transformer import TransformerConfig

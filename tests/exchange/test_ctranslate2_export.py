@@ -12,10 +12,11 @@ import pytest
 import torch
 from tokenizers import Tokenizer as Backend
 
-from transduce.bundle import ModelBundle
-from transduce.errors import CheckpointError, InputError
-from transduce.exchange.ctranslate2 import export_ctranslate2
-from transduce.inference.engines.ctranslate2 import writing
+from transduce.apps.exchange.ctranslate2 import writing
+from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.base.errors import CheckpointError, InputError
+from transduce.base.verification import checksums
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.translator import Translator
 from transduce.models.families import ModelConfig, build_model
@@ -23,7 +24,6 @@ from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.text.tokenizer import Tokenizer, Tokenizers
-from transduce.verification import checksums
 
 SMALL = {"encoder_layers": 1, "decoder_layers": 2, "dim": 12, "heads": 3, "feed_forward_dim": 17, "max_positions": 90}
 CONFIGS = {

@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 
 import transduce
 from firefox_folder import make_student, random_shortlist
-from transduce.bundle import ModelBundle
-from transduce.errors import CheckpointError, InputError
-from transduce.exchange.firefox.alphas import GREEDY, collect_multipliers
-from transduce.exchange.firefox.exporting import export_firefox, what_cannot_be_exported
-from transduce.exchange.firefox.importing import import_firefox
-from transduce.exchange.firefox.writing import SEARCH, student_items
-from transduce.inference.documents.sentence_model import confidence_of
-from transduce.inference.engines.firefox.binary import Item, QuantizedMatrix, read_items, write_items
-from transduce.inference.engines.firefox.engine import LONGEST
-from transduce.inference.engines.firefox.files import OUTPUT, Paths, StudentFile
-from transduce.inference.engines.firefox.lexicon import read_lexicon, write_lexicon
+from transduce.apps.exchange.firefox.alphas import GREEDY, collect_multipliers
+from transduce.apps.exchange.firefox.binary import Item, QuantizedMatrix, read_items, write_items
+from transduce.apps.exchange.firefox.engine import LONGEST
+from transduce.apps.exchange.firefox.exporting import export_firefox, what_cannot_be_exported
+from transduce.apps.exchange.firefox.files import OUTPUT, Paths, StudentFile
+from transduce.apps.exchange.firefox.importing import import_firefox
+from transduce.apps.exchange.firefox.lexicon import read_lexicon, write_lexicon
+from transduce.apps.exchange.firefox.writing import SEARCH, student_items
+from transduce.base.errors import CheckpointError, InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.requests import Request
+from transduce.inference.sentence_model import confidence_of
 from transduce.inference.shortlist.shortlist import FILE
 from transduce.search.beam import Beam
 from transduce.text.tokenizer import SPACE

@@ -11,10 +11,10 @@ from safetensors.torch import load_file
 
 from gpt2_folder import write_gpt2
 from hub_server import HubServer, running_hub
-from transduce.bundle import ModelBundle
-from transduce.errors import CheckpointError, InputError
-from transduce.exchange.huggingface.hub import fetch_model
-from transduce.exchange.huggingface.importing import import_huggingface
+from transduce.apps.exchange.huggingface.hub import fetch_model
+from transduce.apps.exchange.huggingface.importing import import_huggingface
+from transduce.base.errors import CheckpointError, InputError
+from transduce.bundle.model_bundle import ModelBundle
 
 NAME = "ada/little-gpt2"
 EXTRA = {"README.md": b"# Mine\n", "flax_model.msgpack": b"x" * 5000, "onnx/model.onnx": b"x" * 5000}

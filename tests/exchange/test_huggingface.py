@@ -17,15 +17,15 @@ from toy_models import logits_of
 
 import transduce
 from gpt2_folder import END, POSITIONS, TEXT, byte_level_tokenizer, write_gpt2
-from transduce.bundle import ModelBundle
-from transduce.bundle_config import FORMAT, BundleConfig
+from transduce.apps.exchange.huggingface import certificate, exporting, families
+from transduce.apps.exchange.huggingface.certificate import LIBRARY
+from transduce.apps.exchange.huggingface.exporting import export_huggingface
+from transduce.apps.exchange.huggingface.gpt2 import GPT2
+from transduce.apps.exchange.huggingface.importing import import_huggingface, read_bundle
+from transduce.base.errors import CheckpointError, InputError, TransduceError
+from transduce.bundle.bundle_config import FORMAT, BundleConfig
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.formats import text_file
-from transduce.errors import CheckpointError, InputError, TransduceError
-from transduce.exchange.huggingface import certificate, exporting, families
-from transduce.exchange.huggingface.certificate import LIBRARY
-from transduce.exchange.huggingface.exporting import export_huggingface
-from transduce.exchange.huggingface.gpt2 import GPT2
-from transduce.exchange.huggingface.importing import import_huggingface, read_bundle
 from transduce.inference.generator import Generator
 from transduce.inference.requests import Request
 from transduce.inference.writing import GrowingText, text_of

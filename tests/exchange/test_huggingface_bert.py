@@ -12,11 +12,11 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer as Backend
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
-from transduce.bundle import ModelBundle
-from transduce.cli.main import app
-from transduce.errors import CheckpointError, InputError
-from transduce.exchange.huggingface.exporting import export_huggingface
-from transduce.exchange.huggingface.importing import import_huggingface
+from transduce.apps.cli.main import app
+from transduce.apps.exchange.huggingface.exporting import export_huggingface
+from transduce.apps.exchange.huggingface.importing import import_huggingface
+from transduce.base.errors import CheckpointError, InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.classifier import Classifier
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")

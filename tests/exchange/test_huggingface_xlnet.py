@@ -10,14 +10,14 @@ from safetensors.torch import load_file, save_file
 from torch.testing import assert_close
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.bundle_config import FORMAT, BundleConfig
-from transduce.cli.main import app
-from transduce.errors import InputError, TransduceError
-from transduce.exchange.huggingface.exporting import export_huggingface
-from transduce.exchange.huggingface.importing import import_huggingface, read_bundle
-from transduce.exchange.huggingface.xlnet import MEMORY as MEMORY_OF_NULL
-from transduce.exchange.huggingface.xlnet import XLNet
+from transduce.apps.cli.main import app
+from transduce.apps.exchange.huggingface.exporting import export_huggingface
+from transduce.apps.exchange.huggingface.importing import import_huggingface, read_bundle
+from transduce.apps.exchange.huggingface.xlnet import MEMORY as MEMORY_OF_NULL
+from transduce.apps.exchange.huggingface.xlnet import XLNet
+from transduce.base.errors import InputError, TransduceError
+from transduce.bundle.bundle_config import FORMAT, BundleConfig
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.generator import Generator
 from transduce.models.families import build_model
 from transduce.models.xlnet import XLNetConfig, XLNetLanguageModel

@@ -11,12 +11,12 @@ from safetensors.torch import load_file
 
 import transduce
 from marian_folder import write_marian
-from transduce.bundle import ModelBundle
-from transduce.bundle_config import FORMAT, BundleConfig
-from transduce.errors import CheckpointError, InputError, TransduceError
-from transduce.exchange.argos import export_argos
-from transduce.exchange.huggingface.exporting import export_huggingface
-from transduce.exchange.huggingface.importing import import_huggingface, read_bundle
+from transduce.apps.exchange.argos import export_argos
+from transduce.apps.exchange.huggingface.exporting import export_huggingface
+from transduce.apps.exchange.huggingface.importing import import_huggingface, read_bundle
+from transduce.base.errors import CheckpointError, InputError, TransduceError
+from transduce.bundle.bundle_config import FORMAT, BundleConfig
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Request
 from transduce.inference.translator import Translator

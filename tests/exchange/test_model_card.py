@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from gpt2_folder import write_gpt2
-from transduce.bundle import ModelBundle
+from transduce.apps.exchange.huggingface.card import check_license, hub_card
+from transduce.apps.exchange.huggingface.exporting import export_huggingface
+from transduce.apps.exchange.huggingface.importing import import_huggingface
+from transduce.base.errors import InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.directions import Direction, LanguageTokens
-from transduce.errors import InputError
-from transduce.exchange.huggingface.card import check_license, hub_card
-from transduce.exchange.huggingface.exporting import export_huggingface
-from transduce.exchange.huggingface.importing import import_huggingface
 from transduce.models.heads import WordHeadConfig
 
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from file_server import FileServer
-from transduce.errors import DataError, InputError
-from transduce.exchange.page import engine
-from transduce.exchange.page.engine import FILE, PACKAGE, PROGRAM, SCRIPT, VERSION, load_engine
+from transduce.apps.exchange.page import engine
+from transduce.apps.exchange.page.engine import FILE, PACKAGE, PROGRAM, SCRIPT, VERSION, load_engine
+from transduce.base.errors import DataError, InputError
 
 ADDRESS = f"{PACKAGE}/-/{FILE}"
 

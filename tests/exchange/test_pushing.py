@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from transduce.cli.main import app, run
-from transduce.errors import InputError
-from transduce.exchange.huggingface.pushing import plan_upload
+from transduce.apps.cli.main import app, run
+from transduce.apps.exchange.huggingface.pushing import plan_upload
+from transduce.base.errors import InputError
 
 CONTENT = {"config.json": b"{}\n", "model.safetensors": bytes(range(256)) * 9, "more/vocab.txt": b"a\nb\n"}
 CARD = b"---\nlicense: mit\n---\n\n# A model\n"

@@ -15,11 +15,11 @@ import platformdirs
 import pytest
 
 from handmade_folder import HEBREW, UPPER, write_handmade
-from transduce.errors import CheckpointError, InputError
-from transduce.exchange.page.engine import FILE, PageEngine
-from transduce.exchange.page.model import PageModel, read_page_model
-from transduce.exchange.page.writing import export_page, render_page
-from transduce.inference.engines.firefox.files import Paths
+from transduce.apps.exchange.firefox.files import Paths
+from transduce.apps.exchange.page.engine import FILE, PageEngine
+from transduce.apps.exchange.page.model import PageModel, read_page_model
+from transduce.apps.exchange.page.writing import export_page, render_page
+from transduce.base.errors import CheckpointError, InputError
 
 CACHE = Path(
     os.environ.get("TRANSDUCE_CACHE") or platformdirs.user_cache_path("transduce")

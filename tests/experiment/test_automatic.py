@@ -9,11 +9,11 @@ import pytest
 import torch
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.cli.main import app, run
-from transduce.config import convert, flatten, to_tree
+from transduce.apps.cli.main import app, run
+from transduce.base.config import convert, flatten, to_tree
+from transduce.base.errors import ConfigError, DataError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.splits import open_splits
-from transduce.errors import ConfigError, DataError
 from transduce.experiment import Files, Recipe, from_words, load_recipe
 from transduce.experiment.automatic import recipe_for
 from transduce.experiment.automatic_settings import choose_language_model

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from transduce.config import convert
+from transduce.base.config import convert
 from transduce.corpora.cleaning import selecting_filters
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.facts import CorpusFacts, SideFacts, describe_pairs

@@ -13,11 +13,11 @@ from msgspec import Meta
 
 import transduce
 from toy_languages import WORDS, settings, spell
-from transduce import ranges
+from transduce.base import ranges
+from transduce.base.errors import CheckpointError, ConfigError, DataError, InputError, TransduceError
 from transduce.corpora.cleaning import Duplicates, Identical, Length, Ratio, Repetition, Script
 from transduce.corpora.directions import Direction
 from transduce.corpora.formats import parallel_files
-from transduce.errors import CheckpointError, ConfigError, DataError, InputError, TransduceError
 from transduce.evaluation.translations import sentence_score
 from transduce.experiment import HeldOutFiles, Selection, load_recipe, synthetic_stages, translated_shards
 from transduce.experiment.synthetic_pairs import (
@@ -371,7 +371,7 @@ def test_samples_are_drawn_anew_with_another_seed_alone(world: Path, tmp_path: P
 @pytest.mark.slow
 def test_an_ensemble_and_an_exported_model_teach(world: Path, tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2")
-    from transduce.exchange.ctranslate2 import export_ctranslate2
+    from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
 
     export_ctranslate2(world / "run-de-fr", tmp_path / "fast")
     teachers = {"ensemble": [world / "run-de-fr"] * 2, "exported": [tmp_path / "fast"]}

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 import transduce
+from transduce.base.errors import DataError
 from transduce.corpora import formats
-from transduce.errors import DataError
 from transduce.experiment import load_recipe
 
 SHORT = ["training.updates=2", "checkpoint.every_updates=2", "search={size=1, max_extra=0}"]

@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 import transduce
 from small_corpus import small_corpus
+from transduce.base.errors import ConfigError, DataError, InputError
+from transduce.base.plugins import code_of, name_of, short_name
 from transduce.corpora.formats import parallel_files
-from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation.evaluate import evaluate_outputs
 from transduce.evaluation.metric import Metric
 from transduce.evaluation.metrics import METRICS, find_metric
@@ -25,7 +26,6 @@ from transduce.experiment.recipe import load_recipe
 from transduce.nn.scores import SCORES, GeneralScore
 from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Loss
-from transduce.plugins import code_of, name_of, short_name
 from transduce.training.observers import Report
 from transduce.training.optimizer import OptimizerConfig
 from transduce.training.schedules import SCHEDULES, Cosine

@@ -8,12 +8,12 @@ import pytest
 
 import transduce
 from small_corpus import small_corpus
-from transduce.cli.main import app, run
-from transduce.config import flatten
-from transduce.errors import ConfigError, DataError, InputError
+from transduce.apps.cli.main import app, run
+from transduce.base.config import flatten
+from transduce.base.errors import ConfigError, DataError, InputError
+from transduce.bundle.model_card import PARTS
 from transduce.experiment import sweep
 from transduce.inference.engines.exported import ExportedModel
-from transduce.model_card import PARTS
 from transduce.phrases.model import PhraseModel
 
 TINY: dict[str, Any] = {

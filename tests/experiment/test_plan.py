@@ -12,13 +12,13 @@ import torch
 
 from fake_cuda import Work, fake_cuda
 from small_corpus import small_corpus
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
+from transduce.base.task_table import find_task
 from transduce.experiment.building import build_trainer, prepare
 from transduce.experiment.machine import operations_of_a_token
 from transduce.experiment.plan import plan
 from transduce.experiment.recipe import find_recipe
 from transduce.models.transformer import TransformerConfig
-from transduce.task_table import find_task
 from transduce.training.distributed import ALONE
 from transduce.training.gpu_work import GPU
 from transduce.training.hardware import GPUS, seconds_of, usable

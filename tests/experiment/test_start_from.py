@@ -9,9 +9,9 @@ import tomli_w
 import torch
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.config import read_toml, to_toml
-from transduce.errors import CheckpointError, ConfigError, InputError
+from transduce.base.config import read_toml, to_toml
+from transduce.base.errors import CheckpointError, ConfigError, InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment.recipe import load_recipe
 from transduce.models.named_parts import is_in, parameters_of, stacks
 from transduce.text.tokenizer import SideConfig, TokenizerConfig

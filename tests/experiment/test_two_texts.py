@@ -8,9 +8,9 @@ import pytest
 from torch import nn
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.config import read_toml
-from transduce.errors import ConfigError, DataError
+from transduce.base.config import read_toml
+from transduce.base.errors import ConfigError, DataError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment import RunResult, average, load_recipe
 from transduce.tasks.two_texts import validate_both
 from transduce.training.distributed import ALONE, Processes

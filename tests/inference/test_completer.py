@@ -8,8 +8,8 @@ import msgspec
 import pytest
 import torch
 
-from transduce.bundle import ModelBundle
-from transduce.errors import InputError
+from transduce.base.errors import InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference import completer
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.bundle_config import FORMAT, BundleConfig
-from transduce.cli.main import app
+from transduce.apps.cli.main import app
+from transduce.base.errors import InputError
+from transduce.bundle.bundle_config import FORMAT, BundleConfig
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.text_batch import make_text_batch
-from transduce.errors import InputError
 from transduce.inference.encoder import Encoder
 from transduce.models.bert import BertConfig
 from transduce.models.families import build_encoder_model

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from transduce.base.errors import DataError
 from transduce.corpora.corpus import SentencePair
-from transduce.errors import DataError
 from transduce.inference.inflections import Inflections, Words, other_form, suffixes
 from transduce.text.glossary import Entry
 

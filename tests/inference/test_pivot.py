@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from transduce.bundle import ModelBundle
-from transduce.cli.main import app, run
-from transduce.errors import InputError
+from transduce.apps.cli.main import app, run
+from transduce.base.errors import InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.pivot import Pivot
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator

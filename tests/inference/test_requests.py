@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.bundle_config import BundleConfig
-from transduce.errors import InputError
+from transduce.base.errors import InputError
+from transduce.bundle.bundle_config import BundleConfig
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.batched_search import held_phrases, with_most_phrases
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.inflections import other_form

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 import transduce
+from transduce.base.errors import InputError
 from transduce.corpora.corpus import SentencePair
-from transduce.errors import InputError
 from transduce.inference.scorer import Scorer
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.bundle_config import BundleConfig
+from transduce.bundle.bundle_config import BundleConfig
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model

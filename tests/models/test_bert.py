@@ -10,9 +10,9 @@ from torch.testing import assert_close
 from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
-from transduce.bundle_config import FORMAT, BundleConfig
-from transduce.exchange.huggingface.bert import BERT
-from transduce.exchange.huggingface.weights import from_theirs
+from transduce.apps.exchange.huggingface.bert import BERT
+from transduce.apps.exchange.huggingface.weights import from_theirs
+from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.models.bert import Bert, BertConfig, build_bert
 from transduce.models.families import build_encoder_model
 from transduce.models.heads import (

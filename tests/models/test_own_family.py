@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 
 import transduce
-from transduce.bundle import ModelBundle
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.models import families
 from transduce.models.interface import Decoder, EncoderDecoder, Memory
 

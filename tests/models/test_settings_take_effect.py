@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from transduce.bundle_config import BundleConfig
-from transduce.config import convert
-from transduce.errors import ConfigError
+from transduce.base.config import convert
+from transduce.base.errors import ConfigError
+from transduce.bundle.bundle_config import BundleConfig
 from transduce.models.bert import BertConfig
 from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import build_model

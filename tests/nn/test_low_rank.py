@@ -6,7 +6,7 @@ from torch import nn
 from torch.testing import assert_close
 from toy_models import CONFIGS, SOURCE_VOCABULARY, TARGET_VOCABULARY
 
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
 from transduce.models.adapters import AdaptersConfig, add_adapters, without_adapters
 from transduce.models.families import build_model
 from transduce.models.heads import ClassHeadConfig, HeadConfig, WordHeadConfig

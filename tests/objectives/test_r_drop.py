@@ -11,8 +11,8 @@ from torch.nn import functional
 from torch.testing import assert_close
 from toy_models import recurrent
 
+from transduce.base.errors import ConfigError
 from transduce.data.batch import Batch, SpecialIds, make_batch
-from transduce.errors import ConfigError
 from transduce.experiment import load_recipe
 from transduce.models.families import ModelConfig, build_model
 from transduce.models.recurrent.attention import HardAttentionConfig

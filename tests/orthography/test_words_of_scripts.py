@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.orthography.characters import characters, is_within_character, without_invisible
-from transduce.orthography.words import holds, is_word_boundary, word_texts, words
+from docsegments.orthography.characters import characters, is_within_character, without_invisible
+from docsegments.orthography.words import holds, is_word_boundary, word_texts, words
 
 SCRIPTS = "aé\u0301 9.,_-'「」（）。人車きゃーサッカーถเักันကန်ာ်ខ្ញुिह न्दी개는👩\u200d\U0001f3fd🇩🇪אبַّ\u00ad\u200c"
 

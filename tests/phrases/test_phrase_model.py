@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from transduce.errors import CheckpointError, DataError
+from transduce.base.errors import CheckpointError, DataError
 from transduce.phrases.demands import Demands, Required
 from transduce.phrases.model import PhraseModel
 from transduce.phrases.words import text_of, words_of

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-import transduce.projects.learner
+import transduce.apps.projects.learner
+from transduce.apps.projects.learning import BackgroundLearning
+from transduce.apps.projects.project import Project
+from transduce.apps.projects.settings import ProjectSettings
+from transduce.apps.projects.store import Store
+from transduce.apps.projects.teaching import Learners, Order, Report
 from transduce.inference.translator import Translator
-from transduce.projects.learning import BackgroundLearning
-from transduce.projects.project import Project
-from transduce.projects.settings import ProjectSettings
-from transduce.projects.store import Store
-from transduce.projects.teaching import Learners, Order, Report
 from transduce.search.beam import Beam
 
 
@@ -20,14 +20,14 @@ from transduce.search.beam import Beam
 def short_translations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each lesson translates; the tiny model does not know where a sentence ends, and sixty tokens would take longer
     than the updates."""
-    monkeypatch.setattr(transduce.projects.learner, "Beam", partial(Beam, max_ratio=1.0, max_extra=9))
+    monkeypatch.setattr(transduce.apps.projects.learner, "Beam", partial(Beam, max_ratio=1.0, max_extra=9))
 
 
 @pytest.fixture(autouse=True)
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """Checks come after few segments, and undo nothing but where a test says so."""
     for name, value in {"HOLD_OUT": 5, "CHECK_AFTER": 2, "SNAPSHOT_EVERY": 3, "MOST_LOST": 1000.0}.items():
-        monkeypatch.setattr(transduce.projects.learner, name, value)
+        monkeypatch.setattr(transduce.apps.projects.learner, name, value)
 
 
 @pytest.fixture

@@ -15,21 +15,21 @@ import pytest
 import torch
 
 from small_corpus import small_corpus
-from transduce.bundle import ModelBundle
-from transduce.config import to_toml
+from transduce.apps.projects import learning
+from transduce.apps.projects.knowledge import Knowledge
+from transduce.apps.projects.learner import Learner
+from transduce.apps.projects.learning import BackgroundLearning
+from transduce.apps.projects.project import SETTINGS as SETTINGS_FILE
+from transduce.apps.projects.project import Project
+from transduce.apps.projects.settings import LearningSettings, ProjectSettings
+from transduce.apps.projects.snapshots import Snapshot, read_snapshot, segment_keys
+from transduce.apps.serving.batching import Batcher
+from transduce.base.config import to_toml
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.engines.precision import at_precision
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator
-from transduce.projects import learning
-from transduce.projects.knowledge import Knowledge
-from transduce.projects.learner import Learner
-from transduce.projects.learning import BackgroundLearning
-from transduce.projects.project import SETTINGS as SETTINGS_FILE
-from transduce.projects.project import Project
-from transduce.projects.settings import LearningSettings, ProjectSettings
-from transduce.projects.snapshots import Snapshot, read_snapshot, segment_keys
 from transduce.search.beam import Beam
-from transduce.serving.batching import Batcher
 
 SETTINGS = LearningSettings(rank=4, learning_rate=0.05, most_forgotten=1e3)
 SECONDS = 120.0

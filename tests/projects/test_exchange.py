@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transduce.documents.document import Languages
-from transduce.errors import DataError, InputError
-from transduce.projects.exchange import glossary_ending, learn_file, write_glossary
-from transduce.projects.parts import Learning
-from transduce.projects.project import Project, Projects
-from transduce.projects.settings import ProjectSettings
-from transduce.projects.store import StoreError
-from transduce.projects.watching import Watcher
+from docsegments.document import Languages
+from transduce.apps.projects.exchange import glossary_ending, learn_file, write_glossary
+from transduce.apps.projects.parts import Learning
+from transduce.apps.projects.project import Project, Projects
+from transduce.apps.projects.settings import ProjectSettings
+from transduce.apps.projects.store import StoreError
+from transduce.apps.projects.watching import Watcher
+from transduce.base.errors import DataError, InputError
 from transduce.text.glossary import Entry, Glossary
 
 EN_DE = Languages("en", "de")

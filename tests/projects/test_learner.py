@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 import torch
 
-import transduce.projects.learner
+import transduce.apps.projects.learner
 from small_corpus import small_corpus
-from transduce.bundle import ModelBundle
+from transduce.apps.projects.general import General
+from transduce.apps.projects.learner import Learner
+from transduce.apps.projects.lessons import Learned
+from transduce.apps.projects.settings import LearningSettings
+from transduce.apps.projects.snapshots import Snapshot, Snapshots, read_snapshot, with_adapter
+from transduce.base.errors import ConfigError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.corpus import SentencePair
-from transduce.errors import ConfigError
 from transduce.inference.translator import Translator
-from transduce.projects.general import General
-from transduce.projects.learner import Learner
-from transduce.projects.lessons import Learned
-from transduce.projects.settings import LearningSettings
-from transduce.projects.snapshots import Snapshot, Snapshots, read_snapshot, with_adapter
 from transduce.search.beam import Beam
 
 pytestmark = pytest.mark.slow
@@ -170,7 +170,7 @@ def test_segments_are_learned_and_what_was_lost_on_general_text_is_known(
     taught = [lesson for lesson in learned.lessons if lesson.kind == "learned"]
     assert sum(lesson.after < lesson.before for lesson in taught) > 0.8 * len(taught)
     assert learned.checks[-1].general != 0
-    search = transduce.projects.learner.Beam(size=1)
+    search = transduce.apps.projects.learner.Beam(size=1)
     assert (
         learned.lessons[0].static == Translator(ModelBundle.load(tiny_run)).translate(segments[0].source, search).text
     )
@@ -180,15 +180,15 @@ def test_the_first_updates_are_small(tiny_run: Path, general: General, segments:
     """Steps of Adam are at first as long as the rate, which would undo the first groups of many projects."""
     first = learner(tiny_run, general, steps=1, weight_decay=0.0).learn(segments[:1])
     longest = max(tensor.abs().max().item() for name, tensor in first.adapter.items() if name.endswith(".up"))
-    assert 0 < longest <= 1.01 * SETTINGS["learning_rate"] / transduce.projects.learner.WARM_UP
+    assert 0 < longest <= 1.01 * SETTINGS["learning_rate"] / transduce.apps.projects.learner.WARM_UP
 
 
 def test_updates_that_lose_too_much_on_general_text_are_undone(
     tiny_run: Path, general: General, segments: list[SentencePair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a rate that ruins the model: nothing is left of any group, and the reason is told."""
-    monkeypatch.setattr(transduce.projects.learner, "REPLAYED_GENERAL", 0)
-    monkeypatch.setattr(transduce.projects.learner, "MOST_LOST", 0.01)
+    monkeypatch.setattr(transduce.apps.projects.learner, "REPLAYED_GENERAL", 0)
+    monkeypatch.setattr(transduce.apps.projects.learner, "MOST_LOST", 0.01)
     learned = learner(tiny_run, general, learning_rate=1.0).learn(segments[:7])  # three groups, and one held out
     assert len(learned.checks) == 3
     assert all("general text" in check.undone for check in learned.checks)
@@ -201,7 +201,7 @@ def test_an_adapter_that_forgot_too_much_little_by_little_is_made_smaller_and_go
 ) -> None:
     """No group is to blame, so none is undone; what is left is within the bound after each check."""
     monkeypatch.setattr(Learner, "_reason", lambda *_: "")
-    monkeypatch.setattr(transduce.projects.learner, "REPLAYED_GENERAL", 0)
+    monkeypatch.setattr(transduce.apps.projects.learner, "REPLAYED_GENERAL", 0)
     learned = learner(tiny_run, general, learning_rate=0.05, most_forgotten=0.01).learn(segments)
     assert all(check.general <= 0.01 for check in learned.checks)
     assert any(check.shrunk < 1 for check in learned.checks)
@@ -216,7 +216,7 @@ def test_predictions_on_general_text_stay_as_they_were_by_its_weight(
     before = [score.log_probability for score in Translator(base).score(pairs)]
     moved = []
     for weight in (1e-3, 10.0):
-        monkeypatch.setattr(transduce.projects.learner, "GENERAL_WEIGHT", weight)
+        monkeypatch.setattr(transduce.apps.projects.learner, "GENERAL_WEIGHT", weight)
         own = learner(tiny_run, general)
         adapted = with_adapter(base, own.learn(segments).adapter, own.adapters.scale)
         after = [score.log_probability for score in Translator(adapted).score(pairs)]
@@ -228,11 +228,11 @@ def test_updates_that_lose_too_much_on_held_out_segments_are_undone(
     tiny_run: Path, general: General, segments: list[SentencePair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Segments of nonsense after good ones; the adapter is as if the undone group had never been learned."""
-    monkeypatch.setattr(transduce.projects.learner, "FEWEST_CHECKS", 1)
+    monkeypatch.setattr(transduce.apps.projects.learner, "FEWEST_CHECKS", 1)
     nonsense = [SentencePair(segment.source, "Hund " * 9) for segment in segments[8:]]
     wrong = [*segments[:8], *nonsense]
     for name, value in {"REPLAYED_GENERAL": 0, "MOST_LOST": 0.05, "HOLD_OUT": 4}.items():
-        monkeypatch.setattr(transduce.projects.learner, name, value)
+        monkeypatch.setattr(transduce.apps.projects.learner, name, value)
     changes = {"learning_rate": 0.05, "replayed": 0}
     learned = learner(tiny_run, general, **changes).learn(wrong)
     undone = [check for check in learned.checks if "held-out segments" in check.undone]

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from transduce.errors import ConfigError, InputError
-from transduce.files import remove
-from transduce.projects.project import DamagedProjectError, Project, Projects, UnknownProjectError
-from transduce.projects.settings import ProjectSettings
-from transduce.projects.store import StoreError
+from transduce.apps.projects.project import DamagedProjectError, Project, Projects, UnknownProjectError
+from transduce.apps.projects.settings import ProjectSettings
+from transduce.apps.projects.store import StoreError
+from transduce.base.errors import ConfigError, InputError
+from transduce.base.files import remove
 from transduce.text.glossary import Entry, Glossary
 
 
@@ -170,7 +170,7 @@ def test_nothing_is_confirmed_in_a_folder_that_was_removed_or_restored(
 
 
 def test_a_project_whose_file_is_held_holds_up_no_other(projects: Projects, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transduce.projects.store.PATIENCE", 60.0)
+    monkeypatch.setattr("transduce.apps.projects.store.PATIENCE", 60.0)
     for name in ("held", "free"):
         projects.create(name, "en", "de")
     projects.close()
@@ -188,7 +188,7 @@ def test_a_project_whose_file_is_held_holds_up_no_other(projects: Projects, monk
 
 
 def test_half_of_all_projects_are_for_one_client(projects: Projects, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transduce.projects.project.MOST", 4)
+    monkeypatch.setattr("transduce.apps.projects.project.MOST", 4)
     for name in ("a", "b"):
         projects.create(name, "en", "de", "anna")
     with pytest.raises(InputError, match="you have made 2 projects"):

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transduce.documents.document import Languages
-from transduce.documents.memory import pairs_of_tmx
-from transduce.documents.messages.tmx import write_tmx
-from transduce.errors import InputError
-from transduce.projects.memory import ProjectMemory
-from transduce.projects.store import Store
+from docsegments.document import Languages
+from docsegments.memory import pairs_of_tmx
+from docsegments.messages.tmx import write_tmx
+from transduce.apps.projects.memory import ProjectMemory
+from transduce.apps.projects.store import Store
+from transduce.base.errors import InputError
 
 EN_DE = Languages("en", "de")
 

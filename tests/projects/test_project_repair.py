@@ -2,7 +2,7 @@
 
 import pytest
 
-from transduce.projects.repair import shared_beginning
+from transduce.apps.projects.repair import shared_beginning
 
 SOURCE, OTHER = "Delete the 5 pages now", "Delete the 3 images now"
 TRANSLATION = "Lösche die 3 Bilder jetzt"

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from transduce.projects.project import Project
-from transduce.projects.terms import ProjectTerms
+from transduce.apps.projects.project import Project
+from transduce.apps.projects.terms import ProjectTerms
 from transduce.text.glossary import Entry, Glossary
 
 NOUNS = [("dog", "Hund"), ("boat", "Boot"), ("friend", "Freund"), ("table", "Tisch"), ("stone", "Stein")]

@@ -8,14 +8,14 @@ import pytest
 
 from small_corpus import small_corpus
 from transduce import train
-from transduce.cli.main import app, run
+from transduce.apps.cli.main import app, run
+from transduce.apps.projects.knowledge import Knowledge
+from transduce.apps.projects.learning import BackgroundLearning
+from transduce.apps.projects.phrases import ENDING, KEPT
+from transduce.apps.projects.project import Project
+from transduce.apps.projects.settings import LearningSettings, ProjectSettings
 from transduce.inference.translator import Translator
 from transduce.phrases.model import PhraseModel
-from transduce.projects.knowledge import Knowledge
-from transduce.projects.learning import BackgroundLearning
-from transduce.projects.phrases import ENDING, KEPT
-from transduce.projects.project import Project
-from transduce.projects.settings import LearningSettings, ProjectSettings
 
 SECONDS = 60.0
 

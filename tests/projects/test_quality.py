@@ -9,18 +9,18 @@ import pytest
 from sacrebleu.metrics.lib_ter import BeamEditDistance
 
 from small_corpus import small_corpus
-from transduce.bundle import ModelBundle, find_bundle
-from transduce.errors import DataError, InputError
+from transduce.apps.projects import quality
+from transduce.apps.projects.confidence import FEATURES, confidence_features
+from transduce.apps.projects.edits import PastEdit, edit_rate, read_edits
+from transduce.apps.projects.project import Project
+from transduce.apps.projects.quality import LEAST, ProjectQuality, QualityEstimator, reliability_of
+from transduce.apps.projects.regression import PENALTIES, EditRegression
+from transduce.apps.projects.report import Course, render_report
+from transduce.apps.projects.settings import ProjectSettings
+from transduce.base.errors import DataError, InputError
+from transduce.bundle.model_bundle import ModelBundle, find_bundle
 from transduce.evaluation.translations import score_ter
 from transduce.inference.translator import Translator
-from transduce.projects import quality
-from transduce.projects.confidence import FEATURES, confidence_features
-from transduce.projects.edits import PastEdit, edit_rate, read_edits
-from transduce.projects.project import Project
-from transduce.projects.quality import LEAST, ProjectQuality, QualityEstimator, reliability_of
-from transduce.projects.regression import PENALTIES, EditRegression
-from transduce.projects.report import Course, render_report
-from transduce.projects.settings import ProjectSettings
 
 pytest.importorskip("rapidfuzz")
 

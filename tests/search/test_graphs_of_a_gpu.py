@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from fake_cuda import Work, fake_cuda
-from transduce.devices import to_device
+from transduce.base.devices import to_device
 from transduce.inference.engines.graphs import GraphedSteps
 from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import build_model

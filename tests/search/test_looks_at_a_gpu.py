@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from fake_cuda import Work, fake_cuda
-from transduce.devices import to_device
+from transduce.base.devices import to_device
 from transduce.models.transformer import TransformerConfig, build_transformer
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam

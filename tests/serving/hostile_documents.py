@@ -10,8 +10,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from transduce.documents.formats import read_document
-from transduce.serving.documents import messages, worker
+from docsegments.formats import read_document
+from transduce.apps.serving.documents import messages, worker
 
 
 def work(connection: Connection, limits: worker.Limits) -> None:

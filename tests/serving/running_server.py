@@ -11,13 +11,13 @@ from typing import Any
 
 import requests
 
+from transduce.apps.projects.project import Projects
+from transduce.apps.serving.metrics import Metrics
+from transduce.apps.serving.models import Models
+from transduce.apps.serving.running import uvicorn_of
+from transduce.apps.serving.server import Server
+from transduce.apps.serving.settings import ServerSettings
 from transduce.inference.translator import Translator
-from transduce.projects.project import Projects
-from transduce.serving.metrics import Metrics
-from transduce.serving.models import Models
-from transduce.serving.running import uvicorn_of
-from transduce.serving.server import Server
-from transduce.serving.settings import ServerSettings
 
 Serve = Callable[..., "Running"]
 """Starts a server; see the fixture `serve`."""

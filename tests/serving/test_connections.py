@@ -174,7 +174,7 @@ def metrics(running: Running) -> str:
 
 COUNTED = "from transduce.__main__ import start; start()"
 UNCOUNTED = (
-    f"from transduce.serving import running; running.most_connections = lambda wanted, others: wanted; {COUNTED}"
+    f"from transduce.apps.serving import running; running.most_connections = lambda wanted, others: wanted; {COUNTED}"
 )
 
 

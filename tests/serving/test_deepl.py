@@ -19,10 +19,10 @@ import pytest
 import requests
 from running_server import Running, Serve, wait_until
 
-from transduce.projects.project import Projects
-from transduce.serving.deepl import documents
-from transduce.serving.failures import RefusedError
-from transduce.serving.keys import Keys
+from transduce.apps.projects.project import Projects
+from transduce.apps.serving.deepl import documents
+from transduce.apps.serving.failures import RefusedError
+from transduce.apps.serving.keys import Keys
 from transduce.text.glossary import Entry, Glossary
 
 

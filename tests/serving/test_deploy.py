@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from transduce.cli.main import app
-from transduce.serving.settings import ServerSettings
+from transduce.apps.cli.main import app
+from transduce.apps.serving.settings import ServerSettings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 

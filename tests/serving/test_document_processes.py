@@ -22,18 +22,18 @@ import pytest
 import requests
 from running_server import Running, Serve, wait_until
 
-import transduce.documents
-from transduce.errors import InputError
-from transduce.inference.documents.model_documents import DocumentTranslator
-from transduce.inference.documents.sentence_model import SentenceModel
+import docsegments
+from transduce.apps.serving.documents import preloaded, worker
+from transduce.apps.serving.documents.messages import Counted, File, Read, Sample, Sampled, Translate, Written
+from transduce.apps.serving.documents.process import Answers, DocumentProcess, ProcessFailedError
+from transduce.apps.serving.documents.worker import Limits
+from transduce.apps.serving.documents.workers import DocumentWorkers
+from transduce.apps.serving.failures import RefusedError
+from transduce.base.errors import InputError
+from transduce.inference.model_documents import DocumentTranslator
+from transduce.inference.sentence_model import SentenceModel
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
-from transduce.serving.documents import preloaded, worker
-from transduce.serving.documents.messages import Counted, File, Read, Sample, Sampled, Translate, Written
-from transduce.serving.documents.process import Answers, DocumentProcess, ProcessFailedError
-from transduce.serving.documents.worker import Limits
-from transduce.serving.documents.workers import DocumentWorkers
-from transduce.serving.failures import RefusedError
 
 FORM = {"source": "en", "target": "de"}
 LIMITS = Limits(256 * 2**20, 20)
@@ -186,8 +186,8 @@ def test_no_process_outlives_its_server(tiny_run: Path, number: signal.Signals) 
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     program = (
-        "import sys; import hostile_documents; from transduce.serving.documents import worker; "
-        "worker.work = hostile_documents.work; from transduce.cli.main import main; main()"
+        "import sys; import hostile_documents; from transduce.apps.serving.documents import worker; "
+        "worker.work = hostile_documents.work; from transduce.apps.cli.main import main; main()"
     )
     command = [sys.executable, "-c", program, "serve", str(tiny_run), "--port", str(port)]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
@@ -406,7 +406,7 @@ def test_processes_of_documents_need_neither_pytorch_nor_a_web_server() -> None:
     assert not {"torch", "numpy", "tokenizers", "starlette", "fastapi"} & set(loaded)
     wanted = {
         name.partition(".")[0]
-        for file in Path(transduce.documents.__path__[0]).glob("*.py")
+        for file in Path(docsegments.__path__[0]).glob("*.py")
         for name in re.findall(r'require\("([\w.]+)"\)', file.read_text(encoding="utf-8"))
         if file.name != "memory.py"  # memories are for the command line
     }

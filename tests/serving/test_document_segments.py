@@ -9,9 +9,9 @@ import pytest
 import requests
 from running_server import Running
 
-from transduce.documents.document import Languages
-from transduce.documents.formats import read_document
-from transduce.projects.project import Projects
+from docsegments.document import Languages
+from docsegments.formats import read_document
+from transduce.apps.projects.project import Projects
 
 pytestmark = pytest.mark.slow
 

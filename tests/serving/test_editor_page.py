@@ -10,8 +10,8 @@ import pytest
 import requests
 from running_server import Running
 
-from transduce.bundle import ModelBundle
-from transduce.projects.project import Projects
+from transduce.apps.projects.project import Projects
+from transduce.bundle.model_bundle import ModelBundle
 
 pytestmark = pytest.mark.slow
 

@@ -11,16 +11,16 @@ import pytest
 import requests
 from running_server import Running, Serve, wait_until
 
+from transduce.apps.serving.batching import Batcher
+from transduce.apps.serving.clients import client_of
+from transduce.apps.serving.failures import RefusedError
+from transduce.apps.serving.fair_queue import FairQueue, Job, QueuedPiece, Sentence
+from transduce.apps.serving.kept_files import Files
+from transduce.apps.serving.quotas import Quota, newest
 from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
-from transduce.serving.batching import Batcher
-from transduce.serving.clients import client_of
-from transduce.serving.failures import RefusedError
-from transduce.serving.fair_queue import FairQueue, Job, QueuedPiece, Sentence
-from transduce.serving.kept_files import Files
-from transduce.serving.quotas import Quota, newest
 
 pytestmark = pytest.mark.slow
 
@@ -278,7 +278,7 @@ def test_kept_files_go_after_their_time(monkeypatch: pytest.MonkeyPatch) -> None
     files = Files(1000)
     name = files.keep(b"a", "a.txt", "a")
     now = time.monotonic()
-    monkeypatch.setattr("transduce.serving.kept_files.time.monotonic", lambda: now + 601)
+    monkeypatch.setattr("transduce.apps.serving.kept_files.time.monotonic", lambda: now + 601)
     with pytest.raises(RefusedError) as refused:
         files.find(name)
     assert refused.value.status == 404

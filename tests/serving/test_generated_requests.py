@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 from running_server import Serve
 
-from transduce.projects.project import Projects
+from transduce.apps.projects.project import Projects
 
 pytestmark = pytest.mark.slow
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from transduce.errors import InputError
-from transduce.serving import glossaries as kept
-from transduce.serving.failures import RefusedError
-from transduce.serving.glossaries import Glossaries, glossary_of, pairs_of, read_entries, tsv_of
-from transduce.serving.keys import Keys
+from transduce.apps.serving import glossaries as kept
+from transduce.apps.serving.failures import RefusedError
+from transduce.apps.serving.glossaries import Glossaries, glossary_of, pairs_of, read_entries, tsv_of
+from transduce.apps.serving.keys import Keys
+from transduce.base.errors import InputError
 
 PAIR = ("en", "de")
 
@@ -53,7 +53,7 @@ def test_dictionaries_are_extended_replaced_and_deleted(glossaries: Glossaries) 
 def test_a_glossary_that_was_made_survives_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "glossaries.sqlite"
     program = (
-        "import os, signal, sys\nfrom transduce.serving.glossaries import Glossaries\n"
+        "import os, signal, sys\nfrom transduce.apps.serving.glossaries import Glossaries\n"
         "kept = Glossaries(sys.argv[1])\nfor n in range(9):\n"
         "    kept.create('a', str(n), {('en', 'de'): 'dog\\tHund'})\nos.kill(os.getpid(), signal.SIGKILL)"
     )
@@ -91,7 +91,7 @@ def test_entries_are_read_from_both_forms() -> None:
 
 
 def test_too_many_entries_are_refused_before_all_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transduce.serving.glossaries.MOST_ENTRIES", 2)
+    monkeypatch.setattr("transduce.apps.serving.glossaries.MOST_ENTRIES", 2)
     with pytest.raises(RefusedError, match="more than 2 entries") as refused:
         read_entries("a\tb\nc\td\ne\tf\nno entry", "tsv", ("en", "de"))
     assert refused.value.status == 413

@@ -18,13 +18,13 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 
 from growth import MOST
+from transduce.apps.projects.project import Projects
+from transduce.apps.serving.app import build_app
+from transduce.apps.serving.metrics import Metrics
+from transduce.apps.serving.models import Models
+from transduce.apps.serving.server import Server
+from transduce.apps.serving.settings import ServerSettings
 from transduce.inference.translator import Translator
-from transduce.projects.project import Projects
-from transduce.serving.app import build_app
-from transduce.serving.metrics import Metrics
-from transduce.serving.models import Models
-from transduce.serving.server import Server
-from transduce.serving.settings import ServerSettings
 from transduce.text.glossary import Entry, Glossary
 
 LOOP = asyncio.new_event_loop()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from running_server import Running, Serve
 
-from transduce.serving.keys import Keys
+from transduce.apps.serving.keys import Keys
 
 pytestmark = pytest.mark.slow
 

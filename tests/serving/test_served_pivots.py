@@ -10,7 +10,7 @@ import pytest
 import requests
 from running_server import Running
 
-from transduce.bundle import ModelBundle
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.pivot import Pivot
 from transduce.inference.translator import Translator
 

@@ -16,12 +16,12 @@ import pytest
 import requests
 from running_server import Running, wait_until
 
-from transduce.inference.documents.sentence_model import SentenceModel
+from transduce.apps.projects.project import Project, Projects
+from transduce.apps.projects.settings import ProjectSettings
+from transduce.apps.serving.keys import Keys
+from transduce.apps.serving.server import TURNS
+from transduce.inference.sentence_model import SentenceModel
 from transduce.inference.translator import Translator
-from transduce.projects.project import Project, Projects
-from transduce.projects.settings import ProjectSettings
-from transduce.serving.keys import Keys
-from transduce.serving.server import TURNS
 
 TMX = """<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en"><seg>A dog.</seg></tuv>
 <tuv xml:lang="de"><seg>Ein Hund aus dem Speicher.</seg></tuv></tu></body></tmx>"""
@@ -211,8 +211,8 @@ def test_a_project_whose_file_is_held_or_damaged_holds_up_no_other(
     tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sixty requests wait for one file as long as the test lasts; those beyond a few are told to come again."""
-    monkeypatch.setattr("transduce.projects.store.PATIENCE", 100.0)
-    monkeypatch.setattr("transduce.serving.server.TURN_SECONDS", 0.3)
+    monkeypatch.setattr("transduce.apps.projects.store.PATIENCE", 100.0)
+    monkeypatch.setattr("transduce.apps.serving.server.TURN_SECONDS", 0.3)
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "project.toml").write_text("source = ")
     running = Served(tiny_run, projects=Projects(tmp_path))

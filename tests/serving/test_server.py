@@ -16,17 +16,17 @@ import pytest
 import requests
 from running_server import Running, Serve, wait_until
 
-from transduce.errors import InputError
-from transduce.exchange.ctranslate2 import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.apps.serving import batching
+from transduce.apps.serving.admission import RateLimit
+from transduce.apps.serving.detection import Detector
+from transduce.apps.serving.failures import RefusedError
+from transduce.apps.serving.keys import Keys
+from transduce.base.errors import InputError
 from transduce.inference.requests import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
-from transduce.serving import batching
-from transduce.serving.admission import RateLimit
-from transduce.serving.detection import Detector
-from transduce.serving.failures import RefusedError
-from transduce.serving.keys import Keys
 
 
 @pytest.fixture(scope="module")

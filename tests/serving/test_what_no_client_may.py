@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from transduce.errors import DataError
+from transduce.apps.projects.project import Projects
+from transduce.apps.serving.app import PIECE, Watch, _answer, build_app
+from transduce.apps.serving.failures import Paths
+from transduce.apps.serving.keystrokes import Keystrokes
+from transduce.apps.serving.metrics import Metrics
+from transduce.apps.serving.models import Models
+from transduce.apps.serving.server import Server
+from transduce.apps.serving.settings import ServerSettings
+from transduce.base.errors import DataError
 from transduce.inference.translator import Translator
-from transduce.projects.project import Projects
-from transduce.serving.app import PIECE, Watch, _answer, build_app
-from transduce.serving.failures import Paths
-from transduce.serving.keystrokes import Keystrokes
-from transduce.serving.metrics import Metrics
-from transduce.serving.models import Models
-from transduce.serving.server import Server
-from transduce.serving.settings import ServerSettings
 
 
 @pytest.fixture(scope="module")

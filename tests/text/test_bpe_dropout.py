@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transduce.base.errors import ConfigError
 from transduce.corpora.generated.grammar import derive_pairs
-from transduce.errors import ConfigError
 from transduce.text.bpe_dropout import BpeDropout, BpeMerges, Segmented
 from transduce.text.tokenizer import SideConfig, Tokenizer
 from transduce.text.tokenizer_training import train_tokenizer

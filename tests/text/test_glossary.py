@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.errors import DataError, InputError
+from transduce.base.errors import DataError, InputError
 from transduce.text.glossary import Entry, Glossary, comparable
 from transduce.text.phrases import holds
 from transduce.text.terms import Term

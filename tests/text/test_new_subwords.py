@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 from transduce.text.new_subwords import extend, learn_subwords
 from transduce.text.tokenizer import SideConfig, Tokenizer, Tokenizers
 from transduce.text.tokenizer_training import train_tokenizer

@@ -10,9 +10,9 @@ from torch.testing import assert_close
 from toy_models import CONFIGS
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.config import read_toml
-from transduce.errors import ConfigError, DataError
+from transduce.base.config import read_toml
+from transduce.base.errors import ConfigError, DataError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment import load_recipe
 from transduce.models.families import ModelConfig, build_model
 from transduce.models.larger_vocabulary import with_new_tokens

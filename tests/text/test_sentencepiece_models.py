@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
 from transduce.text.sentencepiece import read_model
 from transduce.text.tokenizer import SideConfig, SpecialTokens, Tokenizer
 from transduce.text.tokenizer_training import train_tokenizer

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from transduce.errors import ConfigError, DataError, InputError
+from transduce.base.errors import ConfigError, DataError, InputError
 from transduce.text import sentencepiece_training
 from transduce.text.tokenizer import SideConfig, Tokenizer
 from transduce.text.tokenizer_training import train_tokenizer

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer as Backend
 
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 from transduce.text.sentencepiece import read_model
 from transduce.text.sentencepiece_writing import _texts, what_cannot_be_written, write_sentencepiece
 from transduce.text.tokenizer import SideConfig, Tokenizer

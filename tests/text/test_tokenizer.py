@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer as Backend
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
-from transduce.config import convert
-from transduce.errors import CheckpointError, ConfigError, DataError
+from transduce.base.config import convert
+from transduce.base.errors import CheckpointError, ConfigError, DataError
 from transduce.text.tokenizer import BYTES, SPECIALS, SideConfig, Tokenizer, TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer, train_tokenizers
 

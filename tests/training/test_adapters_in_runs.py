@@ -15,12 +15,12 @@ from torch.testing import assert_close
 
 import transduce
 from bert_folder import write_bert
-from transduce.bundle import ModelBundle
-from transduce.bundle_config import read_config
-from transduce.cli.main import app
-from transduce.cli.main import run as command
-from transduce.errors import CheckpointError, InputError, Interrupted
-from transduce.exchange.huggingface.importing import import_huggingface
+from transduce.apps.cli.main import app
+from transduce.apps.cli.main import run as command
+from transduce.apps.exchange.huggingface.importing import import_huggingface
+from transduce.base.errors import CheckpointError, InputError, Interrupted
+from transduce.bundle.bundle_config import read_config
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment import average, load_recipe, merge
 from transduce.training.checkpoint import whole_checkpoints
 from transduce.training.observers import Observer

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 import transduce
-from transduce.config import to_toml
-from transduce.errors import CheckpointError
+from transduce.base.config import to_toml
+from transduce.base.errors import CheckpointError
 from transduce.experiment import average, load_recipe
 from transduce.experiment.recipe import record
 from transduce.training.checkpoint import best_checkpoints, whole_checkpoints

@@ -17,7 +17,7 @@ import pytest
 import torch
 
 import transduce
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
 from transduce.experiment import load_recipe
 from transduce.training.checkpoint import whole_checkpoints
 from transduce.training.distributed import Processes
@@ -157,7 +157,7 @@ def wait_for_a_checkpoint(process: subprocess.Popen[str], run: Path) -> None:
 SHOWING_THREADS = """
 import sys
 from pathlib import Path
-from transduce.cli.main import app, run
+from transduce.apps.cli.main import app, run
 status = run(app)
 print(*(name.read_text().strip() for name in Path("/proc/self/task").glob("*/comm")))
 sys.exit(status)

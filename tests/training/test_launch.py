@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from transduce.files import locked
+from transduce.base.files import locked
 from transduce.training import launch
 
 pytestmark = pytest.mark.slow
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 BUSY = """
 import os, sys, time
 from pathlib import Path
-from transduce.files import locked
+from transduce.base.files import locked
 from transduce.training import launch
 launch.GRACE = 0.5
 def give_up(line):

@@ -106,8 +106,8 @@ def test_a_process_ends_with_a_line_when_another_is_silent(monkeypatch: pytest.M
 APART = """
 import os, signal, sys, threading
 import torch
-from transduce.cli import stopping
-from transduce.cli.failures import run
+from transduce.apps.cli import stopping
+from transduce.apps.cli.failures import run
 from transduce.training import heartbeat
 from transduce.training.distributed import join_processes
 heartbeat.INTERVAL, heartbeat.DEADLOCK, stopping.STANDS = 0.25, {deadlock}, 1.0

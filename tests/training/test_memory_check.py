@@ -14,9 +14,9 @@ import pytest
 import torch
 from torch import nn
 
+from transduce.base.errors import ConfigError
 from transduce.data.batch import Batch
 from transduce.data.planned import Epoch, Largest, Plan, PlannedData, Rows, largest_part, split_evenly
-from transduce.errors import ConfigError
 from transduce.objectives.objective import Loss
 from transduce.training import memory_check
 from transduce.training.distributed import Processes

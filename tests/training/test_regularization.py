@@ -10,7 +10,7 @@ from stop_at_update import Stop
 
 import transduce
 from forked_run import train_in_processes
-from transduce.errors import ConfigError, Interrupted
+from transduce.base.errors import ConfigError, Interrupted
 from transduce.experiment import load_recipe
 
 pytestmark = pytest.mark.slow

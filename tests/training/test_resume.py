@@ -14,9 +14,9 @@ import pytest
 from stop_at_update import Stop
 
 import transduce
-from transduce.bundle import ModelBundle
+from transduce.base.errors import CheckpointError, Interrupted
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import Batch
-from transduce.errors import CheckpointError, Interrupted
 from transduce.experiment import Recipe, load_recipe
 from transduce.training.checkpoint import read_progress, whole_checkpoints
 from transduce.training.memory_check import MemoryCheck

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 from transduce.training.observers import Report
 from transduce.training.trackers import OBSERVERS, WatchedRun
 

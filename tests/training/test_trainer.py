@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import transduce
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
 from transduce.experiment import load_recipe
 from transduce.objectives.next_token import NextToken
 from transduce.tasks.translation import validation

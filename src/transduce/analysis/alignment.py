@@ -16,12 +16,12 @@ from torch import Tensor
 
 from transduce.analysis.attention import RecordedAttention, record_pass
 from transduce.analysis.attribution import occlusion
-from transduce.bundle import ModelBundle
+from transduce.base.errors import CheckpointError, InputError
+from transduce.base.ranges import NonNegativeInt
+from transduce.base.verification import COPY_AGAIN
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import make_batch
-from transduce.errors import CheckpointError, InputError
 from transduce.models.interface import EncoderDecoder
-from transduce.ranges import NonNegativeInt
-from transduce.verification import COPY_AGAIN
 
 FILE = "alignment.json"
 SAMPLE = 50  # sentences that a head is chosen on

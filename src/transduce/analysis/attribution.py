@@ -18,10 +18,10 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from transduce.budget import check
+from docsegments.budget import check
+from transduce.base.shapes import Tokens
 from transduce.data.batch import Batch
 from transduce.models.interface import EncoderDecoder
-from transduce.shapes import Tokens
 
 STEPS = 32
 """The number of points on the path at which gradients are taken."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from transduce.analysis.attention import Part
 from transduce.analysis.attribution import Attribution
 from transduce.analysis.search_tree import Node
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 
 Direction = Literal["ltr", "rtl"]
 Unit = Literal["nats", "score"]

@@ -11,6 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from docsegments.languages import is_from_right
+from docsegments.orthography.words import word_texts, words, words_between
 from transduce.analysis.alignment import (
     NO_WORDS,
     AlignmentHead,
@@ -35,10 +37,8 @@ from transduce.analysis.findings import (
     WordAlignment,
 )
 from transduce.analysis.pictures import Pictures
-from transduce.bundle import ModelBundle
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import Batch
-from transduce.documents.languages import is_from_right
-from transduce.orthography.words import word_texts, words, words_between
 from transduce.text.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

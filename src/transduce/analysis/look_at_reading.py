@@ -12,11 +12,11 @@ from transduce.analysis.attention import RecordedAttention
 from transduce.analysis.attribution import Outputs, drops_of, gradients_of, hidden_in_part, rank_correlation
 from transduce.analysis.findings import Agreement, Confidence, Occlusion, TokenText, Unit
 from transduce.analysis.look import Look, direction_of, maps_of
-from transduce.bundle import ModelBundle
+from transduce.base.shapes import Tokens
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.text_batch import Ids, TextBatch, make_text_batch
 from transduce.models.heads import EncoderModel
 from transduce.nn.recording import record_attention
-from transduce.shapes import Tokens
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from html import escape
 
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 from transduce.nn.masks import AttentionMask
 
 MAY, MAY_NOT = "■", "·"

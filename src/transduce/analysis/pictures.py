@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from transduce.errors import InputError
-from transduce.extras import check_installed
-from transduce.files import new_file
+from docsegments.extras import check_installed
+from transduce.base.errors import InputError
+from transduce.base.files import new_file
 
 if TYPE_CHECKING:  # drawing takes a second to import
     from matplotlib.figure import Figure

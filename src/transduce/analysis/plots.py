@@ -17,7 +17,7 @@ from transduce.analysis.findings import Confidence, SearchTree
 from transduce.analysis.fonts import save_figure
 from transduce.analysis.search_tree import Node, NodeState
 from transduce.analysis.training_log import Curves, Series, read_curves
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 
 Growth = tuple[Sequence[float], Sequence[tuple[float, float, float]]]
 """Measured scores, and for each forecast its score and the ends of its interval."""

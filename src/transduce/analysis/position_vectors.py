@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 from transduce.nn.positions import LearnedPositions, Rotary, SinusoidalPositions, sinusoids, turns
 
 POSITIONS = 128  # drawn

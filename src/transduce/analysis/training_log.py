@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from transduce.errors import DataError, InputError
+from transduce.base.errors import DataError, InputError
 
 REPORTED = {
     "loss": "loss",

@@ -8,13 +8,13 @@ import msgspec
 from msgspec import Meta
 from tokenizers import Regex, normalizers
 
-from transduce.config import Settings, convert, read_changes
+from docsegments.orthography.words import count_words, word_texts
+from transduce.base.config import Settings, convert, read_changes
+from transduce.base.ranges import LARGEST, PositiveInt, PositiveShare
 from transduce.corpora.corpus import Filter, Keeps, ParallelCorpus, SentencePair
 from transduce.corpora.fingerprints import Fingerprints
 from transduce.corpora.overlap import OverlapFilter, Scope, plain, scope_fingerprint
 from transduce.corpora.splitting import Side, letters_of
-from transduce.orthography.words import count_words, word_texts
-from transduce.ranges import LARGEST, PositiveInt, PositiveShare
 
 
 class CleaningStep(Settings, frozen=True):

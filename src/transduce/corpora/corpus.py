@@ -8,8 +8,8 @@ from html import escape
 from itertools import chain, islice
 from typing import Protocol
 
-from transduce.errors import DataError, InputError
-from transduce.reprs import rows_html, shown_by
+from transduce.base.errors import DataError, InputError
+from transduce.base.reprs import rows_html, shown_by
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.errors import InputError
 from transduce.corpora.languages import UNKNOWN
-from transduce.errors import InputError
 
 MANY = "many"
 """A name in place of languages for a model of several directions until one is chosen."""

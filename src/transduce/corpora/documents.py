@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from transduce.base.errors import ConfigError
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import TextCorpus
 from transduce.corpora.examples import ExampleCorpus
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import open_splits, open_text
-from transduce.errors import ConfigError
 
 
 @dataclass(frozen=True)

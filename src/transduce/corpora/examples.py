@@ -11,10 +11,10 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from docsegments.messages.tables import rows_of
+from transduce.base.errors import DataError
+from transduce.base.files import sha256
 from transduce.corpora.formats import file_kind, read_lines, read_objects
-from transduce.documents.messages.tables import rows_of
-from transduce.errors import DataError
-from transduce.files import sha256
 
 T = TypeVar("T")
 Column = int | str

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from docsegments.orthography.characters import UNSPACED
+from docsegments.orthography.words import word_texts
 from transduce.corpora.corpus import SentencePair
-from transduce.orthography.characters import UNSPACED
-from transduce.orthography.words import word_texts
 
 SAMPLE = 50_000
 MOST_OF_A_WORD = 12  # characters between spaces beyond which spaces do not separate words

@@ -18,10 +18,8 @@ from typing import IO, Any, BinaryIO, cast
 import msgspec
 import zstandard
 
-from transduce.corpora import parquet
-from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus, as_pair
-from transduce.documents.document import Languages
-from transduce.documents.messages.tables import (
+from docsegments.document import Languages
+from docsegments.messages.tables import (
     DELIMITERS,
     SOURCE_NAMES,
     TARGET_NAMES,
@@ -30,10 +28,12 @@ from transduce.documents.messages.tables import (
     rows_in_direction,
     rows_of,
 )
-from transduce.documents.pairs import languages_in, pairs_in, subtitle_pairs
-from transduce.errors import DataError, InputError
-from transduce.files import sha256
-from transduce.plugins import Registry, check_takes
+from docsegments.pairs import languages_in, pairs_in, subtitle_pairs
+from transduce.base.errors import DataError, InputError
+from transduce.base.files import sha256
+from transduce.base.plugins import Registry, check_takes
+from transduce.corpora import parquet
+from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus, as_pair
 
 COMPRESSED = (".gz", ".xz", ".zst")
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
+from transduce.base.errors import DataError, InputError
+from transduce.base.files import sync
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import SentencePair, as_pair
-from transduce.errors import DataError, InputError
-from transduce.files import sync
 
 
 def pairs_setting(given: Any) -> Any:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
+from transduce.base.files import found_or_made, sha256
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.splitting import Part, PartFilter, Side, Split, SplitRule
-from transduce.files import found_or_made, sha256
 
 FORMAT = 1
 PAIRS_AT_ONCE = 1000  # pairs after which shares that follow their number are computed anew

@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 from jaxtyping import Float, Int
 
-from transduce.budget import check
-from transduce.errors import DataError, InputError
-from transduce.orthography.characters import is_extending
-from transduce.orthography.words import count_words, has_words, word_texts
+from docsegments.budget import check
+from docsegments.orthography.characters import is_extending
+from docsegments.orthography.words import count_words, has_words, word_texts
+from transduce.base.errors import DataError, InputError
 
 PAIR: Final = 0.5
 """The worth of a pair of words beside that of a word as frequent."""

@@ -9,10 +9,10 @@ from itertools import accumulate
 
 import msgspec
 
-from transduce.config import Settings
+from docsegments.orthography.characters import characters
+from transduce.base.config import Settings
+from transduce.base.ranges import Share
 from transduce.corpora.corpus import SentencePair
-from transduce.orthography.characters import characters
-from transduce.ranges import Share
 
 _SIGNS_THAT_END_A_SENTENCE = ".!?…。！？।؟۔"
 LETTERS_A_TYPO = 40

@@ -11,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
+from transduce.base.files import write_text
 from transduce.corpora.corpus import Keeps, ParallelCorpus, SentencePair
 from transduce.corpora.fingerprints import Fingerprints, fingerprint
-from transduce.files import write_text
 
 Scope = Literal["pair", "source", "target"]
 SCOPES: tuple[Scope, ...] = ("pair", "source", "target")

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from docsegments.extras import require
+from transduce.base.errors import DataError, InputError
 from transduce.corpora.corpus import SentencePair
-from transduce.errors import DataError, InputError
-from transduce.extras import require
 
 ENDING = ".parquet"
 ROWS_AT_ONCE = 4096

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from transduce.base.errors import DataError
 from transduce.corpora.examples import ExampleCorpus, file_corpus
 from transduce.corpora.formats import open_bytes
-from transduce.errors import DataError
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,9 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 from msgspec import Meta
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.errors import ConfigError
+from transduce.base.ranges import PositiveInt, Seed, ShareBelowOne, ShareWithin
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.cleaning import Step
 from transduce.corpora.directions import Direction, LanguageTokenPlace
@@ -17,8 +19,6 @@ from transduce.corpora.given import pairs_setting
 from transduce.corpora.languages import UNKNOWN, language_of, languages_of
 from transduce.corpora.noise import Noise
 from transduce.corpora.splitting import Side, Split, SplitKind
-from transduce.errors import ConfigError
-from transduce.ranges import PositiveInt, Seed, ShareBelowOne, ShareWithin
 
 SEQUENCES = ("copy", "reverse")
 SPLIT_FIELDS = {"split": "kind", "validation_share": "validation", "test_share": "test", "split_seed": "seed"}

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from transduce.base.errors import DataError
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.formats import Columns, is_file_of_pairs, parallel_files
 from transduce.corpora.languages import languages_of
-from transduce.errors import DataError
 
 
 def open_corpus(

@@ -8,6 +8,7 @@ from typing import Annotated, cast
 
 from msgspec import Meta
 
+from transduce.base.errors import ConfigError
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import cache_folder, find_split
 from transduce.corpora.catalogue.registry import DATASETS, PARTS, WHOLE, Dataset, find_dataset, in_language
@@ -22,7 +23,6 @@ from transduce.corpora.languages import UNKNOWN
 from transduce.corpora.settings import CorpusConfig, DataConfig, FilesConfig, corpora_of
 from transduce.corpora.shards import open_corpus
 from transduce.corpora.splitting import HELD_OUT, Part, Side, Split, SplitRule
-from transduce.errors import ConfigError
 
 GRAMMAR_SIZES = {"train": 60_000, "validation": 500, "test": 1_000}
 BOTH: frozenset[Side] = frozenset({"source", "target"})

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from transduce.base.errors import DataError
 from transduce.corpora.examples import ExampleCorpus, file_corpus
 from transduce.corpora.formats import file_kind, read_lines, read_objects
-from transduce.errors import DataError
 
 DOCUMENT = "-DOCSTART-"
 OUTSIDE = "O"

@@ -8,12 +8,12 @@ from typing import IO, Any, cast
 
 import msgspec
 
+from transduce.base.errors import DataError
+from transduce.base.files import sync
 from transduce.corpora import parquet
 from transduce.corpora.compression import PACKERS
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.formats import file_kind
-from transduce.errors import DataError
-from transduce.files import sync
 
 WRITTEN = (".tsv", ".jsonl", parquet.ENDING)
 """The endings of files of pairs that can be written; .tsv and .jsonl also compressed."""

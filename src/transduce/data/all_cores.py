@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing.connection import wait
 from typing import TypeVar
 
-from transduce.errors import DataError
+from transduce.base.errors import DataError
 
 T = TypeVar("T")
 

@@ -9,9 +9,9 @@ from jaxtyping import Bool, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from transduce.devices import OnDevice
+from transduce.base.devices import OnDevice
+from transduce.base.shapes import Mask, Tokens
 from transduce.nn.ragged import Ragged
-from transduce.shapes import Mask, Tokens
 
 
 @dataclass(frozen=True)

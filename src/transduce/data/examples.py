@@ -8,7 +8,8 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.ranges import PositiveInt
 from transduce.data.planned import (
     Epoch,
     Largest,
@@ -21,7 +22,6 @@ from transduce.data.planned import (
     split_evenly,
 )
 from transduce.data.text_batch import Ids, row_length, shorten
-from transduce.ranges import PositiveInt
 from transduce.text.tokenizer import Tokenizer
 
 EXAMPLES = 32  # of a batch, unless settings say otherwise

@@ -8,14 +8,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from transduce.base.devices import OnDevice
+from transduce.base.errors import DataError
 from transduce.corpora.documents import TextDocument
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import ExampleData, TextBatchingConfig
 from transduce.data.masking import Masking
 from transduce.data.planned import Epoch, PlannedData, Rows, largest_part
 from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length
-from transduce.devices import OnDevice
-from transduce.errors import DataError
 from transduce.text.tokenizer import Tokenizer
 
 SENTENCES_AT_ONCE = 4096

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.config import Settings
-from transduce.ranges import ShareWithin
+from transduce.base.config import Settings
+from transduce.base.ranges import ShareWithin
 from transduce.text.tokenizer import Tokenizer
 
 MASKED, RANDOM = 0.8, 0.1  # of the hidden tokens; the others stay, so that a visible token may be wrong, too

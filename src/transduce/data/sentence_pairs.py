@@ -13,14 +13,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.errors import DataError
+from transduce.base.ranges import PositiveInt
 from transduce.data.batch import Batch, SpecialIds, make_batch, with_marks
 from transduce.data.parts import buckets, cut, cut_evenly, halve, needs, within
 from transduce.data.planned import Epoch, Largest, PackedPlan, Plan, PlannedData, Rows, count_parts
 from transduce.data.shared_arrays import SharedArrays
 from transduce.data.store import TokenStore
-from transduce.errors import DataError
-from transduce.ranges import PositiveInt
 
 FORMAT = 1
 SHARED_FROM = 500_000

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.files import locked, new_folder, remove
+from transduce.base.files import locked, new_folder, remove
 
 Arrays = Mapping[str, NDArray[np.integer]]
 ARRAYS = "arrays"

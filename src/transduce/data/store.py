@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from transduce.base.errors import DataError
+from transduce.base.files import found_or_made
+from transduce.base.reprs import shown_by
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, nothing_left
 from transduce.data.all_cores import for_each
-from transduce.errors import DataError
-from transduce.files import found_or_made
-from transduce.reprs import shown_by
 from transduce.text.tokenizer import Tokenizers
 
 FORMAT = 3

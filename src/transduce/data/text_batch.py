@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from transduce.base.devices import OnDevice
+from transduce.base.shapes import Mask, Tokens
 from transduce.data.batch import SpecialIds
-from transduce.devices import OnDevice
 from transduce.nn.ragged import Ragged
-from transduce.shapes import Mask, Tokens
 
 Ids = Sequence[int] | NDArray[np.integer]
 

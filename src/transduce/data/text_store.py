@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from transduce.base.errors import DataError
+from transduce.base.files import found_or_made, sha256
 from transduce.corpora.corpus import TextCorpus
 from transduce.data.store import MAX_UNKNOWN, REMEDY
-from transduce.errors import DataError
-from transduce.files import found_or_made, sha256
 from transduce.text.running_text import encode_lines
 from transduce.text.tokenizer import Tokenizer
 

@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.ranges import PositiveInt
 from transduce.data.batch import Batch, Stream
 from transduce.data.planned import Epoch, PlannedData, Rows, in_order
 from transduce.data.text_store import TextStore
 from transduce.nn.ragged import Ragged
-from transduce.ranges import PositiveInt
 
 
 class WindowsConfig(Settings, frozen=True):

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
-from transduce.errors import InputError
-from transduce.extras import require
+from docsegments.extras import require
+from transduce.base.errors import InputError
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU

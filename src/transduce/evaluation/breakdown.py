@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from docsegments.orthography.words import count_words
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, make_bleu
 from transduce.evaluation.metric import SentenceCounts
 from transduce.evaluation.translations import length_ratio
-from transduce.orthography.words import count_words
 
 LENGTHS = (0, 10, 20, 30, 40, 60)
 """Maximum words of each part but the last; the first holds blank lines, and is mostly empty."""

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 import numpy as np
 
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer
 from transduce.evaluation.breakdown import FrequencyPart, LengthPart, by_length, by_word_frequency
 from transduce.evaluation.copied_numbers import NO_NUMBERS, CopiedNumbers, count_copied_numbers

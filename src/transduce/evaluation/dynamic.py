@@ -7,14 +7,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.errors import InputError
+from transduce.base.ranges import PositiveFloat, Share
 from transduce.data.text_store import TextStore
 from transduce.data.windows import WindowsConfig, windows_in_order
-from transduce.errors import InputError
 from transduce.models.interface import SegmentRecurrence
 from transduce.nn.losses import cross_entropy
 from transduce.nn.quantization import Int8Linear
-from transduce.ranges import PositiveFloat, Share
 
 EPSILON = 1e-8
 

@@ -4,13 +4,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from transduce.errors import InputError
+from docsegments.extras import check_installed
+from transduce.base.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer
 from transduce.evaluation.metric import Scoring, Texts, check_aligned
 from transduce.evaluation.metrics import STANDARD, MetricName, metrics_by_key
 from transduce.evaluation.scores import Scores
 from transduce.evaluation.translations import score_bleu_variants
-from transduce.extras import check_installed
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule
 

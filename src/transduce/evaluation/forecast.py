@@ -9,10 +9,10 @@ from typing import Final
 
 import numpy as np
 
+from docsegments.orthography.words import count_words
 from transduce.analysis.plots import plot_forecast
-from transduce.errors import DataError
+from transduce.base.errors import DataError
 from transduce.evaluation.translations import score_bleu, score_chrf
-from transduce.orthography.words import count_words
 from transduce.phrases.model import PhraseModel
 
 PARTS: Final = (8, 4, 2, 1)

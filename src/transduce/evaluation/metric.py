@@ -11,10 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.errors import DataError, InputError
+from transduce.base.errors import DataError, InputError
+from transduce.base.plugins import check_takes, code_of, made_of, short_name
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer
 from transduce.evaluation.significance import Counts, bootstrap_sums, confidence_interval
-from transduce.plugins import check_takes, code_of, made_of, short_name
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from transduce.errors import InputError
+from transduce.base.errors import InputError
+from transduce.base.plugins import Registry, name_of, short_name
 from transduce.evaluation import labels, running_text
 from transduce.evaluation.metric import PLAIN, Metric, Scoring, SentenceCounts, metric_of
 from transduce.evaluation.translations import count_bleu, count_chrf, count_comet, count_exact_matches, count_ter
-from transduce.plugins import Registry, name_of, short_name
 
 Measured = Literal["translations", "lines", "classes", "numbers", "tags", "answers"]
 """The kinds of output that metrics score: translations, lines that a language model predicts, predicted classes,

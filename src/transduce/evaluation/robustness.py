@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from docsegments.orthography.words import word_texts
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.noise import WAYS_OF_TYPING
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer
@@ -10,7 +11,6 @@ from transduce.evaluation.metric import check_aligned
 from transduce.evaluation.metrics import MetricName
 from transduce.evaluation.scores import ScoreTable
 from transduce.inference.translator import Translator
-from transduce.orthography.words import word_texts
 from transduce.search.choices import DecisionRule
 
 AS_WRITTEN = "as written"

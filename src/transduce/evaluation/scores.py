@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from transduce.base.reprs import Facts, shown_by
 from transduce.evaluation.labels import PredictedClasses
 from transduce.evaluation.metric import Metric, Score, Scoring, SentenceCounts
 from transduce.evaluation.metrics import METRICS, Measured, MetricName, count_all, metrics_by_key
 from transduce.evaluation.significance import RESAMPLES, SEED
 from transduce.evaluation.translations import BleuVariant, bleu_note, exact_match, length_ratio
 from transduce.inference.translation import Translation
-from transduce.reprs import Facts, shown_by
 
 
 def _facts(scores: "Scores") -> Facts:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import torch
 
-from transduce.errors import InputError
+from docsegments.extras import require
+from transduce.base.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, has_chinese_characters, make_bleu
 from transduce.evaluation.metric import Score, Scoring, SentenceCounts, Texts, check_aligned
 from transduce.evaluation.significance import RESAMPLES, SEED
-from transduce.extras import require
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU

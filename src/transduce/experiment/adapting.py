@@ -9,19 +9,19 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from transduce.bundle import ModelBundle, find_bundle, unshared_weights
-from transduce.bundle_config import read_config
-from transduce.errors import ConfigError, InputError
-from transduce.files import check_absent
+from transduce.base.errors import ConfigError, InputError
+from transduce.base.files import check_absent
+from transduce.base.unzipping import is_zipped
+from transduce.bundle.bundle_config import read_config
+from transduce.bundle.model_bundle import ModelBundle, find_bundle, unshared_weights
+from transduce.bundle.probe import read_probe
 from transduce.models.adapters import AdaptersConfig, add_adapters, without_adapters
 from transduce.models.larger_vocabulary import rows_before
-from transduce.probe import read_probe
 from transduce.tasks.origin import NEW_WORDS
 from transduce.tasks.task import Prepared, Validator
 from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Validation
-from transduce.unzipping import is_zipped
 
 
 def with_adapters(prepared: Prepared, config: AdaptersConfig) -> Prepared:

@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import cast, get_args
 
 from transduce.analysis.alignment import SAMPLE, AlignmentHead, Symmetrization, choose_head
-from transduce.bundle import ModelBundle, find_bundle
-from transduce.bundle_config import read_config
+from transduce.base.devices import find_device
+from transduce.base.errors import InputError
+from transduce.base.task_table import check_tool
+from transduce.bundle.bundle_config import read_config
+from transduce.bundle.model_bundle import ModelBundle, find_bundle
 from transduce.corpora.corpus import Pair, ParallelCorpus, as_pair
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits, open_splits
-from transduce.devices import find_device
-from transduce.errors import InputError
 from transduce.experiment.recipe import recipe_of
 from transduce.inference.aligner import Aligner
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.engines.phrases import PhraseEngine
 from transduce.models.phrases import PhrasesConfig
-from transduce.task_table import check_tool
 
 
 def open_aligner(

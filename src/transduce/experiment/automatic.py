@@ -11,9 +11,11 @@ from typing import Any
 import msgspec
 import torch
 
-from transduce.bundle import EXPORT, find_bundle, read_tokenizers, why_not_trainable
-from transduce.bundle_config import read_config
-from transduce.config import Changes, convert, override, read_changes, read_toml
+from docsegments.orthography.words import count_words
+from transduce.base.config import Changes, convert, override, read_changes, read_toml
+from transduce.base.errors import CheckpointError, ConfigError, DataError
+from transduce.bundle.bundle_config import read_config
+from transduce.bundle.model_bundle import EXPORT, find_bundle, read_tokenizers, why_not_trainable
 from transduce.corpora.cleaning import Step, selecting_filters
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.facts import CorpusFacts, are_swapped, describe_pairs, sample_pairs
@@ -29,7 +31,6 @@ from transduce.corpora.languages import UNKNOWN, languages_of, name_of
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.shards import open_corpus
 from transduce.corpora.splits import open_held_out
-from transduce.errors import CheckpointError, ConfigError, DataError
 from transduce.experiment.automatic_settings import (
     choose,
     choose_adaptation,
@@ -40,7 +41,6 @@ from transduce.experiment.automatic_settings import (
 from transduce.experiment.completion import complete
 from transduce.experiment.machine import BUSY, Machine, measure_machine
 from transduce.experiment.recipe import Recipe, change, find_recipe, load_recipe, recipes, with_files
-from transduce.orthography.words import count_words
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.text.tokenizer import SideConfig
@@ -57,7 +57,7 @@ class Files:
 
     paths: tuple[str, ...]
     overrides: Changes = ()
-    """Settings that the user has set; see `transduce.config.Changes`."""
+    """Settings that the user has set; see `transduce.base.config.Changes`."""
 
     def __post_init__(self) -> None:
         if self.is_text:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from docsegments.orthography.words import count_words
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.facts import CorpusFacts
 from transduce.corpora.splitting import default_share
 from transduce.experiment.machine import Machine, weights_of
 from transduce.models.transformer import TransformerConfig
-from transduce.orthography.words import count_words
 from transduce.text.tokenizer_training import FIRST
 from transduce.training.estimate import describe_duration
 

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transduce.bundle import ModelBundle, load_weights, read_weights
-from transduce.bundle_config import read_config
-from transduce.errors import InputError
+from transduce.base.errors import InputError
+from transduce.base.files import check_absent
+from transduce.base.task_table import find_task
+from transduce.bundle.bundle_config import read_config
+from transduce.bundle.model_bundle import ModelBundle, load_weights, read_weights
 from transduce.experiment.inputs import check_inputs
 from transduce.experiment.recipe import SETTINGS_FILE, read_settings
-from transduce.files import check_absent
-from transduce.task_table import find_task
 from transduce.training.averaging import average_weights
 from transduce.training.checkpoint import BUNDLE, best_checkpoints, check_bundle, whole_checkpoints
 

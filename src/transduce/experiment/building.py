@@ -9,12 +9,12 @@ import msgspec
 import torch
 from torch import nn
 
+from transduce.base.task_table import find_task
 from transduce.corpora.catalogue.download import announce
 from transduce.experiment.adapting import with_adapters
 from transduce.experiment.code import NamedCode
 from transduce.experiment.recipe import Recipe
 from transduce.objectives.objective import OBJECTIVES
-from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Prepared, Rate, Task, Tell
 from transduce.training.checkpoint import Checkpoints

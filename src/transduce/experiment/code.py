@@ -6,17 +6,17 @@ from typing import Any
 
 import msgspec
 
-from transduce.config import Settings
-from transduce.errors import ConfigError, InputError
+from transduce.base.config import Settings
+from transduce.base.errors import ConfigError, InputError
+from transduce.base.files import write_text
+from transduce.base.plugins import Registry, code_of, name_of
+from transduce.base.verification import read_json
 from transduce.evaluation.metrics import METRICS, REGISTRIES
-from transduce.files import write_text
 from transduce.nn.scores import SCORES
 from transduce.objectives.objective import OBJECTIVES
-from transduce.plugins import Registry, code_of, name_of
 from transduce.tasks.settings import ExperimentConfig
 from transduce.training.schedules import SCHEDULES
 from transduce.training.trackers import OBSERVERS
-from transduce.verification import read_json
 
 FILE = "code.json"
 

@@ -6,11 +6,11 @@ from typing import Any, TypeGuard
 
 import msgspec
 
-from transduce.bundle import find_bundle
-from transduce.bundle_config import BundleConfig, read_config
-from transduce.config import to_tree
-from transduce.errors import CheckpointError
-from transduce.task_table import check_task
+from transduce.base.config import to_tree
+from transduce.base.errors import CheckpointError
+from transduce.base.task_table import check_task
+from transduce.bundle.bundle_config import BundleConfig, read_config
+from transduce.bundle.model_bundle import find_bundle
 from transduce.tasks.settings import ExperimentConfig
 
 SIDES = ("source", "target")

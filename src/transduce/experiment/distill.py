@@ -7,12 +7,13 @@ from typing import Any
 
 import msgspec
 
-from transduce.bundle import find_bundle
-from transduce.bundle_config import read_config
-from transduce.config import Changes, read_changes
+from transduce.base.config import Changes, read_changes
+from transduce.base.errors import ConfigError, InputError
+from transduce.base.task_table import check_tool, find_task
+from transduce.bundle.bundle_config import read_config
+from transduce.bundle.model_bundle import find_bundle
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.directions import Direction
-from transduce.errors import ConfigError, InputError
 from transduce.experiment.recipe import Recipe, find_recipe, recipe_known_of, recipe_of
 from transduce.experiment.synthetic_pairs import Selection
 from transduce.experiment.synthetic_stages import Stages, SyntheticRun, Tell
@@ -21,7 +22,6 @@ from transduce.experiment.translated_shards import Part
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.search.beam import Beam
 from transduce.search.sampling import Sampling
-from transduce.task_table import check_tool, find_task
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.training.observers import Observer
 

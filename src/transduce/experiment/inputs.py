@@ -9,13 +9,13 @@ from typing import Any
 
 import msgspec
 
-from transduce.bundle import find_bundle
-from transduce.errors import CheckpointError, DataError
+from transduce.base.errors import CheckpointError, DataError
+from transduce.base.files import sha256, write_text
+from transduce.base.verification import read_json
+from transduce.bundle.model_bundle import find_bundle
+from transduce.bundle.probe import read_probe
 from transduce.experiment.recipe import Recipe
-from transduce.files import sha256, write_text
-from transduce.probe import read_probe
 from transduce.tasks.task import Experiment, Input
-from transduce.verification import read_json
 
 FILE = "inputs.json"
 

@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 import torch
 
-from transduce.bundle import ModelBundle, find_bundle
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.errors import InputError
+from transduce.base.files import check_absent
+from transduce.base.ranges import Iterations, NonNegativeInt, PositiveInt
+from transduce.base.task_table import check_tool
+from transduce.base.unzipping import is_zipped
+from transduce.bundle.model_bundle import ModelBundle, find_bundle
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.splits import open_splits
 from transduce.data.batch import pad
 from transduce.data.store import TokenStore, open_store, open_stores
-from transduce.errors import InputError
 from transduce.experiment.recipe import recipe_known_of
-from transduce.files import check_absent
 from transduce.inference.shortlist.lexical_translation import LexicalTable, PairSample, learn_lexical_table
 from transduce.inference.shortlist.shortlist import FILE, Shortlist
-from transduce.ranges import Iterations, NonNegativeInt, PositiveInt
-from transduce.task_table import check_tool
 from transduce.text.tokenizer import Tokenizers
-from transduce.unzipping import is_zipped
 
 MEASURED = 2000  # sentence pairs
 AT_ONCE = 100  # of these

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import msgspec
 
-from transduce.bundle import ModelBundle, find_bundle
+from docsegments.orthography.words import count_words
+from transduce.base.errors import InputError
+from transduce.base.files import check_absent
+from transduce.base.task_table import check_tool
+from transduce.bundle.model_bundle import ModelBundle, find_bundle
+from transduce.bundle.probe import read_probe
 from transduce.corpora.directions import MANY, Direction, LanguageTokens, token_of
 from transduce.corpora.languages import UNKNOWN
-from transduce.errors import InputError
-from transduce.files import check_absent
 from transduce.models.larger_vocabulary import with_new_tokens
-from transduce.orthography.words import count_words
-from transduce.probe import read_probe
-from transduce.task_table import check_tool
 from transduce.tasks.origin import with_new_language
 from transduce.tasks.task import Tell
 from transduce.text.new_subwords import extend, learn_subwords

@@ -13,17 +13,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from transduce.config import Changes
+from transduce.base.config import Changes
+from transduce.base.errors import ConfigError
+from transduce.base.ranges import MemoryInGiB, number_of
+from transduce.base.ranges import Processes as ProcessCount
 from transduce.data.planned import Epoch, PlannedData, Rows, split_evenly
-from transduce.errors import ConfigError
 from transduce.experiment.building import build_trainer, open_experiment, prepare
 from transduce.experiment.recipe import Recipe, find_recipe
 from transduce.models.heads import EncoderModel
 from transduce.models.interface import Decoder
 from transduce.models.named_parts import EMBEDDINGS, parameters_of
 from transduce.models.phrases import PhrasesConfig
-from transduce.ranges import MemoryInGiB, number_of
-from transduce.ranges import Processes as ProcessCount
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Prepared, Tell
 from transduce.training.distributed import ALONE

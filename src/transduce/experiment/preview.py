@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from transduce.config import Changes
+from transduce.base.config import Changes
 from transduce.corpora.corpus import Pair
 from transduce.experiment.automatic import Files, meant_by, recipe_for
 from transduce.experiment.building import build_trainer, describe_model, open_experiment, prepare

@@ -8,10 +8,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
-from transduce.config import Changes, convert, override, read_changes, read_toml, suggestion, to_tree
-from transduce.errors import ConfigError, InputError
+from transduce.base.config import Changes, convert, override, read_changes, read_toml, suggestion, to_tree
+from transduce.base.errors import ConfigError, InputError
+from transduce.base.task_table import find_task
 from transduce.experiment.completion import complete
-from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 
 SETTINGS_FILE = "experiment.toml"  # of a run's folder

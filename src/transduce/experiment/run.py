@@ -13,11 +13,16 @@ from typing import Any, Literal
 
 import torch
 
-from transduce.bundle import ModelBundle, best_bundle
-from transduce.config import Changes, differences, flatten, to_toml, to_tree
+from docsegments.extras import TRAINING, check_installed
+from transduce.base.config import Changes, differences, flatten, to_toml, to_tree
+from transduce.base.errors import CheckpointError, ConfigError
+from transduce.base.files import write_text
+from transduce.base.reprs import in_notebook, shown_by
+from transduce.base.task_table import find_task
+from transduce.bundle.model_bundle import ModelBundle, best_bundle
+from transduce.bundle.model_card import LICENSE, PARTS
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.corpus import Pair
-from transduce.errors import CheckpointError, ConfigError
 from transduce.experiment.adapting import Apart
 from transduce.experiment.automatic import Files, meant_by, recipe_for
 from transduce.experiment.building import build_trainer, describe_model, prepare
@@ -34,13 +39,8 @@ from transduce.experiment.recipe import (
     read_settings,
     record,
 )
-from transduce.extras import TRAINING, check_installed
-from transduce.files import write_text
-from transduce.model_card import LICENSE, PARTS
 from transduce.models.phrases import PhrasesConfig
-from transduce.reprs import in_notebook, shown_by
 from transduce.stages import alone_in, has_files
-from transduce.task_table import find_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Task
 from transduce.tasks.translation.phrases import keep_better, kept_phrases, learn_phrases

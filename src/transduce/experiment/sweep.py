@@ -9,9 +9,11 @@ from typing import Any
 
 import msgspec
 
-from transduce.config import to_toml
-from transduce.devices import find_device
-from transduce.errors import InputError
+from transduce.base.config import to_toml
+from transduce.base.devices import find_device
+from transduce.base.errors import InputError
+from transduce.base.files import write_text
+from transduce.base.task_table import find_task
 from transduce.evaluation.compare import Pair, against, compare_pairs
 from transduce.evaluation.metric import Scoring, SentenceCounts
 from transduce.evaluation.metrics import METRICS, find_metric, metric_key
@@ -20,9 +22,7 @@ from transduce.experiment.automatic import Files, files_of, recipe_for
 from transduce.experiment.machine import measure_machine
 from transduce.experiment.recipe import Recipe, find_recipe, record
 from transduce.experiment.run import train
-from transduce.files import write_text
 from transduce.inference.engines.exported import open_model
-from transduce.task_table import find_task
 from transduce.training.observers import Observer
 
 CHOSEN = "recipe.toml"

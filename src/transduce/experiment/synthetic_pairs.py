@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from transduce.config import Settings, convert
+from transduce.base.config import Settings, convert
+from transduce.base.ranges import ShareBelowOne
 from transduce.corpora.cleaning import Duplicates, Repetition, Step
 from transduce.corpora.corpus import Filter, Keeps, ParallelCorpus, SentencePair, nothing_left
 from transduce.corpora.facts import describe_pairs, sample_pairs
@@ -17,7 +18,6 @@ from transduce.corpora.writing import write_pairs
 from transduce.evaluation.translations import SentenceMetric
 from transduce.experiment.automatic_settings import choose_cleaning
 from transduce.experiment.translated_shards import Translated, read_translations
-from transduce.ranges import ShareBelowOne
 
 TRUNCATED = "that reached the longest length"
 BLANK = "with a blank side"

@@ -13,15 +13,21 @@ from typing import Any, get_args
 
 import msgspec
 
-from transduce.bundle import find_bundle, model_content
-from transduce.bundle_config import read_config
-from transduce.config import to_tree
+from docsegments.extras import TRAINING, check_installed
+from transduce.base.config import to_tree
+from transduce.base.errors import ConfigError, DataError, InputError
+from transduce.base.files import new_folder, write_text
+from transduce.base.ranges import CorpusWeight, Minutes, Number
+from transduce.base.reprs import shown_by
+from transduce.base.task_table import find_task
+from transduce.base.verification import read_json
+from transduce.bundle.bundle_config import read_config
+from transduce.bundle.model_bundle import find_bundle, model_content
 from transduce.corpora.cleaning import cleaning_filters
 from transduce.corpora.corpus import ParallelCorpus, check_not_empty
 from transduce.corpora.directions import Direction
 from transduce.corpora.settings import CorpusConfig, DataConfig
 from transduce.corpora.writing import write_pairs
-from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation.metric import Score
 from transduce.evaluation.significance import Difference, compare_counts
 from transduce.evaluation.translations import count_bleu
@@ -37,19 +43,13 @@ from transduce.experiment.synthetic_pairs import (
 )
 from transduce.experiment.synthetic_texts import GivenTexts, languages_of_direction
 from transduce.experiment.translated_shards import Part, read_translations, translate_part
-from transduce.extras import TRAINING, check_installed
-from transduce.files import new_folder, write_text
 from transduce.inference.engines.choice import EngineName
 from transduce.inference.engines.opening import is_firefox
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator
-from transduce.ranges import CorpusWeight, Minutes, Number
-from transduce.reprs import shown_by
 from transduce.stages import Stage, alone_in, has_files
-from transduce.task_table import find_task
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.training.observers import Observer
-from transduce.verification import read_json
 
 TRANSLATIONS = "translations"
 FIGURES = "figures.json"

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from transduce.base.errors import DataError, InputError
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.corpus import ParallelCorpus, TextCorpus
 from transduce.corpora.directions import Direction
@@ -16,7 +17,6 @@ from transduce.corpora.noise import Noise
 from transduce.corpora.settings import CorpusConfig, DataConfig, FilesConfig
 from transduce.corpora.shards import files_of, open_corpus
 from transduce.corpora.splits import Splits, open_splits
-from transduce.errors import DataError, InputError
 from transduce.experiment.recipe import SETTINGS_FILE, Recipe, load_recipe, recipes
 from transduce.tasks.translation.settings import TranslationConfig
 

@@ -9,12 +9,12 @@ from typing import IO, cast
 
 import msgspec
 
+from transduce.base.errors import CheckpointError, DataError
+from transduce.base.files import new_file
 from transduce.corpora.compression import PACKERS
 from transduce.corpora.corpus import ParallelCorpus, TextCorpus
 from transduce.corpora.formats import read_lines
-from transduce.errors import CheckpointError, DataError
 from transduce.evaluation.translations import SentenceMetric, sentence_score
-from transduce.files import new_file
 from transduce.inference.translation import Candidate, Translation
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from transduce.bundle import find_bundle
-from transduce.bundle_config import read_config
+from transduce.base.task_table import check_tool
+from transduce.bundle.bundle_config import read_config
+from transduce.bundle.model_bundle import find_bundle
 from transduce.corpora.splits import open_splits
 from transduce.experiment.recipe import recipe_known_of
-from transduce.task_table import check_tool
 
 
 def validation_sources(model: Path) -> list[str]:

@@ -16,7 +16,7 @@ from transduce.analysis.alignment import (
     without_punctuation,
 )
 from transduce.analysis.attention import record_pass
-from transduce.bundle import ModelBundle
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.corpus import Pair, as_pair
 from transduce.data.batch import make_batch
 from transduce.data.parts import batches_by_length

@@ -12,18 +12,18 @@ from torch import Tensor, nn
 from transduce.analysis.findings import Confidence, RunnerUp
 from transduce.analysis.look import RUNNERS_UP, Look
 from transduce.analysis.look_at_reading import ReadingResult
-from transduce.bundle import ModelBundle, bundle_facts
+from transduce.base.errors import InputError
+from transduce.base.reprs import shown_by
+from transduce.base.task_table import check_tool
+from transduce.bundle.model_bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds
 from transduce.data.passages import PassageWindow, encode_passages
 from transduce.data.text_batch import row_length
-from transduce.errors import InputError
 from transduce.inference.classifier import is_pair
 from transduce.inference.engines.precision import InferencePrecision, load_bundle
 from transduce.inference.looking import check_length, check_not_blank, look_at_texts
 from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import SpanHeadConfig
-from transduce.reprs import shown_by
-from transduce.task_table import check_tool
 
 N_BEST = 1
 CANDIDATES = 20  # likeliest beginnings and ends of a window that are paired

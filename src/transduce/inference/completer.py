@@ -7,18 +7,18 @@ from typing import Any, TypeVar
 
 import torch
 
-from transduce.bundle import ModelBundle
+from docsegments.orthography.joining import join_sentences
+from docsegments.orthography.words import words
+from docsegments.sentences import ends_sentence, split_sentences
+from transduce.base.devices import to_device
+from transduce.base.errors import InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import pad
-from transduce.devices import to_device
-from transduce.documents.sentences import ends_sentence, split_sentences
-from transduce.errors import InputError
 from transduce.inference.batched_search import held_phrases, with_most_phrases
 from transduce.inference.engines.pytorch import PyTorchEngine, problem_of, rules_for
 from transduce.inference.execution.workers import size_of, threads_for
 from transduce.inference.requests import Constraints, Piece, Request, Vocabulary
 from transduce.models.interface import Memory
-from transduce.orthography.joining import join_sentences
-from transduce.orthography.words import words
 from transduce.search.beam import Beam
 from transduce.search.loop import Active, SearchProblem, Step, take_step
 from transduce.search.rules import AfterContext, EndWhere, ForcedCharacters, Rule

@@ -6,15 +6,15 @@ from weakref import WeakKeyDictionary
 
 from torch import nn
 
+from docsegments.orthography.words import word_texts
 from transduce.analysis.alignment import SAMPLE, AlignmentHead, InTurn, choose_head, link_words, places_of
 from transduce.analysis.attention import record_pass
 from transduce.analysis.look import linked_words, words_of_output
-from transduce.bundle import ModelBundle
+from transduce.base.errors import InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.directions import Direction
 from transduce.data.batch import make_batch
 from transduce.data.parts import batches_by_length
-from transduce.errors import InputError
-from transduce.orthography.words import word_texts
 from transduce.text.tokenizer import Tokenizer
 
 TOKENS_AT_ONCE = 1024

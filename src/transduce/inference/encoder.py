@@ -13,18 +13,18 @@ from torch import nn
 
 from transduce.analysis.look import Look, confidence_in
 from transduce.analysis.look_at_reading import NOTHING, ReadingResult
-from transduce.bundle import ModelBundle, bundle_facts
+from transduce.base.errors import InputError
+from transduce.base.reprs import shown_by
+from transduce.base.task_table import TASKS, check_reads_texts
+from transduce.bundle.model_bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds, pad
 from transduce.data.text_batch import Ids, TextBatch, make_text_batch, row_length, shorten
-from transduce.errors import InputError
 from transduce.inference.engines.precision import InferencePrecision, load_bundle
 from transduce.inference.looking import look_at_texts, whole_row
 from transduce.inference.texts import Row, read_texts, softmax
 from transduce.models.heads import WordHead
 from transduce.models.interface import EncodedText, Layered, Pooling, Rearranges
 from transduce.nn.recording import record_inputs
-from transduce.reprs import shown_by
-from transduce.task_table import TASKS, check_reads_texts
 from transduce.text.tokenizer import MASKS
 
 GUESSES = 5

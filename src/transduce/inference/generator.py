@@ -9,8 +9,10 @@ import msgspec
 import torch
 
 from transduce.analysis.look import Look
-from transduce.bundle import ModelBundle, bundle_facts
-from transduce.errors import InputError
+from transduce.base.errors import InputError
+from transduce.base.reprs import shown_by
+from transduce.base.task_table import check_tool
+from transduce.bundle.model_bundle import ModelBundle, bundle_facts
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.precision import InferencePrecision, load_bundle
 from transduce.inference.engines.pytorch import problem_of, rules_for
@@ -21,7 +23,6 @@ from transduce.inference.requests import Constraints, Piece, Request, Vocabulary
 from transduce.inference.writing import Ends, GrowingText, Writing, ends_of, text_of
 from transduce.models.interface import SegmentRecurrence, Writer
 from transduce.nn.state import DecoderState
-from transduce.reprs import shown_by
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
@@ -29,7 +30,6 @@ from transduce.search.loop import SearchProblem, TakeStep, take_step
 from transduce.search.rules import AfterContext, EndWhere, Rule
 from transduce.search.sampling import Sampling, tokens_one_by_one
 from transduce.search.settings import Limits
-from transduce.task_table import check_tool
 from transduce.text.running_text import encode_running
 
 MAX_TOKENS = 200

@@ -11,12 +11,12 @@ from typing import Final
 import numpy as np
 from tokenizers import normalizers
 
+from docsegments.orthography.characters import Span
+from docsegments.orthography.words import words
+from transduce.base.errors import DataError
 from transduce.corpora.corpus import SentencePair
 from transduce.data.store import Side, TokenStore
-from transduce.errors import DataError
 from transduce.inference.shortlist.lexical_translation import LexicalTable, PairSample, learn_lexical_table
-from transduce.orthography.characters import Span
-from transduce.orthography.words import words
 from transduce.text.glossary import Entry
 from transduce.text.spread import Spread
 

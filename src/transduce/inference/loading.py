@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from transduce.bundle import find_bundle
-from transduce.bundle_config import read_config
-from transduce.errors import InputError
+from transduce.base.errors import InputError
+from transduce.base.task_table import TASKS
+from transduce.bundle.bundle_config import read_config
+from transduce.bundle.model_bundle import find_bundle
 from transduce.inference.answerer import Answerer
 from transduce.inference.classifier import Classifier
 from transduce.inference.encoder import Encoder
@@ -14,7 +15,6 @@ from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.generator import Generator
 from transduce.inference.tagger import Tagger
 from transduce.inference.translator import Translator
-from transduce.task_table import TASKS
 
 Reader = Classifier | Tagger | Answerer | Encoder
 

@@ -10,11 +10,11 @@ from transduce.analysis.findings import SearchTree
 from transduce.analysis.look import Look, look_at_pair, look_at_text
 from transduce.analysis.look_at_reading import ReadingResult, look_at_reading
 from transduce.analysis.search_tree import SearchTrace
-from transduce.bundle import ModelBundle
+from transduce.base.errors import InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import make_batch
 from transduce.data.text_batch import Ids, row_length
 from transduce.data.windows import batch_of
-from transduce.errors import InputError
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Piece, Vocabulary
 from transduce.search.beam import Beam

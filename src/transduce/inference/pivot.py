@@ -7,8 +7,8 @@ from typing import NoReturn
 
 import msgspec
 
-from transduce.bundle_config import BundleConfig
-from transduce.errors import InputError
+from transduce.base.errors import InputError
+from transduce.bundle.bundle_config import BundleConfig
 from transduce.inference.engines.engine import Engine
 from transduce.inference.engines.exported import ThroughThird
 from transduce.inference.requests import Piece, Request

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 from transduce.inference.request import Request as Request
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import Banned

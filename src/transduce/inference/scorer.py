@@ -8,16 +8,16 @@ from typing import Any
 
 import torch
 
-from transduce.bundle import ModelBundle, bundle_facts
+from transduce.base.errors import InputError
+from transduce.base.reprs import shown_by
+from transduce.base.task_table import check_writes
+from transduce.bundle.model_bundle import ModelBundle, bundle_facts
 from transduce.corpora.corpus import Pair, as_pair
 from transduce.data.batch import make_batch
 from transduce.data.parts import batches_by_length
-from transduce.errors import InputError
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.models.interface import Writer
 from transduce.models.scoring import score_tokens
-from transduce.reprs import shown_by
-from transduce.task_table import check_writes
 
 PAIRS_AT_ONCE = 1000
 """Pairs held at a time: enough to sort by length, however long the input is."""

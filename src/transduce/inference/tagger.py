@@ -14,7 +14,9 @@ from torch import nn
 
 from transduce.analysis.look import Look, confidence_in
 from transduce.analysis.look_at_reading import ReadingResult
-from transduce.bundle import ModelBundle, bundle_facts
+from transduce.base.reprs import shown_by
+from transduce.base.task_table import check_tool
+from transduce.bundle.model_bundle import ModelBundle, bundle_facts
 from transduce.corpora.tagged import entities_of
 from transduce.data.batch import SpecialIds
 from transduce.data.tagged import WordRows, encode_words
@@ -22,8 +24,6 @@ from transduce.inference.engines.precision import InferencePrecision, load_bundl
 from transduce.inference.looking import check_length, check_not_blank, look_at_texts
 from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import TagHeadConfig
-from transduce.reprs import shown_by
-from transduce.task_table import check_tool
 
 ZERO_WIDTH_JOINER = "\u200d"
 MARKS = "".join(

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from transduce.base.reprs import rows_html, shown_by
 from transduce.inference.details import Details
-from transduce.reprs import rows_html, shown_by
 from transduce.text.terms import TermOutcome
 
 

@@ -9,13 +9,17 @@ from typing import TypeVar, cast, overload
 
 import msgspec
 
+from docsegments.orthography.joining import join_sentences
+from docsegments.orthography.words import has_words
 from transduce.analysis.alignment import AlignmentHead
 from transduce.analysis.look import Look
 from transduce.analysis.look_at_phrases import PhraseLook
-from transduce.bundle import Marks, ModelBundle, bundle_facts
+from transduce.base.errors import ConfigError, InputError
+from transduce.base.reprs import shown_by
+from transduce.base.task_table import check_tool
+from transduce.bundle.model_bundle import Marks, ModelBundle, bundle_facts
 from transduce.corpora.corpus import Pair, is_pair
 from transduce.corpora.directions import Direction
-from transduce.errors import ConfigError, InputError
 from transduce.inference.batched_search import BatchedSearch
 from transduce.inference.completer import Completer, Completion
 from transduce.inference.details import Details, details_of, find_head
@@ -32,13 +36,9 @@ from transduce.inference.requests import Constraints, Piece, Request, required_o
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
 from transduce.inference.translation import Candidate, Translation
-from transduce.orthography.joining import join_sentences
-from transduce.orthography.words import has_words
-from transduce.reprs import shown_by
 from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, score_of_pieces, search_of
 from transduce.search.loop import Hypothesis
-from transduce.task_table import check_tool
 from transduce.text.glossary import Glossary
 from transduce.text.long_texts import split_text
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 from transduce.text.tokenizer import Tokenizer
 
 UNFINISHED = "\ufffd"  # decoded from bytes that are not yet a character

@@ -5,15 +5,15 @@ from typing import Literal
 
 from torch import nn
 
-from transduce.config import Settings
-from transduce.errors import ConfigError
+from transduce.base.config import Settings
+from transduce.base.errors import ConfigError
+from transduce.base.ranges import PositiveFloat, ShareBelowOne, Width
 from transduce.models.heads import EncoderModel
 from transduce.models.interface import Decoder
 from transduce.models.named_parts import is_in
 from transduce.nn.adaptive import AdaptiveEmbedding
 from transduce.nn.low_rank import LowRankLinear
 from transduce.nn.source_attention import SourceAttention
-from transduce.ranges import PositiveFloat, ShareBelowOne, Width
 
 SETTING = "training.adapters"
 OWN_PARTS = ("encoder.pooler", "segments")

@@ -6,7 +6,9 @@ from typing import Annotated, Literal, NamedTuple
 from msgspec import Meta
 from torch import nn
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.ranges import Layers, PositiveShare, ShareBelowOne, Width
+from transduce.base.shapes import Hidden, Mask, Tokens
 from transduce.models.interface import EncodedText, TextEncoder
 from transduce.models.stack import Parts, StackConfig
 from transduce.nn.attention import MultiHeadAttention, split_heads
@@ -14,8 +16,6 @@ from transduce.nn.layers import Activation, Dropout, FeedForward, Residual, laye
 from transduce.nn.packing import Packed, Packing
 from transduce.nn.positions import LearnedPositions, Span
 from transduce.nn.ragged import Ragged, RowsApart
-from transduce.ranges import Layers, PositiveShare, ShareBelowOne, Width
-from transduce.shapes import Hidden, Mask, Tokens
 
 Size = Literal["tiny", "mini", "small", "medium", "base", "large"]
 

@@ -5,6 +5,8 @@ from typing import Literal
 
 from torch import nn
 
+from transduce.base.ranges import Layers
+from transduce.base.shapes import Hidden, Mask, Tokens
 from transduce.models.interface import Decoder, EncoderDecoder, Memory
 from transduce.models.stack import (
     Embedding,
@@ -18,8 +20,6 @@ from transduce.nn.initialization import InitializationKind
 from transduce.nn.layers import Activation, layer_list
 from transduce.nn.masks import padding_mask
 from transduce.nn.state import AttentionState
-from transduce.ranges import Layers
-from transduce.shapes import Hidden, Mask, Tokens
 
 
 class CausalTransformerConfig(PositionedStackConfig, frozen=True, tag_field="kind", tag="causal-transformer"):

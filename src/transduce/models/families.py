@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import nn
 
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
 from transduce.models.bert import BertConfig, build_bert
 from transduce.models.causal import CausalTransformerConfig, build_causal_transformer
 from transduce.models.heads import EncoderModel, HeadConfig, build_head, reads_pooler

@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.ranges import PositiveFloat, PositiveInt, PositiveShare, ShareBelowOne
+from transduce.base.shapes import Mask, Tokens
 from transduce.models.interface import EncodedText, Pooling, TextEncoder
 from transduce.nn.layers import ACTIVATIONS, Dropout
 from transduce.nn.ragged import Ragged
-from transduce.ranges import PositiveFloat, PositiveInt, PositiveShare, ShareBelowOne
-from transduce.shapes import Mask, Tokens
 
 
 class ClassHeadConfig(Settings, frozen=True, tag_field="kind", tag="class"):

@@ -13,10 +13,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from transduce.base.shapes import Hidden, Logits, Mask, Tokens
 from transduce.nn.adaptive import AdaptiveOutput
 from transduce.nn.ragged import Ragged, RaggedHidden, RaggedTokens
 from transduce.nn.state import Carried, CarriedState, DecoderState
-from transduce.shapes import Hidden, Logits, Mask, Tokens
 
 State = TypeVar("State", bound=DecoderState)
 CarriedTo = TypeVar("CarriedTo", bound=CarriedState)

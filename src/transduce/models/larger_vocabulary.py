@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
 from transduce.models.families import ModelConfig, build_model
 
 Former = Sequence[Sequence[int]]

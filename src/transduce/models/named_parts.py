@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from torch import nn
 
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
 from transduce.models.interface import Layered
 from transduce.nn.adaptive import AdaptiveEmbedding
 from transduce.nn.positions import LearnedPositions

@@ -1,6 +1,6 @@
 """Settings of phrase-based models, the one family without a neural network; what they are is in `transduce.phrases`."""
 
-from transduce.config import Settings
+from transduce.base.config import Settings
 
 
 class PhrasesConfig(Settings, frozen=True, tag_field="kind", tag="phrases"):

@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from transduce.base.shapes import Logits, Tokens
 from transduce.models.interface import Decoder, Memory, State, Writer
 from transduce.nn.linear import outputs_of
-from transduce.shapes import Logits, Tokens
 
 
 @dataclass(frozen=True)

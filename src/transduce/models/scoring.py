@@ -3,9 +3,9 @@
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from transduce.base.shapes import Mask, Tokens
 from transduce.models.interface import Decoder, State, Writer
 from transduce.nn.losses import log_probabilities
-from transduce.shapes import Mask, Tokens
 
 
 def score_tokens(

@@ -7,7 +7,9 @@ from msgspec import Meta
 from torch import nn
 from torch.nn import functional
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.ranges import ShareBelowOne, Width
+from transduce.base.shapes import Hidden, Tokens
 from transduce.nn.adaptive import AdaptiveEmbedding
 from transduce.nn.attention import AnyMask, MultiHeadAttention
 from transduce.nn.cache import Cache
@@ -28,8 +30,6 @@ from transduce.nn.ragged import Ragged
 from transduce.nn.relative_attention import RelativeSelfAttention
 from transduce.nn.self_attention import SelfAttention
 from transduce.nn.ssru import SSRU
-from transduce.ranges import ShareBelowOne, Width
-from transduce.shapes import Hidden, Tokens
 
 
 class StackConfig(Settings, frozen=True):

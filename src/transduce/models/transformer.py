@@ -7,7 +7,9 @@ from typing import Literal
 import torch
 from torch import nn
 
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
+from transduce.base.ranges import Layers, NonNegativeInt
+from transduce.base.shapes import Hidden, Mask, Tokens
 from transduce.models.interface import Decoder, EncoderDecoder, Memory
 from transduce.models.stack import (
     Embedding,
@@ -27,8 +29,6 @@ from transduce.nn.ragged import Ragged, RaggedHidden, RaggedTokens, RowsApart
 from transduce.nn.self_attention import SelfAttention
 from transduce.nn.ssru import SSRU, Cell
 from transduce.nn.state import AttentionState
-from transduce.ranges import Layers, NonNegativeInt
-from transduce.shapes import Hidden, Mask, Tokens
 
 
 class TransformerConfig(PositionedStackConfig, frozen=True, tag_field="kind", tag="transformer"):

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from torch import nn
 
+from transduce.base.ranges import Layers
+from transduce.base.shapes import Mask, Tokens
 from transduce.models.interface import EncodedText, TextEncoder
 from transduce.models.stack import Parts, PositionedStackConfig, position_encoding, rotary_positions
 from transduce.models.transformer import TransformerConfig, TransformerEncoder
 from transduce.nn.positions import Span
 from transduce.nn.ragged import Ragged
-from transduce.ranges import Layers
-from transduce.shapes import Mask, Tokens
 
 
 class TransformerEncoderConfig(PositionedStackConfig, frozen=True, tag_field="kind", tag="transformer-encoder"):

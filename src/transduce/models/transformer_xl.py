@@ -7,7 +7,9 @@ from functools import partial
 import torch
 from torch import nn
 
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
+from transduce.base.ranges import Layers, PositiveInt, ShareBelowOne, Width
+from transduce.base.shapes import Hidden, Tokens
 from transduce.models.interface import Decoder, Memory, SegmentRecurrence
 from transduce.models.stack import Parts, StackConfig, TextEmbedding
 from transduce.nn.adaptive import AdaptiveEmbedding, AdaptiveOutput, cluster_bounds
@@ -22,8 +24,6 @@ from transduce.nn.relative_attention import (
     sinusoids_of_distances,
 )
 from transduce.nn.state import Carried, SegmentState
-from transduce.ranges import Layers, PositiveInt, ShareBelowOne, Width
-from transduce.shapes import Hidden, Tokens
 
 
 class TransformerXLConfig(StackConfig, frozen=True, tag_field="kind", tag="transformer-xl"):

@@ -5,7 +5,7 @@ from typing import Literal
 
 from torch import nn
 
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
 
 Tie = Literal["none", "target", "all"]
 """Nothing, the target's embeddings and the output layer, or both of these and the source's embeddings."""

@@ -9,6 +9,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transduce.base.ranges import Layers, PositiveInt, PositiveShare, Width
+from transduce.base.shapes import Hidden, Mask, Tokens
 from transduce.models.interface import Decoder, EncodedText, Memory, SegmentRecurrence, TextEncoder
 from transduce.models.stack import Parts, StackConfig
 from transduce.nn.attention import Heads, KeysValues
@@ -27,8 +29,6 @@ from transduce.nn.relative_attention import (
     sinusoids_of_distances,
 )
 from transduce.nn.state import Carried, SegmentState
-from transduce.ranges import Layers, PositiveInt, PositiveShare, Width
-from transduce.shapes import Hidden, Mask, Tokens
 
 Different = Bool[Tensor, "rows 1 queries keys"]
 """True where a query and a key are of different segments."""

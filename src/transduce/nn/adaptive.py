@@ -14,9 +14,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transduce.base.shapes import Hidden, Tokens
 from transduce.nn.initialization import Initialization
 from transduce.nn.layers import layer_list
-from transduce.shapes import Hidden, Tokens
 
 
 def cluster_bounds(vocabulary: int, cutoffs: Sequence[int]) -> list[tuple[int, int]]:

@@ -10,13 +10,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transduce.base.shapes import Hidden
 from transduce.nn import cpu
 from transduce.nn.initialization import Initialization
 from transduce.nn.layers import Dropout
 from transduce.nn.masks import AttentionMask, Causal, causal_mask, masked_softmax
 from transduce.nn.ragged import RowsApart, ragged_attention, takes_ragged
 from transduce.nn.recording import Write, write_nothing
-from transduce.shapes import Hidden
 
 Heads = Float[Tensor, "rows heads time head_dim"]
 Queries = Float[Tensor, "rows heads queries key_dim"]

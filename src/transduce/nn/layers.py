@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transduce.base.shapes import Hidden, Tokens
 from transduce.nn import cpu
 from transduce.nn.initialization import Initialization
-from transduce.shapes import Hidden, Tokens
 
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "geglu"]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

@@ -6,7 +6,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from transduce.shapes import Mask
+from transduce.base.shapes import Mask
 
 AttentionMask = Bool[Tensor, "#rows #heads #queries #keys"]
 SourceMask = Bool[Tensor, "sentences 1 1 source_time"]

@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transduce.base.shapes import Hidden, Mask
 from transduce.nn.masks import AttentionMask, padding_mask
 from transduce.nn.ragged import Ragged
-from transduce.shapes import Hidden, Mask
 
 Packed = Float[Tensor, "1 tokens dim"]
 """The vectors of all real tokens, row after row."""

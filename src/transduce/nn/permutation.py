@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from transduce.devices import to_device
+from transduce.base.devices import to_device
 
 CONTEXT = -1
 

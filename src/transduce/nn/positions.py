@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transduce.devices import to_device
+from transduce.base.devices import to_device
+from transduce.base.shapes import Hidden
 from transduce.nn.initialization import Initialization
 from transduce.nn.ragged import Ragged
-from transduce.shapes import Hidden
 
 Pairs = Float[Tensor, "*any time pairs 2"]
 Rotations = Float[Tensor, "time pairs 2"]

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transduce.shapes import Mask
+from transduce.base.shapes import Mask
 
 RaggedTokens = Int[Tensor, "1 _"]
 """Ids of the real tokens of all rows, side by side."""

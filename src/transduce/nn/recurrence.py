@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from transduce.base.shapes import Hidden, Mask
 from transduce.nn.initialization import RecurrentInitialization
 from transduce.nn.layers import Dropout, VariationalDropout, layer_list
-from transduce.shapes import Hidden, Mask
 
 CellKind = Literal["gru", "lstm"]
 Inputs = Float[Tensor, "rows time input_dim"]

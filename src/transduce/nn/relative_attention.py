@@ -10,13 +10,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transduce.base.shapes import Hidden
 from transduce.nn.attention import Context, Heads, KeysValues, Values, normalize_scores, split_heads
 from transduce.nn.cache import Cache
 from transduce.nn.initialization import Initialization
 from transduce.nn.layers import Dropout
 from transduce.nn.masks import AttentionMask
 from transduce.nn.recording import Write, write_nothing
-from transduce.shapes import Hidden
 
 Scores = Float[Tensor, "rows heads queries keys"]
 Distances = Float[Tensor, "distances dim"]

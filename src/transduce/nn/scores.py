@@ -13,11 +13,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transduce.errors import InputError
+from transduce.base.errors import InputError
+from transduce.base.plugins import Registry, check_takes
+from transduce.base.shapes import Hidden
 from transduce.nn.attention import Keys, Queries
 from transduce.nn.initialization import RecurrentInitialization
-from transduce.plugins import Registry, check_takes
-from transduce.shapes import Hidden
 
 ScoreKind = Literal["dot", "general", "concat", "additive"]
 QueryStates = Float[Tensor, "rows heads queries query_dim"]

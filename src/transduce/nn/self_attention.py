@@ -3,12 +3,12 @@
 import torch
 from torch import nn
 
+from transduce.base.shapes import Hidden
 from transduce.nn.attention import AnyMask, Heads, KeysValues, MultiHeadAttention
 from transduce.nn.cache import Cache
 from transduce.nn.linear import linear_layer
 from transduce.nn.positions import Rotary, Span
 from transduce.nn.ragged import Ragged
-from transduce.shapes import Hidden
 
 
 class SelfAttention(nn.Module):

@@ -7,12 +7,12 @@ from functools import partial
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from transduce.base.shapes import Hidden
 from transduce.nn.attention import KeysValues
 from transduce.nn.focus import Focus
 from transduce.nn.masks import SourceMask
 from transduce.nn.recording import Write, write_nothing
 from transduce.nn.scores import AttentionScore
-from transduce.shapes import Hidden
 
 Weigh = Callable[[Tensor, Tensor], Tensor]
 """Returns the values, [rows, heads, keys, dim], weighed by [rows, heads, queries, keys]."""

@@ -8,10 +8,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transduce.base.shapes import Hidden
 from transduce.nn.initialization import Initialization
 from transduce.nn.positions import Span
 from transduce.nn.ragged import Ragged
-from transduce.shapes import Hidden
 
 States = Float[Tensor, "rows time dim"]
 RowStates = Float[Tensor, "rows dim"]

@@ -7,8 +7,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transduce.base.devices import OnDevice
 from transduce.data.text_batch import TextBatch
-from transduce.devices import OnDevice
 from transduce.objectives.objective import Loss, count_of
 
 

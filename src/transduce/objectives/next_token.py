@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
+from transduce.base.shapes import Mask
 from transduce.data.batch import Batch
 from transduce.models.interface import EncoderDecoder, State
 from transduce.nn.losses import cross_entropy
 from transduce.objectives.objective import Loss
 from transduce.objectives.reading import read_batch
-from transduce.shapes import Mask
 
 KEPT = 0.9  # of the baseline, each time (Xu et al. 2015, section 4.1)
 

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from transduce.errors import ConfigError
-from transduce.plugins import Registry, check_takes, made_of
+from transduce.base.errors import ConfigError
+from transduce.base.plugins import Registry, check_takes, made_of
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transduce.base.shapes import Hidden, Tokens
 from transduce.data.batch import Batch
 from transduce.models.interface import Decoder, EncoderDecoder, Memory, ReadsLengths, ReadsRagged, State
 from transduce.nn.state import Sampler
-from transduce.shapes import Hidden, Tokens
 
 
 @dataclass(frozen=True)

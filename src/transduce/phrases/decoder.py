@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from transduce.budget import check
+from docsegments.budget import check
 from transduce.phrases.ngrams import BEGIN, END, Gram, NGrams
 from transduce.phrases.table import FEATURES, LONGEST, Option, Phrase
 

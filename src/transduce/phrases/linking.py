@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import product
 
-from transduce.orthography.words import words
+from docsegments.orthography.words import words
 from transduce.phrases.alignment import Link
 from transduce.phrases.model import PhraseModel
 from transduce.phrases.words import words_of

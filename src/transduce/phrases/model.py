@@ -15,8 +15,10 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from transduce.errors import CheckpointError, DataError, InputError
-from transduce.orthography.words import holds
+from docsegments.orthography.words import holds
+from transduce.base.errors import CheckpointError, DataError, InputError
+from transduce.base.tensor_files import save_tensors
+from transduce.base.verification import COPY_AGAIN, read_json
 from transduce.phrases.alignment import align
 from transduce.phrases.decoder import STACK, WEIGHTS, Output, Span, decode
 from transduce.phrases.demands import NO_DEMANDS, Demands, Options, places_of, requiring, without_banned
@@ -24,9 +26,7 @@ from transduce.phrases.ngrams import NGrams
 from transduce.phrases.table import LONGEST, Option, Phrase, phrase_table
 from transduce.phrases.tuning import tuned
 from transduce.phrases.words import counted_within, text_of, usual_case, with_capital, words_of
-from transduce.tensor_files import save_tensors
 from transduce.text.glossary import comparable
-from transduce.verification import COPY_AGAIN, read_json
 
 BEGINNING: Final = 6
 """Letters by which words are aligned, since forms of a word are mostly translated alike."""

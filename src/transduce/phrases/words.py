@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tokenizers import Regex, pre_tokenizers
 
-from transduce.orthography.characters import UNSPACED
+from docsegments.orthography.characters import UNSPACED
 from transduce.text.words import WORD_PATTERN, detokenize
 
 _WORDS = pre_tokenizers.Split(Regex(WORD_PATTERN), behavior="removed", invert=True)

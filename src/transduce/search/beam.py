@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transduce.base.ranges import BeamSize, LengthPenalty
 from transduce.nn.state import DecoderState
-from transduce.ranges import BeamSize, LengthPenalty
 from transduce.search.constrained import DynamicBeamAllocation
 from transduce.search.loop import Candidates, Hypothesis, SearchProblem, search_loop
 from transduce.search.rules import LogProbabilities, Prefixes

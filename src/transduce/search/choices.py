@@ -6,8 +6,8 @@ from statistics import fmean
 
 import numpy as np
 
-from transduce.config import Settings
-from transduce.ranges import NBest
+from transduce.base.config import Settings
+from transduce.base.ranges import NBest
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.loop import Hypothesis

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from transduce.base.ranges import BeamSize, NonNegativeFloat
 from transduce.nn.state import DecoderState
-from transduce.ranges import BeamSize, NonNegativeFloat
 from transduce.search.beam import Beam
 from transduce.search.loop import Candidates, Hypothesis, SearchProblem, first_unfinished, search_loop
 from transduce.search.rules import LogProbabilities, Prefixes

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from transduce.devices import to_device, to_host
+from transduce.base.devices import to_device, to_host
 from transduce.models.interface import Predictor
 from transduce.nn.state import DecoderState, Reserves
 from transduce.search.required_phrases import Phrase, WordEdges

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from transduce.orthography.words import holds
+from docsegments.orthography.words import holds
 
 
 @dataclass(frozen=True)

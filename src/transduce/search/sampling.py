@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from transduce.devices import to_device, to_host
+from transduce.base.devices import to_device, to_host
+from transduce.base.ranges import NonNegativeInt, PositiveShare, Seed, Share, Temperature
 from transduce.nn.state import DecoderState
-from transduce.ranges import NonNegativeInt, PositiveShare, Seed, Share, Temperature
 from transduce.search.loop import LOOK_EVERY, Hypothesis, SearchProblem, reserved
 from transduce.search.rules import LogProbabilities, Prefixes
 from transduce.search.settings import Limits, SearchSettings, begin_each

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from transduce.config import Settings
-from transduce.ranges import ExtraLength, LengthRatio, NBest, NonNegativeInt, RepetitionPenalty
+from transduce.base.config import Settings
+from transduce.base.ranges import ExtraLength, LengthRatio, NBest, NonNegativeInt, RepetitionPenalty
 
 
 class SearchSettings(Settings, frozen=True):

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from transduce.base.errors import DataError
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.example_sets import open_questions
 from transduce.corpora.examples import ExampleCorpus
@@ -16,7 +17,6 @@ from transduce.corpora.questions import Question, question_corpus
 from transduce.data.batch import SpecialIds
 from transduce.data.passages import PassageWindow, encode_passages, window_lengths
 from transduce.data.text_batch import make_text_batch
-from transduce.errors import DataError
 from transduce.evaluation.metric import Texts
 from transduce.evaluation.metrics import Measured
 from transduce.inference.answerer import find_answers, find_span_logits

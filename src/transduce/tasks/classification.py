@@ -11,13 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from transduce.base.errors import DataError
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.example_sets import open_labelled
 from transduce.corpora.examples import ExampleCorpus, LabelColumns, LabelledText, labelled_corpus, usual_columns
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import EncodedTexts, encode_texts
 from transduce.data.text_batch import make_text_batch
-from transduce.errors import DataError
 from transduce.evaluation.labels import PredictedClasses
 from transduce.evaluation.metric import Outcome, Texts
 from transduce.evaluation.metrics import Measured

@@ -13,8 +13,11 @@ from msgspec import Meta
 from torch import nn
 from torch.nn import functional
 
-from transduce.bundle import ModelBundle
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.errors import ConfigError, DataError, InputError
+from transduce.base.ranges import ShareWithin
+from transduce.bundle.model_bundle import ModelBundle
+from transduce.bundle.probe import PROBE_CHARACTERS, PROBES
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.documents import TextDocument, documents_of, open_dataset_text
 from transduce.corpora.examples import ExampleCorpus
@@ -24,12 +27,9 @@ from transduce.data.examples import TextBatchingConfig
 from transduce.data.masked_words import MaskedBatch, MaskedTexts, SentenceStore, store_sentences
 from transduce.data.masking import Masking, MaskingConfig
 from transduce.data.planned import Epoch
-from transduce.errors import ConfigError, DataError, InputError
 from transduce.models.bert import BertConfig
 from transduce.models.heads import WordHeadConfig
 from transduce.objectives.masked_words import MaskedWords, masked_logits
-from transduce.probe import PROBE_CHARACTERS, PROBES
-from transduce.ranges import ShareWithin
 from transduce.tasks.encoder_data import Examples
 from transduce.tasks.encoder_origin import find_encoder
 from transduce.tasks.encoder_settings import EncoderExperimentConfig, check_encoder

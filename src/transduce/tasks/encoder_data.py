@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from transduce.base.errors import DataError, InputError
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.examples import ExampleCorpus
-from transduce.errors import DataError, InputError
 from transduce.tasks.encoder_settings import ExamplesConfig
 from transduce.tasks.task import NO_RUN, Input, corpus_input
 

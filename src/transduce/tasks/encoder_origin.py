@@ -7,17 +7,17 @@ from typing import cast
 
 import msgspec
 
-from transduce.bundle import ModelBundle, read_tokenizers
-from transduce.bundle_config import FORMAT, BundleConfig, read_config
-from transduce.config import differences
-from transduce.errors import CheckpointError, ConfigError
+from transduce.base.config import differences
+from transduce.base.errors import CheckpointError, ConfigError
+from transduce.base.task_table import TASKS
+from transduce.bundle.bundle_config import FORMAT, BundleConfig, read_config
+from transduce.bundle.model_bundle import ModelBundle, read_tokenizers
 from transduce.models.bert import Bert, BertConfig
 from transduce.models.families import EncoderConfig, build_encoder_model, encoder_limit, encoder_of
 from transduce.models.heads import EncoderModel, HeadConfig, build_head
 from transduce.models.transformer import TransformerConfig
 from transduce.models.transformer_encoder import TransformerEncoderConfig
 from transduce.models.xlnet import XLNetConfig
-from transduce.task_table import TASKS
 from transduce.tasks.encoder_settings import EncoderExperimentConfig
 from transduce.tasks.task import Tell
 from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerConfig, Tokenizers

@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.errors import ConfigError
+from transduce.base.ranges import ShareWithin
 from transduce.data.examples import TextBatchingConfig
-from transduce.errors import ConfigError
 from transduce.models.families import EncoderConfig
-from transduce.ranges import ShareWithin
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.two_texts import check_weight
 from transduce.text.tokenizer import TokenizerConfig, tokenizer_setting

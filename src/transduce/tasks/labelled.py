@@ -15,18 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from transduce.bundle import ModelBundle
+from transduce.base.errors import ConfigError, InputError
+from transduce.bundle.model_bundle import ModelBundle
+from transduce.bundle.probe import PROBE_CHARACTERS, PROBES
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.examples import ExampleCorpus
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import ExampleData
-from transduce.errors import ConfigError, InputError
 from transduce.evaluation.metric import PLAIN, Metric, Outcome, Scoring
 from transduce.evaluation.metrics import METRICS, Measured, MetricName, count_all, find_metric, metric_key
 from transduce.evaluation.scores import Scores
 from transduce.models.heads import HeadConfig, reads_pooler
 from transduce.objectives.objective import Objective
-from transduce.probe import PROBE_CHARACTERS, PROBES
 from transduce.tasks.encoder_data import Examples, Openers, all_of, open_examples, open_test
 from transduce.tasks.encoder_origin import find_encoder
 from transduce.tasks.encoder_settings import EncoderExperimentConfig, check_encoder

@@ -7,13 +7,13 @@ from typing import Any
 
 from torch import nn
 
-from transduce.bundle import ModelBundle, read_history, read_tokenizers
-from transduce.bundle_config import BundleConfig, read_config
-from transduce.config import differences
-from transduce.errors import CheckpointError, ConfigError
+from transduce.base.config import differences
+from transduce.base.errors import CheckpointError, ConfigError
+from transduce.base.task_table import check_task
+from transduce.bundle.bundle_config import BundleConfig, read_config
+from transduce.bundle.model_bundle import ModelBundle, read_history, read_tokenizers
 from transduce.models.families import ModelConfig, build_model
 from transduce.models.larger_vocabulary import with_new_tokens
-from transduce.task_table import check_task
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Tell
 from transduce.text.new_words import Growth, frequent_words, grow, read_words

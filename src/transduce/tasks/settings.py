@@ -1,8 +1,8 @@
 """Settings shared by the runs of all tasks."""
 
-from transduce.config import Settings
-from transduce.model_card import IDENTIFIER
-from transduce.ranges import Seed
+from transduce.base.config import Settings
+from transduce.base.ranges import Seed
+from transduce.bundle.model_card import IDENTIFIER
 from transduce.training.checkpoint import CheckpointConfig
 from transduce.training.optimizer import OptimizerConfig
 from transduce.training.settings import TrainingConfig

@@ -9,6 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from transduce.base.errors import DataError
+from transduce.base.ranges import PositiveInt
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.example_sets import open_tagged
 from transduce.corpora.examples import ExampleCorpus
@@ -16,13 +18,11 @@ from transduce.corpora.tagged import OUTSIDE, TagColumns, TaggedSentence, kind_o
 from transduce.data.batch import SpecialIds
 from transduce.data.tagged import WordRows, encode_words
 from transduce.data.text_batch import make_text_batch
-from transduce.errors import DataError
 from transduce.evaluation.metric import Texts
 from transduce.evaluation.metrics import Measured
 from transduce.inference.tagger import find_tag_probabilities
 from transduce.models.heads import HeadConfig, TagHeadConfig
 from transduce.objectives.labels import TaggedBatch, TagLoss
-from transduce.ranges import PositiveInt
 from transduce.tasks.encoder_data import Openers
 from transduce.tasks.encoder_settings import EncoderExperimentConfig, ExamplesConfig
 from transduce.tasks.labelled import LabelledTask

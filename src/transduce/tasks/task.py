@@ -7,15 +7,15 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from torch import nn
 
-from transduce.bundle import ModelBundle
-from transduce.bundle_config import BundleConfig
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.files import sha256
+from transduce.bundle.bundle_config import BundleConfig
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.catalogue.download import Progress
 from transduce.data.planned import PlannedData
 from transduce.evaluation.metric import PLAIN, Scoring
 from transduce.evaluation.metrics import Measured, MetricName
 from transduce.evaluation.scores import Scores
-from transduce.files import sha256
 from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Objective
 from transduce.objectives.r_drop import RDrop

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from torch import nn
 
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
 from transduce.evaluation.metrics import metric_key
 from transduce.tasks.task import Validator
 from transduce.training.distributed import ALONE, Processes

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
 from transduce.text.tokenizer import SPACE, Tokenizer
 
 Ids = NDArray[np.int64]

@@ -7,9 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple
 
-from transduce.corpora.formats import lines_in, open_bytes
-from transduce.corpora.languages import UNKNOWN
-from transduce.documents.messages.tables import (
+from docsegments.messages.tables import (
     DELIMITERS,
     SOURCE_NAMES,
     TARGET_NAMES,
@@ -18,12 +16,14 @@ from transduce.documents.messages.tables import (
     rows_in_direction,
     rows_of,
 )
-from transduce.documents.messages.tbx import Term as ConceptTerm
-from transduce.documents.messages.tbx import concepts_of_tbx
-from transduce.errors import DataError, InputError
-from transduce.files import write_text
-from transduce.orthography.characters import without_invisible
-from transduce.orthography.words import PhraseIndex
+from docsegments.messages.tbx import Term as ConceptTerm
+from docsegments.messages.tbx import concepts_of_tbx
+from docsegments.orthography.characters import without_invisible
+from docsegments.orthography.words import PhraseIndex
+from transduce.base.errors import DataError, InputError
+from transduce.base.files import write_text
+from transduce.corpora.formats import lines_in, open_bytes
+from transduce.corpora.languages import UNKNOWN
 from transduce.text.terms import Term
 
 BAN = "ban"

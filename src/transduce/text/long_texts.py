@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from transduce.documents.sentences import split_sentences
-from transduce.orthography.characters import Span, characters
-from transduce.orthography.words import words
+from docsegments.orthography.characters import Span, characters
+from docsegments.orthography.words import words
+from docsegments.sentences import split_sentences
 from transduce.text.tokenizer import Tokenizer
 
 ENCODED_AT_ONCE = 256

@@ -13,7 +13,7 @@ from typing import Any
 from tokenizers import AddedToken, models
 from tokenizers import Tokenizer as Backend
 
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 from transduce.text.new_words import MIN_COUNT, PREFERENCE
 from transduce.text.sentencepiece import NORMAL, parse_sentencepiece, with_vocabulary
 from transduce.text.sentencepiece_writing import append_pieces

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from msgspec import Meta
 from tokenizers import Tokenizer as Backend
 
-from transduce.config import Settings
-from transduce.errors import ConfigError
-from transduce.ranges import PositiveInt
+from transduce.base.config import Settings
+from transduce.base.errors import ConfigError
+from transduce.base.ranges import PositiveInt
 from transduce.text.tokenizer import Tokenizer
 from transduce.text.tokenizer_training import NEVER
 

@@ -2,8 +2,8 @@
 
 from functools import cached_property, lru_cache
 
-from transduce.orthography.characters import SPELLED, UNSPACED, is_extending
-from transduce.orthography.words import KOREAN_ENDING, holds, is_word_boundary
+from docsegments.orthography.characters import SPELLED, UNSPACED, is_extending
+from docsegments.orthography.words import KOREAN_ENDING, holds, is_word_boundary
 from transduce.text.tokenizer import Tokenizer
 
 BEFORE = ("", "a ", '"', "(")

@@ -10,7 +10,7 @@ from typing import Any
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Backend
 
-from transduce.errors import CheckpointError, InputError
+from transduce.base.errors import CheckpointError, InputError
 from transduce.text.protobuf import last, read_fields
 from transduce.text.tokenizer import (
     ELSEWHERE,

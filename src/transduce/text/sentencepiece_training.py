@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from transduce.errors import ConfigError, DataError
+from transduce.base.errors import ConfigError, DataError
 from transduce.text.sentencepiece import parse_sentencepiece, read_model
 from transduce.text.sentencepiece_writing import require_sentencepiece
 from transduce.text.tokenizer import SENTENCEPIECE, SideConfig, Tokenizer

@@ -9,8 +9,8 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from transduce.errors import InputError
-from transduce.extras import require
+from docsegments.extras import require
+from transduce.base.errors import InputError
 from transduce.text.protobuf import message
 from transduce.text.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, parse_sentencepiece
 from transduce.text.tokenizer import BYTES, SPACE, Tokenizer

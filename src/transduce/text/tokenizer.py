@@ -17,12 +17,12 @@ from msgspec import Meta
 from tokenizers import Encoding, decoders, models, pre_tokenizers
 from tokenizers import Tokenizer as Backend
 
-from transduce.config import Settings, to_tree
+from docsegments.orthography.characters import INVISIBLE, without_invisible
+from docsegments.orthography.words import words, words_between
+from transduce.base.config import Settings, to_tree
+from transduce.base.errors import CheckpointError, ConfigError
+from transduce.base.ranges import PositiveInt, ShareBelowOne
 from transduce.corpora.given import kept_file
-from transduce.errors import CheckpointError, ConfigError
-from transduce.orthography.characters import INVISIBLE, without_invisible
-from transduce.orthography.words import words, words_between
-from transduce.ranges import PositiveInt, ShareBelowOne
 from transduce.text.tokenizer_file import check_backend, read_backend
 from transduce.text.words import detokenize
 

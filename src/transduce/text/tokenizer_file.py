@@ -12,8 +12,8 @@ import msgspec
 from tokenizers import Tokenizer as Backend
 from tokenizers import normalizers
 
-from transduce.config import read_text
-from transduce.errors import CheckpointError
+from transduce.base.config import read_text
+from transduce.base.errors import CheckpointError
 
 RARE = "ꙮ𒀱"  # letters that hardly any vocabulary has
 PROBED, LONGEST = 2_000, 1_000_000  # characters of a text that a normalizer is tried on, and that it may become

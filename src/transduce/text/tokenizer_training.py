@@ -11,8 +11,8 @@ from typing import Any
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tokenizers import Tokenizer as Backend
 
-from transduce.errors import CheckpointError, ConfigError, DataError, InputError
-from transduce.orthography.characters import INVISIBLE
+from docsegments.orthography.characters import INVISIBLE
+from transduce.base.errors import CheckpointError, ConfigError, DataError, InputError
 from transduce.text.sentencepiece import LEADING_SPACE, MODELS, read_model
 from transduce.text.sentencepiece_training import train_sentencepiece
 from transduce.text.spread import Spread

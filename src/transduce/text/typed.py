@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from transduce.orthography.characters import UNSPACED
+from docsegments.orthography.characters import UNSPACED
 from transduce.text.phrases import BROKEN, PhraseEncoder
 
 REMEMBERED = 256

@@ -15,14 +15,14 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from transduce.config import Settings
-from transduce.errors import CheckpointError
-from transduce.files import new_folder, remove, sha256, write_text
-from transduce.probe import read_probe
-from transduce.ranges import NonNegativeInt, PositiveFloat, PositiveInt
-from transduce.tensor_files import save_tensors
+from transduce.base.config import Settings
+from transduce.base.errors import CheckpointError
+from transduce.base.files import new_folder, remove, sha256, write_text
+from transduce.base.ranges import NonNegativeInt, PositiveFloat, PositiveInt
+from transduce.base.tensor_files import save_tensors
+from transduce.base.verification import check_unchanged, read_json
+from transduce.bundle.probe import read_probe
 from transduce.training.sharded_tensors import shard_like, whole
-from transduce.verification import check_unchanged, read_json
 
 BUNDLE = "bundle"
 PROBE = f"{BUNDLE}/probe.json"

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
 from rich.text import Text
 
-from transduce.reprs import in_notebook
+from transduce.base.reprs import in_notebook
 from transduce.training.estimate import Estimate
 from transduce.training.observers import Lines, Observer, Report, clock, describe_perplexity, describe_validation
 

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, distributed
 
+from transduce.base.devices import find_device
+from transduce.base.errors import ConfigError
 from transduce.data.planned import Plan, Rows
-from transduce.devices import find_device
-from transduce.errors import ConfigError
 from transduce.training.heartbeat import heartbeat
 from transduce.training.launch import ENDED
 from transduce.training.meeting import meet

@@ -9,8 +9,8 @@ from statistics import fmean, median
 import numpy as np
 import torch
 
+from transduce.base.devices import OnDevice
 from transduce.data.planned import Epoch, Rows
-from transduce.devices import OnDevice
 from transduce.training.distributed import Part, Processes
 from transduce.training.gradients import Gradients
 

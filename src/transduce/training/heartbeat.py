@@ -11,7 +11,7 @@ import msgspec
 import torch
 from torch import distributed
 
-from transduce.main_thread import IDLE, describe_place, innermost_frame
+from transduce.base.main_thread import IDLE, describe_place, innermost_frame
 from transduce.training.launch import ENDED, RESUME
 
 INTERVAL = 1.0  # seconds between two beats

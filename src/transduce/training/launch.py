@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO
 
-from transduce.errors import ConfigError, Interrupted
+from transduce.base.errors import ConfigError, Interrupted
 
 RESUME = "resume the run to go on from the last checkpoint"
 ENDED = f"another process of this run has ended; {RESUME}"

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import torch
 
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
 
 WORDS = ("allocate memory", "bad_alloc", "out of memory")
 """Words in plain errors of PyTorch, the C++ library and CUDA's libraries when memory runs out."""

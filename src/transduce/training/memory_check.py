@@ -6,9 +6,9 @@ from functools import partial
 
 import torch
 
+from transduce.base.devices import OnDevice
+from transduce.base.errors import ConfigError
 from transduce.data.planned import Epoch, PlannedData, Rows
-from transduce.devices import OnDevice
-from transduce.errors import ConfigError
 from transduce.training.distributed import Processes
 from transduce.training.gradients import Gradients
 from transduce.training.memory import is_shortage

@@ -6,13 +6,13 @@ from typing import Any, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from transduce.config import Settings
-from transduce.errors import ConfigError
+from transduce.base.config import Settings
+from transduce.base.errors import ConfigError
+from transduce.base.plugins import name_of
+from transduce.base.ranges import NonNegativeFloat, PositiveFloat, PositiveShare, ShareBelowOne
 from transduce.models.heads import EncoderModel
 from transduce.models.interface import Decoder
 from transduce.models.named_parts import LOOKED_UP_BY_ROW, parameters_of, stacks
-from transduce.plugins import name_of
-from transduce.ranges import NonNegativeFloat, PositiveFloat, PositiveShare, ShareBelowOne
 from transduce.training.muon import Muon
 from transduce.training.schedules import BY_NAME, SCHEDULES, InverseSquareRoot, Noam, Plateau, Schedule
 from transduce.training.sharded_tensors import local, total_norm

@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from transduce.bundle import read_history
-from transduce.config import flatten, read_toml
-from transduce.errors import CheckpointError, ConfigError, InputError
+from transduce.base.config import flatten, read_toml
+from transduce.base.errors import CheckpointError, ConfigError, InputError
+from transduce.base.verification import COPY_AGAIN
+from transduce.bundle.model_bundle import read_history
 from transduce.training.checkpoint import Position, complete_checkpoints, read_progress
-from transduce.verification import COPY_AGAIN
 
 T = TypeVar("T")
 

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from transduce.config import Settings
-from transduce.errors import ConfigError, InputError
-from transduce.plugins import Registry, check_takes, made_of
-from transduce.ranges import NonNegativeInt, PositiveFloat, PositiveInt, Share, ShareWithin, Width
+from transduce.base.config import Settings
+from transduce.base.errors import ConfigError, InputError
+from transduce.base.plugins import Registry, check_takes, made_of
+from transduce.base.ranges import NonNegativeInt, PositiveFloat, PositiveInt, Share, ShareWithin, Width
 
 LONGEST_WARMUP = 4000  # Vaswani et al. 2017
 WARMUP_SHARE = 0.1  # of a shorter run

@@ -2,10 +2,18 @@
 
 from typing import ClassVar, Literal
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.plugins import name_of, names_of
+from transduce.base.ranges import (
+    Minutes,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveInt,
+    Share,
+    ShareBelowOne,
+    ShareWithin,
+)
 from transduce.models.adapters import AdaptersConfig
-from transduce.plugins import name_of, names_of
-from transduce.ranges import Minutes, NonNegativeFloat, NonNegativeInt, PositiveInt, Share, ShareBelowOne, ShareWithin
 from transduce.text.new_words import NewWordsConfig
 from transduce.training.precision import Precision
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transduce.errors import InputError, TransduceError
-from transduce.extras import require
-from transduce.files import write_text
-from transduce.plugins import Registry, check_takes
+from docsegments.extras import require
+from transduce.base.errors import InputError, TransduceError
+from transduce.base.files import write_text
+from transduce.base.plugins import Registry, check_takes
 from transduce.training.observers import GivenObserver, Observer, Report
 
 PROJECT = "transduce"

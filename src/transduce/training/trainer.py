@@ -13,9 +13,9 @@ import msgspec
 import torch
 from torch import Tensor, nn
 
-from transduce.bundle import load_weights, unshared_weights
+from transduce.base.errors import Interrupted
+from transduce.bundle.model_bundle import load_weights, unshared_weights
 from transduce.data.planned import PlannedData, Rows
-from transduce.errors import Interrupted
 from transduce.objectives.objective import Objective
 from transduce.training.averaging import MovingAverage
 from transduce.training.checkpoint import Checkpoints, Position, damaged, load_optimizers, optimizer_tensors

@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from torch import nn
 
-from transduce.config import Settings
-from transduce.plugins import name_of, names_of
-from transduce.ranges import NonNegativeInt, PositiveInt, Share
+from transduce.base.config import Settings
+from transduce.base.plugins import name_of, names_of
+from transduce.base.ranges import NonNegativeInt, PositiveInt, Share
 from transduce.training.distributed import Processes
 
 

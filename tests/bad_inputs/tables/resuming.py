@@ -15,8 +15,8 @@ def _begun(command: str = "translate run test.en -o out -q") -> Damage:
     """What an interruption after three of seven lines leaves."""
 
     def do() -> None:
-        from transduce.cli.main import app
-        from transduce.cli.resuming import task_of
+        from transduce.apps.cli.main import app
+        from transduce.apps.cli.resuming import task_of
 
         text = "Eins.\nZwei.\nDrei.\n"
         Path("out.partial").write_text(text, encoding="utf-8")

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
+from transduce.base.errors import DataError
 from transduce.corpora.catalogue import download
 from transduce.corpora.catalogue.download import RECORD, Remote, announce, retrieve
-from transduce.errors import DataError
 
 CONTENT = bytes(range(256)) * 1000
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from file_server import FileServer
-from transduce.cli.main import app, run
+from transduce.apps.cli.main import app, run
+from transduce.base.errors import DataError, InputError
 from transduce.corpora.catalogue.opus import OpusName, download_opus, find_corpus, pinned
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import open_splits
-from transduce.errors import DataError, InputError
 
 GERMAN = "".join(f"Hund Nummer {number} rennt.\n" for number in range(200))
 ENGLISH = "".join(f"Dog number {number} runs.\n" for number in range(200))

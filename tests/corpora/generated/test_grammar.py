@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from transduce.base.errors import DataError
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.generated.grammar import Clause, Rules, derive_pairs, noun_phrase, split_pairs
 from transduce.corpora.generated.lexicon import (
@@ -16,7 +17,6 @@ from transduce.corpora.generated.lexicon import (
     VERBS,
     NounPhrase,
 )
-from transduce.errors import DataError
 
 
 @pytest.fixture(scope="module")

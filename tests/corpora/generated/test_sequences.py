@@ -2,8 +2,8 @@
 
 import pytest
 
+from transduce.base.errors import DataError
 from transduce.corpora.generated.sequences import SequencesConfig, sequence_pairs
-from transduce.errors import DataError
 
 SMALL = SequencesConfig(symbols=5, min_length=2, max_length=6, train=300, validation=70, test=30, seed=3)
 

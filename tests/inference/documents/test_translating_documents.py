@@ -8,16 +8,16 @@ from typing import Any, cast
 import pytest
 
 import transduce
-from transduce.documents.document import Languages
-from transduce.documents.memory import Memory
-from transduce.documents.segment import Mark, Segment, problems
-from transduce.documents.text.placeholders import plain_segment
-from transduce.errors import InputError
-from transduce.inference.documents import segments
-from transduce.inference.documents.model_documents import DocumentTranslator
-from transduce.inference.documents.segments import TAGS_PLACED, SegmentTranslator
-from transduce.inference.documents.sentence_model import SentenceModel
+from docsegments.document import Languages
+from docsegments.memory import Memory
+from docsegments.segment import Mark, Segment, problems
+from docsegments.text.placeholders import plain_segment
+from docsegments.translating import segments
+from docsegments.translating.segments import TAGS_PLACED, SegmentTranslator
+from transduce.base.errors import InputError
+from transduce.inference.model_documents import DocumentTranslator
 from transduce.inference.requests import Request
+from transduce.inference.sentence_model import SentenceModel
 from transduce.inference.translation import Candidate, Translation
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
@@ -264,7 +264,7 @@ def test_translating_twice_gives_the_same(translator: Translator) -> None:
 
 
 def test_what_the_search_can_write_is_required_of_it(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transduce.inference.documents.segments.UNSURE", 0.0)  # the tiny model is sure of nothing
+    monkeypatch.setattr("docsegments.translating.segments.UNSURE", 0.0)  # the tiny model is sure of nothing
     segment = Segment.of(["The ", Mark("<code>Hund</code>", shown="Hund"), " sleeps."])
     (found,) = SegmentTranslator(SentenceModel(translator, SHORT)).translate([segment])
     assert not problems(segment, found.segment)

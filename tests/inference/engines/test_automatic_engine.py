@@ -16,13 +16,13 @@ import torch
 
 import transduce
 from biased_model import biased, forbid
-from transduce.bundle import ModelBundle
-from transduce.errors import ConfigError
+from transduce.apps.exchange.ctranslate2 import exact, kept
+from transduce.apps.exchange.ctranslate2.exact import ExactCTranslate2Engine
+from transduce.apps.exchange.ctranslate2.model import CTranslate2Model, Output
+from transduce.apps.exchange.ctranslate2.writing import what_cannot_be_exported
+from transduce.base.errors import ConfigError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.engines.automatic import AutomaticEngine
-from transduce.inference.engines.ctranslate2 import exact, kept
-from transduce.inference.engines.ctranslate2.exact import ExactCTranslate2Engine
-from transduce.inference.engines.ctranslate2.model import CTranslate2Model, Output
-from transduce.inference.engines.ctranslate2.writing import what_cannot_be_exported
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import ModelConfig, build_model
@@ -262,7 +262,7 @@ def test_a_model_that_gives_forbidden_tokens_weight_is_refused_once(
 
 
 def test_a_form_that_translates_otherwise_is_refused(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from transduce.inference.engines.ctranslate2 import writing
+    from transduce.apps.exchange.ctranslate2 import writing
 
     plain = writing.make_specification
 
@@ -386,7 +386,7 @@ def test_whatever_fails_in_the_other_engine_pytorch_translates(
 
     expected = transduce.load(model, engine="pytorch").translate(lines[:3], Beam(**SHORT))
     with monkeypatch.context() as patch:
-        patch.setattr(f"transduce.inference.engines.ctranslate2.{place}", fail)
+        patch.setattr(f"transduce.apps.exchange.ctranslate2.{place}", fail)
         translator = transduce.load(model)
         assert translator.translate(lines[:3], Beam(**SHORT)) == expected
         assert translator.engine.describe(Beam()) == "PyTorch, for CTranslate2 failed (KeyError: 'swish')"
@@ -460,7 +460,7 @@ def test_other_models_large_ones_and_machines_without_ctranslate2_have_pytorch(
     with monkeypatch.context() as patch:
         patch.setitem(__import__("sys").modules, "ctranslate2", None)
         assert "CTranslate2, which is faster, is not installed" in transduce.load(model).engine.describe(Beam())
-    monkeypatch.setattr("transduce.inference.engines.ctranslate2.kept.MOST_WEIGHTS", 1000)
+    monkeypatch.setattr("transduce.apps.exchange.ctranslate2.kept.MOST_WEIGHTS", 1000)
     assert "more than 1,000 weights" in transduce.load(model).engine.describe(Beam())
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.cli.main import app
-from transduce.cli.main import run as run_command
-from transduce.errors import InputError
-from transduce.exchange.ctranslate2 import export_ctranslate2
+from transduce.apps.cli.main import app
+from transduce.apps.cli.main import run as run_command
+from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.base.errors import InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment import load_recipe, train
 from transduce.inference.engines import compiled as compiled_module
 from transduce.inference.engines.choice import engine_for

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.errors import InputError
-from transduce.exchange.ctranslate2 import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.base.errors import InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.requests import Request
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam

@@ -8,7 +8,7 @@ import torch
 from torch.testing import assert_close
 
 import transduce
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model

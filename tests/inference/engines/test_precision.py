@@ -4,9 +4,9 @@ import pytest
 import torch
 
 import transduce
-from transduce.bundle import ModelBundle
+from transduce.base.errors import ConfigError, InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import make_batch
-from transduce.errors import ConfigError, InputError
 from transduce.inference.engines.precision import InferencePrecision, at_precision
 from transduce.models.scoring import score_tokens
 

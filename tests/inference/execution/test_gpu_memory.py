@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from fake_cuda import fake_cuda
-from transduce.bundle import ModelBundle
-from transduce.bundle_config import BundleConfig
+from transduce.bundle.bundle_config import BundleConfig
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.batched_search import TOKENS_AT_ONCE
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.gpu_memory import ACTIVATIONS, LOGITS, STATES, SearchMemory

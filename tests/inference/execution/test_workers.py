@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 from transduce.inference.execution import workers as workers_module
 from transduce.inference.execution.workers import map_parallel
 

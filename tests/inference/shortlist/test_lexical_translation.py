@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transduce.base.errors import DataError
 from transduce.data.store import Side, TokenStore
-from transduce.errors import DataError
 from transduce.inference.shortlist import lexical_translation as module
 from transduce.inference.shortlist.lexical_translation import LexicalTable, PairSample, learn_lexical_table
 

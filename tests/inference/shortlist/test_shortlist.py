@@ -9,7 +9,8 @@ import torch
 from safetensors.torch import save_file
 
 import transduce
-from transduce.errors import CheckpointError, InputError
+from transduce.base.errors import CheckpointError, InputError
+from transduce.base.shapes import Logits, Mask, Tokens
 from transduce.inference.requests import Request
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.inference.translation import Translation
@@ -22,7 +23,6 @@ from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
-from transduce.shapes import Logits, Mask, Tokens
 
 TEXTS = ["The dog sleeps.", "The old man buys a red car.", "A cat."]
 WISHES = [

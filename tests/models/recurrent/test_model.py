@@ -23,9 +23,9 @@ from toy_models import (
 )
 
 import transduce
-from transduce.bundle import ModelBundle
+from transduce.base.errors import Interrupted
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import Batch
-from transduce.errors import Interrupted
 from transduce.experiment import load_recipe
 from transduce.models.families import build_model
 from transduce.models.recurrent.attention import (

@@ -12,11 +12,11 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import models, normalizers, pre_tokenizers
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.cli.main import app
+from transduce.apps.cli.main import app
+from transduce.base.errors import DataError, InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.questions import Answer, Question, question_corpus
 from transduce.data.passages import PassageWindow, encode_passages
-from transduce.errors import DataError, InputError
 from transduce.evaluation.labels import normalized, word_f1
 from transduce.evaluation.metric import Texts
 from transduce.evaluation.metrics import METRICS, count_all

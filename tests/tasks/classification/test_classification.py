@@ -13,11 +13,11 @@ import tomli_w
 import torch
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.cli.main import app
+from transduce.apps.cli.main import app
+from transduce.apps.exchange.huggingface.exporting import export_huggingface
+from transduce.base.errors import DataError, InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.examples import LabelColumns, labelled_corpus
-from transduce.errors import DataError, InputError
-from transduce.exchange.huggingface.exporting import export_huggingface
 from transduce.experiment.recipe import load_recipe
 from transduce.inference.classifier import Classification, Classifier, Rating
 from transduce.models.heads import ClassHeadConfig

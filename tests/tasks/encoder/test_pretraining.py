@@ -8,7 +8,7 @@ import tomli_w
 import torch
 
 import transduce
-from transduce.bundle import ModelBundle
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.corpus import TextCorpus
 from transduce.corpora.documents import documents_of
 from transduce.inference.encoder import Encoder

@@ -9,8 +9,8 @@ import tomli_w
 import torch
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.exchange.huggingface.importing import import_huggingface
+from transduce.apps.exchange.huggingface.importing import import_huggingface
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.models.transformer_encoder import TransformerTextEncoder
 from transduce.models.xlnet import XLNetEncoder
 from transduce.tasks.encoder_origin import CLASS, SEPARATOR

@@ -12,17 +12,19 @@ import tomli_w
 import torch
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.cli.machine import Machine
-from transduce.cli.main import app
-from transduce.cli.main import run as command
-from transduce.cli.options import DataOptions
-from transduce.cli.scored import compare_models, evaluate_text
+from transduce.apps.cli.machine import Machine
+from transduce.apps.cli.main import app
+from transduce.apps.cli.main import run as command
+from transduce.apps.cli.options import DataOptions
+from transduce.apps.cli.scored import compare_models, evaluate_text
+from transduce.base.errors import ConfigError, DataError, InputError
+from transduce.base.task_table import find_task
+from transduce.bundle.model_bundle import ModelBundle
+from transduce.bundle.probe import read_probe
 from transduce.corpora.formats import text_file
 from transduce.data.batch import Batch
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowsConfig, windows_in_order
-from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation import running_text
 from transduce.evaluation.metrics import METRICS, count_all
 from transduce.evaluation.running_text import count_text
@@ -31,11 +33,9 @@ from transduce.experiment.sweep import sweep
 from transduce.inference.generator import Generator
 from transduce.inference.requests import Request
 from transduce.inference.scorer import Scorer
-from transduce.probe import read_probe
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
-from transduce.task_table import find_task
 from transduce.tasks.language.validation import measure_text
 from transduce.training.distributed import Processes
 from transduce.training.run_summary import summarize_run

@@ -10,13 +10,13 @@ import torch
 
 import transduce
 from forked_run import train_in_processes
-from transduce.cli.machine import Machine
-from transduce.cli.options import DataOptions
-from transduce.cli.scored import evaluate_text
+from transduce.apps.cli.machine import Machine
+from transduce.apps.cli.options import DataOptions
+from transduce.apps.cli.scored import evaluate_text
+from transduce.base.errors import ConfigError, InputError
 from transduce.corpora.formats import text_file
 from transduce.data.text_store import open_text_store
 from transduce.data.windows import WindowsConfig
-from transduce.errors import ConfigError, InputError
 from transduce.evaluation.dynamic import DynamicEvaluation, read_dynamically
 from transduce.evaluation.running_text import read_in_order
 from transduce.inference.generator import Generator

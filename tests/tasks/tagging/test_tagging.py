@@ -9,11 +9,11 @@ import pytest
 import tomli_w
 
 import transduce
-from transduce.bundle import ModelBundle
-from transduce.cli.main import app
+from transduce.apps.cli.main import app
+from transduce.base.errors import DataError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.tagged import TagColumns, entities_of, tagged_corpus
 from transduce.data.tagged import encode_words
-from transduce.errors import DataError
 from transduce.evaluation.metric import Texts
 from transduce.evaluation.metrics import METRICS, count_all
 from transduce.inference.tagger import WORD, Tagger

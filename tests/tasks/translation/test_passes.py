@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from small_corpus import small_corpus
+from transduce.base.task_table import find_task
 from transduce.corpora import formats
 from transduce.experiment import load_recipe
-from transduce.task_table import find_task
 from transduce.training.distributed import Processes
 
 PAIRS = 210

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from transduce.base.errors import ConfigError, DataError
 from transduce.corpora.splits import open_splits
-from transduce.errors import ConfigError, DataError
 from transduce.experiment import load_recipe
 from transduce.tasks.translation.preparation import Numbers, prepare
 from transduce.training.distributed import Processes

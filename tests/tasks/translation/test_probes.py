@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 import transduce
-from transduce.bundle import ModelBundle
+from transduce.bundle.model_bundle import ModelBundle
+from transduce.bundle.probe import PROBES
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.splits import Splits
 from transduce.experiment import load_recipe
-from transduce.probe import PROBES
 from transduce.tasks.translation.validation import PROBE_CHARACTERS, probe_texts
 
 WORDS = "the dog sees a small house "

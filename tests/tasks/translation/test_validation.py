@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transduce.bundle import ModelBundle
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.data.parts import needs, within
 from transduce.data.sentence_pairs import BatchingConfig

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from transduce.errors import DataError
-from transduce.files import locked, sha256, write_text
+from transduce.base.errors import DataError
+from transduce.base.files import locked, sha256, write_text
 
 RECORD = "downloads.json"
 ATTEMPTS = 4  # in a row that bring nothing

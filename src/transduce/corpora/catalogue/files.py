@@ -8,10 +8,10 @@ from typing import Literal
 
 import platformdirs
 
+from transduce.base.errors import DataError
+from transduce.base.files import sha256
 from transduce.corpora.catalogue.download import Progress, retrieve
 from transduce.corpora.catalogue.registry import Dataset, Layout, in_language
-from transduce.errors import DataError
-from transduce.files import sha256
 
 Place = Literal["TRANSDUCE_DATA", "a part in TRANSDUCE_DATA", "cache", "generated", "to download"]
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import msgspec
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.errors import DataError, InputError
+from transduce.base.files import write_text
 from transduce.corpora.catalogue.download import PATIENCE, Progress, Remote, describe, retrieve
 from transduce.corpora.catalogue.files import cache_folder
-from transduce.errors import DataError, InputError
-from transduce.files import write_text
 
 PREFIX = "opus:"
 INDEX = "https://opus.nlpl.eu/opusapi/"

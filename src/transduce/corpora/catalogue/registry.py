@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from transduce.base.errors import ConfigError
 from transduce.corpora.catalogue.download import Remote
-from transduce.errors import ConfigError
 
 Layout = Mapping[str, tuple[str, ...]]
 """The files of each split, read one after another. `{language}` in a name makes it one file per language; a name

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Protocol, TypeVar
 
+from transduce.base.errors import DataError
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.generated.lexicon import (
     ADJECTIVES,
@@ -32,7 +33,6 @@ from transduce.corpora.generated.lexicon import (
     Verb,
     ending,
 )
-from transduce.errors import DataError
 
 DRAWS_PER_PAIR = 50  # draws without a new pair after which the grammar is taken to be exhausted
 SUBJECTS = ("person", "person", "person", "animal")  # kinds of them

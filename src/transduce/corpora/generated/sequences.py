@@ -5,10 +5,10 @@ from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.errors import DataError
+from transduce.base.ranges import PositiveInt, Seed
 from transduce.corpora.corpus import SentencePair
-from transduce.errors import DataError
-from transduce.ranges import PositiveInt, Seed
 
 Task = Literal["copy", "reverse"]
 

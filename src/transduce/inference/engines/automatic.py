@@ -4,7 +4,7 @@ import os
 import threading
 from typing import Any
 
-from transduce.errors import TransduceError
+from transduce.base.errors import TransduceError
 from transduce.inference.engines.engine import Engine, beyond
 from transduce.inference.engines.opening import automatic_form
 from transduce.inference.engines.pytorch import PyTorchEngine

@@ -3,8 +3,8 @@
 import os
 from typing import Literal
 
-from transduce.bundle import ModelBundle, why_not_trainable
-from transduce.errors import ConfigError, InputError
+from transduce.base.errors import ConfigError, InputError
+from transduce.bundle.model_bundle import ModelBundle, why_not_trainable
 from transduce.inference.engines.automatic import AutomaticEngine
 from transduce.inference.engines.engine import EngineChoice
 from transduce.inference.engines.exported import ExportedModel, Model

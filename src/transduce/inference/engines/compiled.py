@@ -7,10 +7,10 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import torch
 
-from transduce.errors import ConfigError
+from transduce.base.errors import ConfigError
+from transduce.base.shapes import Hidden, Logits, Tokens
 from transduce.models.interface import Decoder, EncoderDecoder, Predictor, State
 from transduce.search.loop import Step, take_step
-from transduce.shapes import Hidden, Logits, Tokens
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transduce.base.shapes import Logits, Mask, Tokens
 from transduce.models.interface import Memory, Writer
 from transduce.nn.state import DecoderState
-from transduce.shapes import Logits, Mask, Tokens
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,13 @@ from typing import Any, Literal
 import msgspec
 import torch
 
-from transduce.bundle import (
+from transduce.base.config import Settings
+from transduce.base.devices import find_device
+from transduce.base.errors import CheckpointError
+from transduce.base.ranges import PositiveInt
+from transduce.base.verification import check_unchanged, checksums, read_json
+from transduce.bundle.bundle_config import BundleConfig, read_config
+from transduce.bundle.model_bundle import (
     EXPORT,
     Marks,
     ModelBundle,
@@ -17,15 +23,9 @@ from transduce.bundle import (
     read_history,
     read_tokenizers,
 )
-from transduce.bundle_config import BundleConfig, read_config
-from transduce.config import Settings
 from transduce.corpora.directions import Direction
-from transduce.devices import find_device
-from transduce.errors import CheckpointError
 from transduce.inference.engines.opening import ENGINES, packages
-from transduce.ranges import PositiveInt
 from transduce.text.tokenizer import Tokenizers
-from transduce.verification import check_unchanged, checksums, read_json
 
 FORMAT = 2  # in 1, the end token had to be added to each source by the caller
 

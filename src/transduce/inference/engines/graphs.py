@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transduce.devices import tensors_of
+from transduce.base.devices import tensors_of
 from transduce.inference.engines.graph_states import blank, is_for_graphs, numbered
 from transduce.models.interface import Predictor
 from transduce.search.beam import Best

@@ -31,15 +31,15 @@ class EngineEntry:
 ENGINES = {
     "ctranslate2": EngineEntry(
         "CTranslate2",
-        "transduce.inference.engines.ctranslate2.engine:open_engine",
+        "transduce.apps.exchange.ctranslate2.engine:open_engine",
         "ctranslate2",
         weights=frozenset({"model.bin"}),
     ),
     "fxtranslate": EngineEntry(
         "fxtranslate",
-        "transduce.inference.engines.firefox.engine:open_engine",
+        "transduce.apps.exchange.firefox.engine:open_engine",
         "firefox",
-        tokenizers="transduce.inference.engines.firefox.files:read_tokenizers",
+        tokenizers="transduce.apps.exchange.firefox.files:read_tokenizers",
     ),
     "phrases": EngineEntry("phrases", "transduce.inference.engines.phrases:open_engine"),
 }
@@ -52,9 +52,9 @@ def is_firefox(folder: Path) -> bool:
 
 def automatic_form() -> Any:
     """Imports and returns the module of the form that `auto` makes of a model by itself; see automatic.py."""
-    return import_module("transduce.inference.engines.ctranslate2.kept")
+    return import_module("transduce.apps.exchange.ctranslate2.kept")
 
 
 def packages() -> Any:
     """Imports and returns the module that reads packages of Argos Translate, with `is_package` and `unpacked`."""
-    return import_module("transduce.inference.engines.ctranslate2.package")
+    return import_module("transduce.apps.exchange.ctranslate2.package")

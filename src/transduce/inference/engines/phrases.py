@@ -5,8 +5,8 @@ from pathlib import Path
 
 from transduce.analysis.alignment import Links, pharaoh
 from transduce.analysis.look_at_phrases import SUMMED, PhraseLook
+from transduce.base.errors import InputError
 from transduce.corpora.corpus import Pair, as_pair
-from transduce.errors import InputError
 from transduce.inference.engines.engine import beyond
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.requests import Constraints, Piece

@@ -6,9 +6,9 @@ from typing import Literal, TypeVar
 import torch
 from torch import nn
 
-from transduce.bundle import ModelBundle
-from transduce.devices import find_device
-from transduce.errors import ConfigError, InputError
+from transduce.base.devices import find_device
+from transduce.base.errors import ConfigError, InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.engines.exported import ExportedModel
 from transduce.nn.cpu import SmallBatchLinear
 from transduce.nn.linear import replace_linear_layers

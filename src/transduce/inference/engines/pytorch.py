@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from transduce.bundle import ModelBundle
+from transduce.base.devices import to_device
+from transduce.base.errors import InputError
+from transduce.base.shapes import Mask, Tokens
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import pad
 from transduce.data.parts import batches_that_fit
-from transduce.devices import to_device
-from transduce.errors import InputError
 from transduce.inference.engines.compiled import CompiledModel
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.graphs import GraphedSteps
@@ -34,7 +35,6 @@ from transduce.search.rules import (
     SuppressTokens,
 )
 from transduce.search.settings import Begin, Limits, limits_for
-from transduce.shapes import Mask, Tokens
 
 CANNOT_REQUIRE = "required phrases go with a plain beam, not with sampling or diverse beams; leave one of them out"
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from transduce.base.shapes import Mask, Tokens
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.requests import Piece, Vocabulary
 from transduce.inference.shortlist.shortlist import Shortlist
@@ -14,7 +15,6 @@ from transduce.models.reduced_vocabulary import ReducedVocabularyModel
 from transduce.search.loop import Hypothesis
 from transduce.search.required_phrases import WordEdges
 from transduce.search.rules import Banned
-from transduce.shapes import Mask, Tokens
 
 
 class VocabularyReduction:

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from transduce.devices import tensors_of
+from transduce.base.devices import tensors_of
 from transduce.models.interface import Writer
 from transduce.nn.state import DecoderState
 

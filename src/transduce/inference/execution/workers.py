@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
-from transduce.errors import InputError
+from transduce.base.errors import InputError
 
 MAX_THREADS = 4
 """The most threads of workers: more would wait for each other in Python."""

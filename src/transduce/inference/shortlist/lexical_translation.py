@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from transduce.base.errors import DataError
 from transduce.data.store import Side, TokenStore
-from transduce.errors import DataError
 
 LINKS_AT_ONCE = 2_000_000
 """Links held at a time, of some 50 bytes each; a pair with more of them is left out."""

@@ -9,11 +9,11 @@ from jaxtyping import Bool, Int
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from transduce.bundle import find_bundle
-from transduce.errors import CheckpointError, InputError
-from transduce.files import new_file
-from transduce.shapes import Mask, Tokens
-from transduce.tensor_files import save_tensors
+from transduce.base.errors import CheckpointError, InputError
+from transduce.base.files import new_file
+from transduce.base.shapes import Mask, Tokens
+from transduce.base.tensor_files import save_tensors
+from transduce.bundle.model_bundle import find_bundle
 from transduce.text.tokenizer import Tokenizers
 
 FILE = "shortlist.safetensors"

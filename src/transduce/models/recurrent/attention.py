@@ -2,12 +2,12 @@
 
 from typing import ClassVar, Literal, get_args
 
-from transduce.config import Settings
-from transduce.errors import InputError
+from transduce.base.config import Settings
+from transduce.base.errors import InputError
+from transduce.base.plugins import name_of
+from transduce.base.ranges import Width
 from transduce.nn.focus import HardGradient
 from transduce.nn.scores import SCORES
-from transduce.plugins import name_of
-from transduce.ranges import Width
 
 LuongScore = Literal["dot", "general", "concat"]
 

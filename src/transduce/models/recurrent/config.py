@@ -2,14 +2,14 @@
 
 from typing import Literal
 
-from transduce.config import Settings
-from transduce.errors import InputError
+from transduce.base.config import Settings
+from transduce.base.errors import InputError
+from transduce.base.ranges import Layers, PositiveFloat, ShareBelowOne, Width
 from transduce.models.recurrent.attention import AttentionConfig, BahdanauAttentionConfig, NoAttentionConfig
 from transduce.models.tying import Tie
 from transduce.nn.initialization import RecurrentInitializationKind
 from transduce.nn.recurrence import CellKind
 from transduce.nn.scores import SCORES
-from transduce.ranges import Layers, PositiveFloat, ShareBelowOne, Width
 
 
 class RecurrentConfig(Settings, frozen=True, tag_field="kind", tag="recurrent"):

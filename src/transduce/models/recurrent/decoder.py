@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
+from transduce.base.shapes import Hidden, Tokens
 from transduce.models.interface import Decoder, Memory
 from transduce.models.recurrent.encoder import RecurrentMemory
 from transduce.nn.attention import KeysValues
@@ -17,7 +18,6 @@ from transduce.nn.masks import padding_mask
 from transduce.nn.recurrence import StackState, UnidirectionalStack, pack, unpack
 from transduce.nn.source_attention import SourceAttention
 from transduce.nn.state import RecurrentState
-from transduce.shapes import Hidden, Tokens
 
 
 class RecurrentDecoder(Decoder[RecurrentState]):

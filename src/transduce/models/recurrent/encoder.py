@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from transduce.base.shapes import Hidden, Mask, Tokens
 from transduce.models.interface import Memory
 from transduce.nn.initialization import RecurrentInitialization
 from transduce.nn.layers import Dropout, layer_list
 from transduce.nn.recurrence import BidirectionalEncoder, reverse_real
-from transduce.shapes import Hidden, Mask, Tokens
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,9 @@
 
 from torch import nn
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.ranges import Layers, PositiveFloat, ShareBelowOne, Width
+from transduce.base.shapes import Hidden, Tokens
 from transduce.models.interface import Decoder, Memory, SegmentRecurrence
 from transduce.models.recurrent.model import UNIFORM_BOUND
 from transduce.models.stack import TextEmbedding
@@ -10,8 +12,6 @@ from transduce.nn.initialization import RecurrentInitialization, RecurrentInitia
 from transduce.nn.layers import Dropout, VariationalDropout, WordDropout
 from transduce.nn.recurrence import CellKind, UnidirectionalEncoder, UnidirectionalStack, parts_of
 from transduce.nn.state import Carried, RecurrentTextState
-from transduce.ranges import Layers, PositiveFloat, ShareBelowOne, Width
-from transduce.shapes import Hidden, Tokens
 
 
 class RecurrentLanguageConfig(Settings, frozen=True, tag_field="kind", tag="recurrent-language"):

@@ -5,6 +5,7 @@ from functools import partial
 
 from torch import nn
 
+from transduce.base.shapes import Mask, Tokens
 from transduce.models.interface import EncoderDecoder, Memory
 from transduce.models.recurrent.attention import (
     BahdanauAttentionConfig,
@@ -34,7 +35,6 @@ from transduce.nn.recurrence import BidirectionalEncoder, UnidirectionalEncoder,
 from transduce.nn.scores import build_score
 from transduce.nn.source_attention import SourceAttention
 from transduce.nn.state import RecurrentState
-from transduce.shapes import Mask, Tokens
 
 UNIFORM_BOUND = 0.08  # as Sutskever et al. 2014 chose it
 

@@ -2,10 +2,10 @@
 
 from typing import ClassVar
 
-from transduce.config import Settings
+from transduce.base.config import Settings
+from transduce.base.ranges import ShareWithin
 from transduce.data.windows import WindowsConfig
 from transduce.models.families import LanguageModelConfig
-from transduce.ranges import ShareWithin
 from transduce.tasks.settings import ExperimentConfig
 from transduce.text.tokenizer import TokenizerConfig, tokenizer_setting
 

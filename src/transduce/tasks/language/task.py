@@ -7,8 +7,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
-from transduce.bundle import ModelBundle
-from transduce.bundle_config import FORMAT, BundleConfig
+from transduce.base.errors import ConfigError, DataError, InputError
+from transduce.bundle.bundle_config import FORMAT, BundleConfig
+from transduce.bundle.model_bundle import ModelBundle
+from transduce.bundle.probe import PROBE_CHARACTERS, PROBES
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.catalogue.registry import find_dataset
@@ -19,7 +21,6 @@ from transduce.data.planned import count_parts
 from transduce.data.streams import Streams
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import Windows
-from transduce.errors import ConfigError, DataError, InputError
 from transduce.evaluation.metric import PLAIN, Scoring
 from transduce.evaluation.metrics import MetricName
 from transduce.evaluation.scores import Scores
@@ -31,7 +32,6 @@ from transduce.models.transformer_xl import TransformerXLConfig
 from transduce.models.xlnet import XLNetConfig
 from transduce.objectives.next_segment import NextSegment, Permutation
 from transduce.objectives.objective import Objective
-from transduce.probe import PROBE_CHARACTERS, PROBES
 from transduce.tasks.language.settings import DEFAULT_SHARE, LanguageConfig, TextConfig
 from transduce.tasks.language.validation import (
     TOKENS_AT_ONCE,

@@ -8,12 +8,12 @@ from typing import Any
 
 from torch import nn
 
-from transduce.bundle import ModelBundle
+from transduce.base.errors import InputError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import TextCorpus
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowsConfig
-from transduce.errors import InputError
 from transduce.evaluation.dynamic import DynamicEvaluation, read_dynamically
 from transduce.evaluation.loss import BatchLoss, mean_loss, sum_losses
 from transduce.evaluation.running_text import LineCounts, count_text, read_in_order

@@ -7,14 +7,16 @@ from typing import Any
 
 import msgspec
 
-from transduce.bundle import ModelBundle, save_tokenizers
-from transduce.bundle_config import FORMAT, BundleConfig
-from transduce.config import to_toml
+from transduce.base.config import to_toml
+from transduce.base.files import new_folder, remove
+from transduce.base.verification import CARD
+from transduce.base.version import VERSION
+from transduce.bundle.bundle_config import FORMAT, BundleConfig
+from transduce.bundle.model_bundle import ModelBundle, save_tokenizers
+from transduce.bundle.model_card import PARTS, model_card
 from transduce.evaluation.translations import score_bleu, score_chrf
-from transduce.files import new_folder, remove
 from transduce.inference.engines.exported import Export, ExportedModel
 from transduce.inference.translator import Translator
-from transduce.model_card import PARTS, model_card
 from transduce.models.phrases import PhrasesConfig
 from transduce.phrases.model import PhraseModel
 from transduce.tasks.task import Tell
@@ -23,8 +25,6 @@ from transduce.tasks.translation.task import TranslationExperiment
 from transduce.text.tokenizer import Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import Processes
-from transduce.verification import CARD
-from transduce.version import VERSION
 
 LONGEST_SOURCE = 200
 """Tokens of a sentence that is translated at once; the time to translate one grows with the square of its length."""

@@ -8,8 +8,9 @@ from pathlib import Path
 import msgspec
 from torch import nn
 
-from transduce.bundle import ModelBundle
-from transduce.bundle_config import FORMAT, BundleConfig
+from transduce.base.errors import ConfigError, DataError
+from transduce.bundle.bundle_config import FORMAT, BundleConfig
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus, check_not_empty, nothing_left
 from transduce.corpora.directions import MANY, Direction, LanguageTokens
@@ -20,7 +21,6 @@ from transduce.corpora.splits import Splits, WeightedCorpus
 from transduce.corpora.splitting import Side
 from transduce.data.misaligned import why_misaligned
 from transduce.data.store import TokenStore, all_dropped, open_store, open_stores
-from transduce.errors import ConfigError, DataError
 from transduce.models.families import build_model
 from transduce.models.transformer import TransformerConfig
 from transduce.tasks.origin import find_origin, with_new_words

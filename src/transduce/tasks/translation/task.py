@@ -10,8 +10,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from transduce.bundle import ModelBundle
-from transduce.config import to_tree
+from docsegments.extras import check_installed
+from transduce.base.config import to_tree
+from transduce.base.errors import ConfigError
+from transduce.bundle.model_bundle import ModelBundle
+from transduce.bundle.model_card import PARTS
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
@@ -20,16 +23,13 @@ from transduce.corpora.formats import text_file
 from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import Splits, open_splits
 from transduce.data.store import TokenStore, open_store
-from transduce.errors import ConfigError
 from transduce.evaluation.breakdown import by_length, by_word_frequency
 from transduce.evaluation.metric import PLAIN, Scoring, SentenceCounts, Texts
 from transduce.evaluation.metrics import STANDARD, MetricName
 from transduce.evaluation.scores import Scores
 from transduce.evaluation.translations import count_bleu, score_bleu
-from transduce.extras import check_installed
 from transduce.inference.engines.exported import Model
 from transduce.inference.translator import Translator
-from transduce.model_card import PARTS
 from transduce.models.phrases import PhrasesConfig
 from transduce.search.beam import Beam
 from transduce.tasks.task import (

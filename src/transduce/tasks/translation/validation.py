@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from transduce.bundle import ModelBundle
+from transduce.base.errors import ConfigError, InputError
+from transduce.bundle.model_bundle import ModelBundle
+from transduce.bundle.probe import PROBES
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits
@@ -21,14 +23,12 @@ from transduce.data.parts import Fits, batches_by_length, buckets, needs, within
 from transduce.data.planned import Plan
 from transduce.data.sentence_pairs import BOTH_SIDES, SMALLER_BATCHES, BatchingConfig, largest_of
 from transduce.data.store import TokenStore
-from transduce.errors import ConfigError, InputError
 from transduce.evaluation.loss import log_probabilities_of, mean_loss, measure_loss, sum_losses
 from transduce.evaluation.metric import Metric, Scoring, Texts
 from transduce.evaluation.metrics import find_metric, metric_key
 from transduce.inference.batched_search import TOKENS_AT_ONCE
 from transduce.inference.engines.choice import pytorch_of
 from transduce.inference.translator import Translator
-from transduce.probe import PROBES
 from transduce.search.beam import Beam
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.training.distributed import ALONE, Processes

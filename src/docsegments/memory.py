@@ -1,0 +1,139 @@
+"""Translation memories: existing translations, reused for the same segment, offered for a similar one."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from html import unescape
+from pathlib import Path
+from typing import Protocol
+
+from docsegments.budget import check
+from docsegments.document import Languages, TextFile, bytes_of
+from docsegments.errors import InputError
+from docsegments.extras import require
+from docsegments.formats import format_of, read_document
+from docsegments.messages.tables import rows_in_direction, rows_of
+from docsegments.segment import Mark, Segment
+from docsegments.text.placeholders import plain_segment
+
+LEAST_LIKE = 0.7
+"""Least similarity, 0 to 1, of two similar segments: the share of characters that need not change."""
+
+LONGEST = 1000
+"""Characters of the longest segment for which similar ones are sought: the time grows with the square of its length."""
+AT_ONCE = 256
+"""Segments that are compared in one call, of milliseconds, in which no other thread of Python can work."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A segment of a memory, and its similarity to the one that was asked for."""
+
+    source: str
+    target: Segment
+    similarity: float
+    """0 to 1, where 1 is the same text."""
+    marked_source: Segment | None = None
+    """The memory's segment of the same text, whose marks may be about other words; None for another text."""
+
+
+class Remembers(Protocol):
+    """Finds translations of segments."""
+
+    def find(self, segment: Segment) -> Match | None:
+        """Returns the same segment (`similarity` 1), or else the most similar; None if none is similar enough."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Segments and their translations."""
+
+    pairs: dict[str, tuple[Segment, Segment]]
+    """Segments and their translations by the source's text with single blanks; the last of several."""
+
+    @staticmethod
+    def of(pairs: Iterable[tuple[Segment, Segment]]) -> "Memory":
+        """Makes a memory of pairs, except those that are blank on a side."""
+        return Memory(
+            {source.one_line: (source, target) for source, target in pairs if source.one_line and target.one_line}
+        )
+
+    @staticmethod
+    def read(path: str | Path, languages: Languages) -> "Memory":
+        """Reads the translations in a TMX, XLIFF or PO file, or in a .tsv of source, tab and target.
+
+        Raises InputError for a file that cannot be read, or holds none in these languages.
+        """
+        name, data = str(path), bytes_of(path)
+        if Path(path).suffix.lower() == ".tsv":
+            memory = Memory.of(_rows(data, name, languages))
+        elif format_of(name) in ("tmx", "xliff", "po"):
+            units = read_document(data, name, languages).units
+            memory = Memory.of((unit.source, unit.target) for unit in units if unit.target and not unit.is_draft)
+        else:
+            raise InputError(f"{name}: a translation memory is a file of the ending .tmx, .tsv, .xlf, .xliff or .po")
+        if not memory.pairs:
+            raise InputError(f"{name}: no translations; each segment is without a target")
+        return memory
+
+    def find(self, segment: Segment) -> Match | None:
+        """See Remembers."""
+        return next(iter(self.matches(segment, 1)), None)
+
+    def matches(self, segment: Segment, most: int) -> list[Match]:
+        """Returns the same segment alone, or else at most so many that are similar enough, the most similar first; none
+        that are similar to one of more than LONGEST characters. BudgetError if that is to end."""
+        wanted = segment.one_line
+        if wanted in self.pairs:
+            source, target = self.pairs[wanted]
+            return [Match(wanted, target, 1.0, source)]
+        if not most or not wanted or len(wanted) > LONGEST:
+            return []
+        process, fuzz = require("rapidfuzz.process", "documents"), require("rapidfuzz.fuzz", "documents")
+        settings = {"scorer": fuzz.ratio, "score_cutoff": 100 * LEAST_LIKE, "limit": most}
+        similar: list[tuple[str, float, int]] = []
+        for begin in range(0, len(self._sources), AT_ONCE):
+            check()
+            similar += process.extract(wanted, self._sources[begin : begin + AT_ONCE], **settings)
+        similar.sort(key=lambda one: -one[1])
+        return [Match(text, self.pairs[text][1], min(percent / 100, 0.999)) for text, percent, _ in similar[:most]]
+
+    @cached_property
+    def _sources(self) -> list[str]:
+        return list(self.pairs)
+
+
+def pairs_of_tmx(data: bytes, name: str, languages: Languages) -> list[tuple[str, str]]:
+    """Returns the sources in a TMX file with their translations, see `plain_text`; the last of several of one source.
+
+    Raises InputError for a file that cannot be read, or holds no translations in these languages.
+    """
+    units = read_document(data, name, languages, "tmx").units
+    pairs = Memory.of((unit.source, unit.target) for unit in units if unit.target is not None).pairs.values()
+    if not pairs:
+        raise InputError(f"{name}: no translations from {languages.source!r} to {languages.target!r}")
+    return [(plain_text(source).strip(), plain_text(target).strip()) for source, target in pairs]
+
+
+def plain_text(segment: Segment, is_xml: bool = True) -> str:
+    """Returns a segment as a person typed it: with the placeholders and tags of its text, without elements of XML.
+
+    `is_xml` says whether the document writes its text as XML.
+    """
+    if not is_xml:
+        return segment.written()
+    return "".join(part if isinstance(part, str) else _typed(part) for part in segment.parts)
+
+
+def _typed(mark: Mark) -> str:
+    return mark.shown if mark.raw.startswith("<") else unescape(mark.raw)
+
+
+def _rows(data: bytes, name: str, wanted: Languages) -> Iterable[tuple[Segment, Segment]]:
+    lines = (line.removesuffix("\r") for line in TextFile.read(data, name).text.split("\n"))
+    for number, cells in rows_in_direction(rows_of(lines, name, "\t"), name, wanted.source, wanted.target):
+        if not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) < 2:
+            raise InputError(f"{name}: line {number} has no tab; expected a source, a tab and its translation")
+        yield plain_segment(cells[0]), plain_segment(cells[1])

@@ -1,0 +1,164 @@
+"""`transduce look`: pictures of a sentence in a model, of trainings, of positions."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from transduce.apps.cli.machine import Processor
+from transduce.apps.cli.messages import teller
+from transduce.apps.cli.options import LanguageOptions, Quiet
+from transduce.apps.cli.search_options import BeamOptions
+from transduce.base.errors import InputError
+from transduce.base.files import check_absent
+from transduce.base.ranges import PositiveInt
+
+if TYPE_CHECKING:
+    from transduce.analysis.look import Look
+    from transduce.analysis.look_at_phrases import PhraseLook
+    from transduce.analysis.pictures import Pictures
+    from transduce.search.beam import Beam
+
+
+def look(
+    what: Annotated[list[str] | None, "MODEL TEXT | RUN..."] = None,
+    *,
+    search: BeamOptions,
+    processor: Processor,
+    target: str | None = None,
+    second: str | None = None,
+    output: Path | None = None,
+    positions: bool = False,
+    languages: LanguageOptions,
+    max_tokens: PositiveInt = 24,
+    quiet: Quiet = False,
+) -> None:
+    """Show what a model does with a text: attention, beam search, confidence, and the source tokens that matter.
+
+    For a model that reads texts: attention, its result and confidence, and the tokens that it rests on.
+
+    With folders of runs alone, show their training; it works while they train.
+
+    Example: `transduce look runs/multi30k "Ein Hund schläft." -o look.html`
+
+    Args:
+        what: A model's or run's folder and a text; or the folders of one run or several.
+        target: Look at this translation (or continuation) instead of searching one.
+        second: The second text, or the passage, where the model reads two; or in TEXT, after a tab.
+        output: A file that ends in .html, .png, .svg, .pdf or .json (default: open a page).
+        positions: Draw the position encodings of a model, or sinusoidal ones.
+        max_tokens: With a language model: tokens to generate.
+    """
+    from transduce.analysis.look_at_phrases import PhraseLook
+    from transduce.analysis.pictures import training_pictures
+    from transduce.analysis.training_log import read_runs
+
+    arguments = what or []
+    if output is not None:
+        _check_output(output)
+    if positions:
+        if len(arguments) > 1 or target is not None or second is not None:
+            raise InputError("--positions takes one model at most, and no sentence")
+        pictures = _positions(arguments)
+    elif not arguments:
+        raise InputError("name a model and a sentence, or the folders of runs")
+    elif target is None and second is None and all(map(_is_folder, arguments)):
+        pictures = training_pictures(read_runs(arguments))
+    elif len(arguments) != 2:
+        raise InputError(f"{arguments[0]}: expected a model and one sentence, in quotation marks; or folders of runs")
+    else:
+        model, text = arguments
+        seen = _look_at(model, processor.device, text, second, target, search, max_tokens, languages)
+        pictures = seen.pictures()
+        if output is None and isinstance(seen, PhraseLook):
+            print(seen)
+    if output is not None:
+        _write(pictures, output, quiet)
+    else:
+        _open(pictures, quiet)
+
+
+def _look_at(
+    model: str,
+    device: str,
+    text: str,
+    second: str | None,
+    target: str | None,
+    search: "Beam",
+    max_tokens: int,
+    languages: LanguageOptions,
+) -> "Look | PhraseLook":
+    from transduce.inference.answerer import Answerer
+    from transduce.inference.classifier import Classifier
+    from transduce.inference.encoder import Encoder
+    from transduce.inference.generator import Generator
+    from transduce.inference.loading import load
+    from transduce.inference.translator import Translator
+
+    tool = load(model, device=device)
+    if languages != LanguageOptions() and not isinstance(tool, Translator):
+        raise InputError(f"--to and --from are for models that translate, and {model} does not; leave them out")
+    reads_two = isinstance(tool, Answerer) or (isinstance(tool, Classifier) and tool.reads_pairs)
+    if second is not None and not (reads_two or isinstance(tool, Encoder)):
+        raise InputError(f"--second is for models that read two texts, and {model} reads one; leave it out")
+    if target is not None and not isinstance(tool, Generator | Translator):
+        raise InputError(f"--target is for models that write, and {model} only reads; leave it out")
+    if reads_two and second is None:
+        text, tab, second = text.partition("\t")
+        if not tab:
+            raise InputError("the model reads two texts; give the other with --second, or after a tab")
+    if isinstance(tool, Generator):
+        return tool.look(text, target, search, max_tokens)
+    if isinstance(tool, Translator):
+        return tool.directed(languages.to, languages.from_).look(text, target, search)
+    if isinstance(tool, Encoder):
+        return tool.look(text, second)
+    if isinstance(tool, Answerer):
+        return tool.look(text, second or "")
+    return tool.look((text, second)) if isinstance(tool, Classifier) and second is not None else tool.look(text)
+
+
+def _positions(models: Sequence[str]) -> "Pictures":
+    from transduce.analysis.pictures import position_pictures
+    from transduce.analysis.position_vectors import positions_of_model, sinusoidal_positions
+    from transduce.bundle.model_bundle import ModelBundle
+
+    if not models:
+        return position_pictures(sinusoidal_positions())
+    return position_pictures(positions_of_model(ModelBundle.load(Path(models[0])).model, models[0]))
+
+
+def _is_folder(text: str) -> bool:
+    try:
+        return bool(text) and Path(text).is_dir()
+    except OSError:  # a sentence may be too long for a name
+        return False
+
+
+def _write(pictures: "Pictures", output: Path, quiet: bool) -> None:
+    lacking = pictures.save(output)
+    kind = {".html": "a page", ".json": "numbers"}.get(output.suffix.lower(), "a figure")
+    teller(quiet)(f"wrote {output}, {kind}")
+    if lacking:
+        teller()(f"{output}: {lacking}")
+
+
+def _open(pictures: "Pictures", quiet: bool) -> None:
+    """Opens a page in the browser."""
+    import tempfile
+    import webbrowser
+
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="transduce-look-", suffix=".html", delete=False, encoding="utf-8"
+    ) as page:
+        page.write(pictures.html())
+    opened = webbrowser.open(Path(page.name).as_uri())
+    teller(quiet and opened)(f"the page is {page.name}" + ("" if opened else "; open it in a browser"))
+
+
+def _check_output(output: Path) -> None:
+    from transduce.analysis.pictures import check_ending
+
+    check_ending(output)
+    check_absent(output, "choose another name")
+    if not output.absolute().parent.is_dir():
+        raise InputError(f"{output}: there is no folder {output.absolute().parent}")

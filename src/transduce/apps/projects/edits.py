@@ -1,0 +1,111 @@
+"""Edit rates of machine translations that people corrected, and files of past corrections."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from docsegments.extras import require
+from transduce.apps.projects.project import Project
+from transduce.apps.projects.store import Segment
+from transduce.base.errors import DataError, InputError
+from transduce.corpora.formats import file_kind, read_lines, read_objects
+from transduce.evaluation.translations import count_ter, ter_words
+
+COLUMNS = ("source", "machine", "target")
+MOST_COMPARED = 1000
+"""The most edits, times words of the longer text, among which moved phrases are sought."""
+
+
+@dataclass(frozen=True)
+class PastEdit:
+    """A source, its machine translation, and what a person made of it."""
+
+    source: str
+    machine: str
+    target: str
+
+
+Edited = PastEdit | Segment
+
+
+@dataclass(frozen=True)
+class ReliabilityBin:
+    """Past translations of similar estimates, each estimated by a fit without it."""
+
+    count: int
+    estimated: float
+    """Mean of the estimates."""
+    actual: float
+    """Mean of the edit rates."""
+    covered: float
+    """Share of the edit rates that are within their intervals."""
+
+
+def count_edits(machine: str, target: str) -> tuple[float, int]:
+    """Returns how many words of a machine translation were edited, and how many words the result has.
+
+    Words inserted, deleted and replaced are counted, and phrases that were moved, as in TER (Snover et al. 2006). Where
+    very much differs in a long text, moved words count as deleted and inserted: finding phrases would take seconds.
+    """
+    before, after = ter_words([machine, target], [target])
+    edits = require("rapidfuzz.distance.Levenshtein", "documents").distance(before, after)
+    if edits * max(len(before), len(after)) <= MOST_COMPARED:
+        edits = count_ter([machine], [target]).counts[0, 0].item()
+    return edits, len(after)
+
+
+def edit_rate(machine: str, target: str) -> float:
+    """Returns the share of words that were edited, 0 to 1: edits by the words of what a person made of it (HTER, Snover
+    et al. 2006), at most 1."""
+    edits, words = count_edits(machine, target)
+    return min(1.0, edits / max(words, 1))
+
+
+def read_edits(path: str | Path) -> list[PastEdit]:
+    """Reads past edits from a project's folder, a .tsv of source, machine translation and edited text, or a .jsonl of
+    objects with these under "source", "machine" and "target".
+
+    Raises InputError for another kind of file, DataError, with the line, for one without three texts, and as
+    `Project.open` does for a folder.
+    """
+    path = Path(path)
+    if path.is_dir():
+        with closing(Project.open(path)) as project:
+            return [PastEdit(segment.source, segment.machine, segment.target) for segment in project.store.segments()]
+    kind = file_kind(path).lower()
+    if not path.is_file() or kind not in (".tsv", ".jsonl"):
+        reason = (
+            "no such file or folder" if not path.exists() else "past edits are in a project, or a .tsv or .jsonl file"
+        )
+        raise InputError(f"{path}: {reason}")
+    edits = list(_of_objects(path) if kind == ".jsonl" else _of_table(path))
+    if not edits:
+        raise InputError(f"{path}: it has no edits")
+    return edits
+
+
+def content_of(edits: Iterable[Edited]) -> str:
+    """Returns a hash of edits, in their order."""
+    return hashlib.sha256(msgspec.json.encode([[e.source, e.machine, e.target] for e in edits])).hexdigest()
+
+
+def _of_table(path: Path) -> Iterator[PastEdit]:
+    for number, line in enumerate(read_lines(path), 1):
+        cells = line.split("\t")
+        if not line.strip():
+            continue
+        if len(cells) != len(COLUMNS):
+            raise DataError(f"{path}: line {number} has {len(cells)} columns; expected {', '.join(COLUMNS)}")
+        if number > 1 or tuple(cell.strip().lower() for cell in cells) != COLUMNS:
+            yield PastEdit(*cells)
+
+
+def _of_objects(path: Path) -> Iterator[PastEdit]:
+    for number, row in read_objects(path, ' such as {"source": ..., "machine": ..., "target": ...}'):
+        if missing := [name for name in COLUMNS if not isinstance(row.get(name), str)]:
+            raise DataError(f"{path}: line {number} has no text under '{missing[0]}'; it has {', '.join(row)}")
+        yield PastEdit(*(row[name] for name in COLUMNS))
