@@ -8,7 +8,7 @@ import pytest
 
 from transduce.base.errors import CheckpointError, DataError, InputError
 from transduce.base.files import locked
-from transduce.stages import RECORD, Stage, alone_in, has_files
+from transduce.base.stages import RECORD, Stage, alone_in, has_files
 
 SETTINGS = {"job": "count", "search": {"size": 2}, "steps": (3, 5)}
 INPUTS = [("a.txt", "1f"), ("b.txt", "2e")]

@@ -18,6 +18,7 @@ from transduce.base.config import Changes, differences, flatten, to_toml, to_tre
 from transduce.base.errors import CheckpointError, ConfigError
 from transduce.base.files import write_text
 from transduce.base.reprs import in_notebook, shown_by
+from transduce.base.stages import alone_in, has_files
 from transduce.base.task_table import find_task
 from transduce.bundle.model_bundle import ModelBundle, best_bundle
 from transduce.bundle.model_card import LICENSE, PARTS
@@ -40,7 +41,6 @@ from transduce.experiment.recipe import (
     record,
 )
 from transduce.models.phrases import PhrasesConfig
-from transduce.stages import alone_in, has_files
 from transduce.tasks.settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Task
 from transduce.tasks.translation.phrases import keep_better, kept_phrases, learn_phrases

@@ -1,6 +1,6 @@
 """The stages of a distillation or a back-translation: translations, files to train on, and the training itself.
 
-Each is a folder (see `transduce.stages`); the last is a run.
+Each is a folder (see `transduce.base.stages`); the last is a run.
 """
 
 import os
@@ -19,6 +19,7 @@ from transduce.base.errors import ConfigError, DataError, InputError
 from transduce.base.files import new_folder, write_text
 from transduce.base.ranges import CorpusWeight, Minutes, Number
 from transduce.base.reprs import shown_by
+from transduce.base.stages import Stage, alone_in, has_files
 from transduce.base.task_table import find_task
 from transduce.base.verification import read_json
 from transduce.bundle.bundle_config import read_config
@@ -47,7 +48,6 @@ from transduce.inference.engines.choice import EngineName
 from transduce.inference.engines.opening import is_firefox
 from transduce.inference.engines.precision import InferencePrecision
 from transduce.inference.translator import Translator
-from transduce.stages import Stage, alone_in, has_files
 from transduce.tasks.translation.settings import TranslationConfig
 from transduce.training.observers import Observer
 

@@ -14,6 +14,7 @@ from transduce.apps.cluster.shard_tasks import Counts, Marked, Shard, clean, tak
 from transduce.apps.cluster.workers import Workers
 from transduce.base.errors import ConfigError, DataError
 from transduce.base.files import remove
+from transduce.base.stages import Stage, alone_in
 from transduce.bundle.bundle_config import read_config
 from transduce.bundle.model_bundle import find_bundle
 from transduce.corpora.cleaning import Duplicates, Overlap, Step
@@ -22,7 +23,6 @@ from transduce.corpora.corpus import Filter
 from transduce.corpora.formats import Columns
 from transduce.corpora.shards import shards_of
 from transduce.corpora.writing import check_written, is_written
-from transduce.stages import Stage, alone_in
 
 FINGERPRINTS_AT_ONCE = 2**24
 ADVICE = "choose another folder"
