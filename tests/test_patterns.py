@@ -30,7 +30,7 @@ from growth import RULE, Attack, Growth, Rule, Run, growths
 
 pytestmark = pytest.mark.slow
 
-PACKAGE = Path(transduce.__file__).parent
+SOURCE = Path(transduce.__file__).parents[1]
 WAYS = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
 FUNCTION = re.compile(rf"re\.(compile|{'|'.join(WAYS)})|Regex")
 ANCHORED = {"match", "fullmatch"}
@@ -134,12 +134,12 @@ class _Names(dict[str, Any]):
 def package_patterns() -> list[Pattern]:
     """Each pattern of the package once: those that modules and their tables hold, and those that functions write."""
     found: dict[tuple[str | bytes, int, bool], Pattern] = {}
-    texts = {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(SOURCE.rglob("*.py"))}
     whole = "\n".join(texts.values())
     for path, text in texts.items():
         if not re.search(r"\b(?:re\.|Regex)", text):
             continue
-        module = ".".join(["transduce", *path.relative_to(PACKAGE).with_suffix("").parts])
+        module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
         names = _Names(vars(importlib.import_module(module)))
         held = [one for name, value in names.items() for one in _held(name, value, text if name[0] == "_" else whole)]
         written = _written(ast.parse(text), names)

@@ -98,12 +98,14 @@ def main(folder: Path, numbers: Sequence[int]) -> None:
 def _import_all() -> None:
     import torch
 
+    import docsegments
     import transduce
     from transduce.analysis.training_log import read_curves
 
-    for module in pkgutil.walk_packages(transduce.__path__, "transduce."):
-        if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+    for package in (transduce, docsegments):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
     for name in ("rich.progress", "rich.table", "torch.utils.tensorboard", "sacrebleu", "numpy.random"):
         importlib.import_module(name)
     with contextlib.suppress(ImportError):
