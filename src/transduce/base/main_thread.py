@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 from types import FrameType
 
-PACKAGE = f"{Path(__file__).parent}{os.sep}"
+PACKAGE = f"{Path(__file__).parents[1]}{os.sep}"
 IDLE = 0.02  # the share of a core below which a process is taken to compute nothing
 
 
