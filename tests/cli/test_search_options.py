@@ -96,7 +96,7 @@ def test_minimum_bayes_risk_chooses_as_in_python(transduce: Command, tiny_run: P
         (["--mbr", 4, "--groups", 2], "--groups does not go with --mbr"),
         (["--mbr", 4, "--beam-size", 3], "--mbr 4 asks for more outputs than --beam-size 3 finds; raise it"),
         (["--mbr", 4, "--n-best", 5], "--n-best must be from 1 to the number of candidates, 4"),
-        (["--mbr", 4, "--glossary", "TERMS"], "required phrases go with a plain beam"),
+        (["--sample", "--glossary", "TERMS"], "required phrases go with a plain beam"),
         (["--n-best", 6], "transduce: --n-best must be from 1 to the beam's size, 4"),
         (["--sample", "--temperature", 0], "use a beam of size 1"),
     ],

@@ -126,7 +126,7 @@ def test_a_command_that_waits_in_c_code_for_ever_is_ended(command: str, number: 
 def test_the_function_that_waits_is_named() -> None:
     lock = "Lock = type('Lock', (), {'fileno': lambda self: wait_in_c()})"
     _, told = end_of(f"from transduce import files\n{lock}\nstop_soon(); files.lock(Lock())", signal.SIGTERM)
-    assert told == "transduce: terminated while it waited in files.py, lock; what was saved before is whole\n"
+    assert told == "transduce: terminated while it waited in base/files.py, lock; what was saved before is whole\n"
 
 
 def test_a_command_that_still_computes_to_save_its_work_is_not_ended() -> None:
