@@ -125,7 +125,7 @@ def test_a_command_that_waits_in_c_code_for_ever_is_ended(command: str, number: 
 
 def test_the_function_that_waits_is_named() -> None:
     lock = "Lock = type('Lock', (), {'fileno': lambda self: wait_in_c()})"
-    _, told = end_of(f"from transduce import files\n{lock}\nstop_soon(); files.lock(Lock())", signal.SIGTERM)
+    _, told = end_of(f"from transduce.base import files\n{lock}\nstop_soon(); files.lock(Lock())", signal.SIGTERM)
     assert told == "transduce: terminated while it waited in base/files.py, lock; what was saved before is whole\n"
 
 
