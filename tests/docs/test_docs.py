@@ -102,7 +102,6 @@ def test_the_pages_are_short_and_their_lines_fit_a_screen() -> None:
     assert sum(map(len, lines.values())) <= LINES
 
 
-@pytest.mark.skipif(not (ROOT / "src/docsegments").is_dir(), reason="the map is of the tree with docsegments")
 def test_every_file_that_the_map_names_exists() -> None:
     files = [path.as_posix() for folder in ("src", "tests", "docs") for path in (ROOT / folder).rglob("*.py")]
     named = set(re.findall(r"[\w/]+\.py\b", (ROOT / "docs/architecture.md").read_text(encoding="utf-8")))
