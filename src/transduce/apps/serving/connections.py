@@ -170,6 +170,11 @@ class Connection(asyncio.Protocol):
             self._sending.cancel()
             self._sending = None
 
+    @property
+    def has_request(self) -> bool:
+        """True from the end of a request's head to that of its answer."""
+        return not self.is_idle or self._end_of_head is None
+
     def cut(self) -> None:
         """Ends the connection at once."""
         self._transport.abort()
@@ -280,4 +285,4 @@ class Connection(asyncio.Protocol):
 
 
 def _first_idle(held: list[Holding[Connection]]) -> Holding[Connection] | None:
-    return next((holding for holding in held if holding.thing.is_idle), None)
+    return next((holding for holding in held if not holding.thing.has_request), None)
