@@ -48,7 +48,7 @@ class Verb(click.Command):
         """Writes what the verb does."""
         formatter.write_paragraph()
         with formatter.indentation():
-            formatter.write_text(text=plain(self.help or ""))
+            formatter.write_text(plain(self.help or ""))
 
     def format_arguments(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes nothing: `format_options` writes arguments, too."""
