@@ -95,7 +95,7 @@ class Row(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What the page has already."""
+    """Settings and classes that the page of settings lists already."""
 
     rows: dict[tuple[str, Row], str]
     """Titles of the tables that have these settings, by the table around and the setting."""

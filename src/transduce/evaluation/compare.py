@@ -122,7 +122,7 @@ class Comparison(Generic[Differing]):
     by_word_frequency: list[FrequencyPart] | None = None
     """Recall of words by their frequency in the training data, of systems that translate; None if these are unknown."""
     numbers: CopiedNumbers = NO_NUMBERS
-    """How many numbers of the sources stand in the outputs of systems that translate; else `NO_NUMBERS`."""
+    """Counts of the numbers in sources that each system copied into its outputs; `NO_NUMBERS` if none translates."""
 
     @property
     def sentences(self) -> int:

@@ -26,10 +26,10 @@ REQUIRED = inspect.Parameter.empty
 
 @dataclass(frozen=True)
 class Help:
-    """What `--help` shows of a parameter, and how the parameter is written, where its name and type do not say it."""
+    """How a parameter of a command is written and explained, where its name and type do not say it."""
 
     text: str = ""
-    """What the parameter means (default: what the function or the class says)."""
+    """The meaning of the parameter (default: from the docstring of the function or the class)."""
     metavar: str | None = None
     """The sign for its value (default: by the type)."""
     flags: tuple[str, ...] = ()

@@ -106,7 +106,7 @@ class Connection(asyncio.Protocol):
         self._holding: Holding[Connection] | None = None
         self._is_refused = False
         self._unread = bytearray()
-        """What came, and uvicorn has not read yet."""
+        """Bytes that the client sent, and that uvicorn has not read yet."""
         self._size = 0
         """Bytes of the head of the next request, or beyond the head of the one in progress."""
         self._is_address = True

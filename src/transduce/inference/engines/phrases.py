@@ -19,7 +19,7 @@ from transduce.search.loop import Hypothesis
 from transduce.text.tokenizer import Tokenizers
 
 RUNS = frozenset(["a beam", "a list of the best", "other lengths", "a minimum length", "unknown tokens"])
-"""What searches may ask for, beside constraints; see `beyond`. Sizes and lengths mean nothing to its decoder."""
+"""Settings of a search that the phrase-based engine accepts, and ignores where they are about sizes and lengths."""
 
 
 def open_engine(model: ExportedModel, asked: str | None) -> "PhraseEngine":

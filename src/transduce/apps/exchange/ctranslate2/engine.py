@@ -27,7 +27,7 @@ from transduce.text.tokenizer import Tokenizers
 RUNS = frozenset(
     ["a beam", "a list of the best", "other lengths", "a minimum length", "unknown tokens", "no repeated n-grams"]
 )
-"""What searches may ask for; see `beyond`."""
+"""Settings of a search that CTranslate2 can run, for `transduce.inference.engines.engine.beyond`."""
 
 
 def open_engine(model: ExportedModel, asked: str | None) -> "CTranslate2Engine":

@@ -36,7 +36,7 @@ from transduce.search.beam import Beam
 from transduce.search.loop import Hypothesis
 
 RUNS = frozenset(["a beam", "a list of the best", "other lengths", "unknown tokens"])
-"""What searches may ask for that give PyTorch's outputs; see `beyond`."""
+"""Settings of a search with which CTranslate2 gives the outputs of PyTorch."""
 
 MOST_WEIGHTS = 200_000_000
 """The weights of the largest model that is kept in a second form, which takes 0.8 GB of the disk and as much memory. In
