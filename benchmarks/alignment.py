@@ -28,12 +28,13 @@ from transduce.analysis.attribution import occlusion
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import SentencePair
+from transduce.corpora.lexical_translation import LexicalTable
 from transduce.corpora.splits import open_splits
 from transduce.data.batch import make_batch
 from transduce.data.store import open_store
 from transduce.experiment.recipe import recipe_of
 from transduce.inference.aligner import Aligner
-from transduce.inference.shortlist.lexical_translation import LexicalTable, PairSample, learn_lexical_table
+from transduce.inference.shortlist.pair_sample import PairSample
 
 Align = Callable[[SentencePair], Links]
 
@@ -73,12 +74,8 @@ def main() -> None:
     print(f"chosen, layer {chosen.layer + 1} head {chosen.head + 1}, where it {where}: {rate:.3f}")
     print(f"occlusion: {error([by_occlusion(bundle, pair) for pair in pairs]):.3f}")
     stores = [open_store(each.corpus, bundle.tokenizers, None, cache_folder()) for each in splits.train]
-    table = learn_lexical_table(
-        PairSample.spread(stores, 1_000_000),
-        len(bundle.tokenizers.source),
-        len(bundle.tokenizers.target),
-        iterations=10,
-    )
+    sample = PairSample.spread(stores, 1_000_000)
+    table = sample.learn(len(bundle.tokenizers.source), len(bundle.tokenizers.target), iterations=10)
     print(f"IBM Model 1: {error([by_lexicon(bundle, table, pair) for pair in pairs]):.3f}")
 
 

@@ -18,11 +18,12 @@ from transduce.bundle.model_bundle import ModelBundle, find_bundle
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.lexical_translation import LexicalTable
 from transduce.corpora.splits import open_splits
 from transduce.data.batch import pad
 from transduce.data.store import TokenStore, open_store, open_stores
 from transduce.experiment.recipe import recipe_known_of
-from transduce.inference.shortlist.lexical_translation import LexicalTable, PairSample, learn_lexical_table
+from transduce.inference.shortlist.pair_sample import PairSample
 from transduce.inference.shortlist.shortlist import FILE, Shortlist
 from transduce.text.tokenizer import Tokenizers
 
@@ -128,7 +129,7 @@ def learn_shortlist(
     pairs = PairSample.spread(stores, MOST_PAIRS)
     of_pairs = sum(map(len, stores))
     tell(f"learning from {len(pairs):,} of {of_pairs:,} sentence pairs")
-    table = learn_lexical_table(pairs, len(tokenizers.source), len(tokenizers.target), settings.iterations)
+    table = pairs.learn(len(tokenizers.source), len(tokenizers.target), settings.iterations)
     shortlist = _shortlist(table, pairs, tokenizers, settings)
     result = LearnedShortlist(
         out,

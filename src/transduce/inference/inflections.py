@@ -15,8 +15,9 @@ from docsegments.orthography.characters import Span
 from docsegments.orthography.words import words
 from transduce.base.errors import DataError
 from transduce.corpora.corpus import SentencePair
+from transduce.corpora.lexical_translation import LexicalTable
 from transduce.data.store import Side, TokenStore
-from transduce.inference.shortlist.lexical_translation import LexicalTable, PairSample, learn_lexical_table
+from transduce.inference.shortlist.pair_sample import PairSample
 from transduce.text.glossary import Entry
 from transduce.text.spread import Spread
 
@@ -273,7 +274,7 @@ def _numbered(sentences: Sequence[Sequence[str]], vocabulary: Sequence[str]) -> 
 
 def _learn(source: Side, target: Side, sources: int, targets: int, iterations: int) -> LexicalTable:
     store = TokenStore(source, target, {})
-    return learn_lexical_table(PairSample.spread([store], len(store)), sources, targets, iterations)
+    return PairSample.spread([store], len(store)).learn(sources, targets, iterations)
 
 
 def _translations(table: LexicalTable, sources: Sequence[str], targets: Sequence[str]) -> dict[str, dict[str, float]]:

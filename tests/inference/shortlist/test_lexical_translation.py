@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transduce.base.errors import DataError
+from transduce.corpora.lexical_translation import LexicalTable
 from transduce.data.store import Side, TokenStore
-from transduce.inference.shortlist import lexical_translation as module
-from transduce.inference.shortlist.lexical_translation import LexicalTable, PairSample, learn_lexical_table
+from transduce.inference.shortlist import pair_sample as module
+from transduce.inference.shortlist.pair_sample import PairSample
 
 SOURCES, TARGETS = 5, 7
 Pairs = list[tuple[list[int], list[int]]]
@@ -42,7 +43,7 @@ def written_out(pairs: Pairs, iterations: int) -> dict[tuple[int, int], float]:
 
 
 def learned(stores: list[TokenStore], iterations: int = 3, most_pairs: int = 1000) -> LexicalTable:
-    return learn_lexical_table(PairSample.spread(stores, most_pairs), SOURCES, TARGETS, iterations)
+    return PairSample.spread(stores, most_pairs).learn(SOURCES, TARGETS, iterations)
 
 
 sides = [st.lists(st.integers(0, size - 1), min_size=1, max_size=6) for size in (SOURCES, TARGETS)]

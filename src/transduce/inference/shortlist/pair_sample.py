@@ -1,29 +1,18 @@
-"""Lexical translation probabilities: IBM Model 1, learned from token stores (Brown et al. 1993)."""
+"""Sentence pairs of token stores as links of tokens, from which lexical translation probabilities are learned."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from transduce.base.errors import DataError
+from transduce.corpora.lexical_translation import LexicalTable, Links, learn_lexical_table
 from transduce.data.store import Side, TokenStore
 
 LINKS_AT_ONCE = 2_000_000
 """Links held at a time, of some 50 bytes each; a pair with more of them is left out."""
-
-
-@dataclass(frozen=True)
-class Links:
-    """All possible links of the target tokens of sentence pairs to a source token, or to the null word.
-
-    The links of one target token are adjacent.
-    """
-
-    keys: NDArray[np.int64]
-    """Pairs as numbers: source token * target vocabulary + target token."""
-    alternatives: NDArray[np.int64]
-    """The number of links of each target token: its sentence's source tokens and one."""
 
 
 @dataclass(frozen=True)
@@ -86,54 +75,10 @@ class PairSample:
                 yield store, indices[start:stop]
                 start = stop
 
-
-@dataclass(frozen=True)
-class LexicalTable:
-    """p(target token | source token) for all pairs of tokens that occur in a sentence pair together."""
-
-    keys: NDArray[np.int64]
-    """Pairs as numbers: source token * target vocabulary + target token, rising; the null word comes last."""
-    probabilities: NDArray[np.float64]
-    source_vocabulary: int
-    target_vocabulary: int
-
-    def likeliest(self, count: int, fill: int) -> NDArray[np.int64]:
-        """Returns the most probable target tokens of each source token, best first and then by id, `fill` where there
-        are fewer: [source vocabulary, count]."""
-        sources, targets = np.divmod(self.keys, self.target_vocabulary)
-        order = np.lexsort((-self.probabilities, sources))
-        sources, targets = sources[order], targets[order]
-        rank = np.arange(len(sources)) - np.searchsorted(sources, sources)
-        kept = (rank < count) & (sources < self.source_vocabulary)
-        lists = np.full((self.source_vocabulary, count), fill, np.int64)
-        lists[sources[kept], rank[kept]] = targets[kept]
-        return lists
-
-
-def learn_lexical_table(
-    pairs: PairSample, source_vocabulary: int, target_vocabulary: int, iterations: int
-) -> LexicalTable:
-    """Learns IBM Model 1 by expectation maximisation from uniform probabilities, with a null word; deterministic.
-
-    Each target token is the translation of one token of its source sentence, all equally likely a priori (Brown et
-    al. 1993, section 4.1). Memory grows with the number of different links of all pairs, not with their total.
-    """
-    keys = np.empty(0, np.int64)
-    for links in pairs.links(source_vocabulary, target_vocabulary):
-        keys = np.union1d(keys, links.keys)
-    sources = keys // target_vocabulary
-    probabilities = np.ones(len(keys))  # that they do not add up to 1 changes no expectation
-    for _ in range(iterations):
-        counts = np.zeros(len(keys))
-        for links in pairs.links(source_vocabulary, target_vocabulary):
-            positions = np.searchsorted(keys, links.keys)
-            weights = probabilities[positions]  # p(target | source)  [links]
-            starts = np.cumsum(links.alternatives) - links.alternatives
-            totals = np.add.reduceat(weights, starts)  # [target tokens]
-            posteriors = weights / np.repeat(totals, links.alternatives)  # p(link | sentence pair)  [links]
-            counts += np.bincount(positions, posteriors, len(keys))  # expected counts  [keys]
-        probabilities = counts / np.bincount(sources, counts)[sources]
-    return LexicalTable(keys, probabilities, source_vocabulary, target_vocabulary)
+    def learn(self, source_vocabulary: int, target_vocabulary: int, iterations: int) -> LexicalTable:
+        """Learns the probabilities of target tokens given source tokens."""
+        links = partial(self.links, source_vocabulary, target_vocabulary)
+        return learn_lexical_table(links, source_vocabulary, target_vocabulary, iterations)
 
 
 def tokens_of(side: Side, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,0 +1,135 @@
+"""Seventeen kinds of noise, planted into good pairs of a corpus; each function returns a faulty pair, or None."""
+
+import html
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+Pair = tuple[str, str]
+BOILERPLATE = [
+    ("Diese Seite verwendet Cookies (Nr. {}).", "This page uses cookies (no. {})."),
+    ("Seite {} | Startseite | Impressum", "Page {} | Home | Imprint"),
+    ("Alle Rechte vorbehalten, {}", "All rights reserved, {}"),
+    ("Artikel {} in den Warenkorb", "Add article {} to your cart"),
+]
+BLOCK = 400
+"""Pairs of a block whose targets are one line off."""
+
+
+@dataclass
+class Planter:
+    """Makes faulty pairs out of those of a corpus."""
+
+    pairs: Sequence[Pair]
+    foreign: Sequence[str]
+    """Sentences of a third language."""
+    gloss: Callable[[str], str]
+    """A poor translation of a source, word by word."""
+    chance: random.Random
+
+    def misaligned(self, pair: Pair) -> Pair:
+        return pair[0], self.chance.choice(self.pairs)[1]
+
+    def reordered_source(self, pair: Pair) -> Pair | None:
+        return self._changed(pair, 0, self._reordered)
+
+    def reordered_target(self, pair: Pair) -> Pair | None:
+        return self._changed(pair, 1, self._reordered)
+
+    def foreign_source(self, pair: Pair) -> Pair:
+        return self.chance.choice(self.foreign), pair[1]
+
+    def foreign_target(self, pair: Pair) -> Pair:
+        return pair[0], self.chance.choice(self.foreign)
+
+    def copied_source(self, pair: Pair) -> Pair:
+        return pair[0], pair[0]
+
+    def copied_target(self, pair: Pair) -> Pair:
+        return pair[1], pair[1]
+
+    def swapped(self, pair: Pair) -> Pair:
+        return pair[1], pair[0]
+
+    def cut_source(self, pair: Pair) -> Pair | None:
+        return self._changed(pair, 0, self._cut)
+
+    def cut_target(self, pair: Pair) -> Pair | None:
+        return self._changed(pair, 1, self._cut)
+
+    def repeated(self, pair: Pair) -> Pair:
+        source, target = self.chance.choice(self.pairs)
+        number = self.chance.randrange(1, 99)
+        return (
+            (f"{number}. {source}", f"{number}. {target}") if number % 2 else (f"{source.rstrip('.')}!", f"{target} ")
+        )
+
+    def boilerplate(self, pair: Pair) -> Pair:
+        number = self.chance.randrange(1, 999)
+        source, target = self.chance.choice(BOILERPLATE)
+        return (source.format(number) if number % 2 else pair[0]), target.format(number)
+
+    def other_number(self, pair: Pair) -> Pair | None:
+        digits = [place for place, sign in enumerate(pair[1]) if sign in "0123456789"]
+        if not digits:
+            return None
+        place = self.chance.choice(digits)
+        other = self.chance.choice([digit for digit in "123456789" if digit != pair[1][place]])
+        return pair[0], f"{pair[1][:place]}{other}{pair[1][place + 1 :]}"
+
+    def word_by_word(self, pair: Pair) -> Pair:
+        return pair[0], self.gloss(pair[0])
+
+    def mojibake(self, pair: Pair) -> Pair | None:
+        wrong = tuple(text.encode().decode("cp1252", "replace") for text in pair)
+        return None if wrong == tuple(pair) else (wrong[0], wrong[1])
+
+    def markup(self, pair: Pair) -> Pair:
+        source, target = pair
+        ways = (f"<p class='a'>{source}</p>", target), (source, f"&nbsp;{html.escape(target)}<br />&raquo;")
+        return self.chance.choice(ways)
+
+    def _changed(self, pair: Pair, side: int, change: Callable[[list[str]], list[str]]) -> Pair | None:
+        text = pair[side]
+        joint = " " if len(text.split()) > 2 or len(text) < 8 else ""
+        parts = text.split() if joint else list(text)
+        changed = joint.join(change(parts)) if len(parts) > 3 else text
+        if changed == text:
+            return None
+        return (changed, pair[1]) if side == 0 else (pair[0], changed)
+
+    def _reordered(self, parts: list[str]) -> list[str]:
+        return self.chance.sample(parts, len(parts))
+
+    def _cut(self, parts: list[str]) -> list[str]:
+        return parts[: max(round(len(parts) * self.chance.uniform(0.3, 0.6)), 1)]
+
+
+KINDS = [
+    *("misaligned", "reordered_source", "reordered_target", "foreign_source", "foreign_target", "copied_source"),
+    *("copied_target", "swapped", "cut_source", "cut_target", "repeated", "boilerplate", "other_number"),
+    *("word_by_word", "mojibake", "markup"),
+]
+
+
+def plant(planter: Planter, shares: dict[str, float], shifted: bool) -> tuple[list[Pair], list[str]]:
+    """Returns pairs of which these shares are faulty, and the kind of each, "" for a good one; a block of targets
+    may be one line late."""
+    pairs, kinds = list(planter.pairs), [""] * len(planter.pairs)
+    if shifted:
+        first = round(0.4 * len(pairs))
+        for place in range(first, first + BLOCK):
+            pairs[place], kinds[place] = (pairs[place][0], planter.pairs[place + 1][1]), "shifted"
+    free = [place for place, kind in enumerate(kinds) if not kind]
+    planter.chance.shuffle(free)
+    for kind, share in shares.items():
+        left, tries = round(share * len(pairs)), 0
+        while left and free and tries < 3 * len(pairs):
+            place, tries = free.pop(), tries + 1
+            made = getattr(planter, kind)(planter.pairs[place])
+            if made is None:
+                free.insert(0, place)
+                continue
+            pairs[place], kinds[place] = made, kind
+            left -= 1
+    return pairs, kinds

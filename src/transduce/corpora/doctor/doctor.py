@@ -1,0 +1,223 @@
+"""Learns from a corpus what a good pair of it is, and tells which pairs are faulty, and why."""
+
+import random
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transduce.corpora.corpus import SentencePair
+from transduce.corpora.doctor.evidence import Evidence, Experience, Values
+from transduce.corpora.doctor.faults import MADE, TESTS, Limit, Scale, Test, choose_limit, made_faults
+from transduce.corpora.doctor.other_languages import OtherLanguage
+from transduce.corpora.doctor.signs import REASONS, faults_of, key_of, repaired_pair
+
+FEWEST = 500
+"""Pairs from which on a corpus says what its good pairs are."""
+SHARE = 0.01
+"""Estimated share of a fault below which no pair is left out for it: cleaning would lose about as much as it gains."""
+RELEARN = 0.02
+"""Share of faults from which on is learned again, without them."""
+AT_ONCE = 2_000
+OFTEN = 5
+"""Different other sides from which on a text may be boilerplate, if these are no translations of it."""
+UNLIKE = -1.0
+"""Deviations of the lexical evidence on boilerplate, at most."""
+
+NOT_SOUGHT = Limit(-np.inf, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found out about a pair."""
+
+    pair: SentencePair
+    """The pair, repaired where that is certain."""
+    repairs: tuple[str, ...] = ()
+    """Kinds of what was repaired."""
+    fault: str | None = None
+    """The name of its fault; None for a good pair."""
+    scores: dict[str, float] = field(default_factory=dict)
+    """Score of each test, in deviations from the usual; lower is worse."""
+
+    @property
+    def reason(self) -> str:
+        """The fault in words that follow "a pair", "" for a good pair."""
+        return "" if self.fault is None else REASONS.get(self.fault) or TESTS[self.fault].reason
+
+
+class Doctor:
+    """Tells faulty pairs by what it learned from a corpus, faulty pairs and all.
+
+    A pair is judged by what was learned from the other half of the corpus, so that its own words do not speak for it;
+    pairs that were not learned from are judged in the same way.
+    """
+
+    def __init__(self, pairs: Sequence[SentencePair]) -> None:
+        """Learns from pairs: some thousand, or better a hundred thousand. Fewer than `FEWEST` show signs alone."""
+        self.learned_from = len(pairs)
+        self.limits: dict[str, Limit] = dict.fromkeys(TESTS, NOT_SOUGHT)
+        self.other_languages: tuple[OtherLanguage | None, OtherLanguage | None] = (None, None)
+        self._scales: dict[str, Scale] = {}
+        self._boilerplate: tuple[set[int], set[int]] = (set(), set())
+        sound = [pair for pair in (repaired_pair(pair)[0] for pair in pairs) if not _has_sign(pair)]
+        if len(sound) < FEWEST:
+            return
+        self.other_languages = (
+            OtherLanguage.sought_in([pair.source for pair in sound]),
+            OtherLanguage.sought_in([pair.target for pair in sound]),
+        )
+        foreign = self._foreign(sound)
+        sound = [pair for place, pair in enumerate(sound) if not foreign[0][place] and not foreign[1][place]]
+        alive = self._learn(sound)
+        if alive.mean() < 1 - RELEARN:
+            self._learn(sound, alive)
+
+    def _learn(self, pairs: Sequence[SentencePair], alive: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+        """Learns from those pairs that are not faulty, as far as is known; returns which of all are not."""
+        chance = random.Random(1)
+        learned = [pair for place, pair in enumerate(pairs) if alive is None or alive[place]]
+        halves: tuple[list[SentencePair], list[SentencePair]] = ([], [])
+        for pair in dict.fromkeys(learned):  # repeated dirt is not the rule
+            halves[_half(pair)].append(pair)
+        self._experience = [
+            Experience([pair.source for pair in half], [pair.target for pair in half]) for half in halves
+        ]
+        evidence = self._evidence(pairs)
+        alive = np.ones(len(pairs), bool)
+        for name, test in TESTS.items():
+            places = np.flatnonzero(alive)
+            own = evidence.take(places)
+            scale = self._scales[name] = Scale(own)
+            made = self._evidence_on_made([pairs[place] for place in places], test, chance)
+            scores = test.score(lambda part, own=own, scale=scale: scale(own, part))
+            limit = choose_limit(scores, test.score(lambda part, made=made, scale=scale: scale(made, part)))
+            self.limits[name] = limit
+            alive[places[scores < limit.below]] = limit.share < SHARE
+            if name == "misaligned":
+                self._boilerplate = self._repeated_beside_others(pairs, evidence, scale)
+                alive &= ~self._is_boilerplate(pairs)
+        return alive
+
+    def judge(self, pairs: Iterable[SentencePair]) -> Iterator[Finding]:
+        """Yields what is found about each pair, in order."""
+        stream = iter(pairs)
+        while some := list(islice(stream, AT_ONCE)):
+            yield from self._judge(some)
+
+    def _judge(self, pairs: Sequence[SentencePair]) -> Iterator[Finding]:
+        repaired = [repaired_pair(pair) for pair in pairs]
+        pairs = [pair for pair, _ in repaired]
+        faults = [next(faults_of(pair), None) for pair in pairs]
+        for side, found in zip(("source", "target"), self._foreign(pairs), strict=True):
+            faults = [
+                f or (f"{side} in another language" if is_foreign else None)
+                for f, is_foreign in zip(faults, found, strict=True)
+            ]
+        if self._scales:
+            faults = [
+                f or ("boilerplate" if b else None) for f, b in zip(faults, self._is_boilerplate(pairs), strict=True)
+            ]
+        scores = self._scores(pairs)
+        for name, values in scores.items():
+            limit = self.limits[name]
+            if limit.share >= SHARE:
+                faults = [f or (name if value < limit.below else None) for f, value in zip(faults, values, strict=True)]
+        for place, (pair, kinds) in enumerate(repaired):
+            shown = {name: round(float(values[place]), 2) for name, values in scores.items()}
+            fault = faults[place]
+            if fault == "swapped":
+                pair, kinds, fault = SentencePair(pair.target, pair.source), kinds | {"sides"}, None
+            yield Finding(pair, tuple(sorted(kinds)), fault, shown)
+
+    def _scores(self, pairs: Sequence[SentencePair]) -> dict[str, Values]:
+        if not self._scales:
+            return {}
+        evidence = self._evidence(pairs)
+        return {
+            name: test.score(lambda part, scale=self._scales[name]: scale(evidence, part))
+            for name, test in TESTS.items()
+        }
+
+    def _evidence(self, pairs: Sequence[SentencePair]) -> Evidence:
+        halves = np.array([_half(pair) for pair in pairs])
+        parts, places = [], []
+        for half, experience in enumerate(self._experience):
+            chosen = np.flatnonzero(halves != half)
+            for some in np.array_split(chosen, len(chosen) // AT_ONCE + 1):
+                if len(some):
+                    parts.append(experience.judge([pairs[i].source for i in some], [pairs[i].target for i in some]))
+                    places.append(some)
+        return Evidence.joined(parts).take(np.argsort(np.concatenate(places)))
+
+    def _evidence_on_made(self, pairs: Sequence[SentencePair], test: Test, chance: random.Random) -> Evidence:
+        """Returns the evidence on faults that are made out of each half of the pairs, by what the other one taught."""
+        halves = np.array([_half(pair) for pair in pairs])
+        parts = []
+        for half in (0, 1):
+            made = made_faults(test, [pairs[place] for place in np.flatnonzero(halves == half)], MADE // 2, chance)
+            experience = self._experience[1 - half]
+            parts.append(experience.judge([pair.source for pair in made], [pair.target for pair in made]))
+        return Evidence.joined(parts)
+
+    def _foreign(self, pairs: Sequence[SentencePair]) -> list[NDArray[np.bool_]]:
+        sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        return [
+            np.zeros(len(pairs), bool) if other is None else other.holds(texts)
+            for other, texts in zip(self.other_languages, sides, strict=True)
+        ]
+
+    def _repeated_beside_others(
+        self, pairs: Sequence[SentencePair], evidence: Evidence, scale: Scale
+    ) -> tuple[set[int], set[int]]:
+        """Returns the keys of the texts of each side that stand beside many different ones which they do not explain."""
+        unlike = scale(evidence, "lexical_target"), scale(evidence, "lexical_source")
+        found: tuple[set[int], set[int]] = (set(), set())
+        keys = [(_key(pair.source), _key(pair.target)) for pair in pairs]
+        for side in (0, 1):
+            beside: defaultdict[int, dict[int, float]] = defaultdict(dict)
+            for place, key in enumerate(keys):
+                beside[key[side]][key[1 - side]] = float(unlike[side][place])
+            found[side].update(
+                key
+                for key, others in beside.items()
+                if len(others) >= OFTEN and np.median(list(others.values())) < UNLIKE
+            )
+        return found
+
+    def _is_boilerplate(self, pairs: Sequence[SentencePair]) -> NDArray[np.bool_]:
+        source, target = self._boilerplate
+        if not source and not target:
+            return np.zeros(len(pairs), bool)
+        return np.array([_key(pair.source) in source or _key(pair.target) in target for pair in pairs], bool)
+
+
+class Repeats:
+    """Finds pairs that came before, but for case, numbers and punctuation."""
+
+    def __init__(self) -> None:
+        self._seen: set[int] = set()
+
+    def came_before(self, pair: SentencePair) -> bool:
+        """Returns True if the letters of both sides are those of an earlier pair."""
+        key = hash((_key(pair.source), _key(pair.target)))
+        if key in self._seen:
+            return True
+        self._seen.add(key)
+        return False
+
+
+def _has_sign(pair: SentencePair) -> bool:
+    return next(faults_of(pair), None) is not None
+
+
+def _half(pair: SentencePair) -> int:
+    return zlib.crc32(f"{pair.source}\0{pair.target}".encode("utf-8", "surrogatepass")) & 1
+
+
+def _key(text: str) -> int:
+    return zlib.crc32(key_of(text).encode("utf-8", "surrogatepass"))

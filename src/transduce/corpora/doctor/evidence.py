@@ -1,0 +1,203 @@
+"""What a corpus itself says about a pair: do its words translate each other, are they in order, in which language?"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transduce.corpora.doctor.numbers import UNKNOWN, Numbers, Vocabulary, ranges
+from transduce.corpora.lexical_translation import LexicalTable, Links, learn_lexical_table
+
+Values = NDArray[np.float64]
+
+ITERATIONS = 4
+LINKS_AT_ONCE = 4_000_000
+SMOOTHING = 0.1
+"""Share of the probability of a word that does not come from the other side's words."""
+CHARACTERS, WORDS = 4, 2
+"""Orders of n-grams."""
+BITS = 20
+"""An n-gram is counted under a hash of so many bits."""
+PRIOR = 5.0
+"""Occurrences of a context that weigh as much as the shorter context."""
+LONGEST = 100
+"""Words of a side that count: a document in one line has as many links as a thousand sentences."""
+
+
+class HashedNGrams:
+    """An interpolated model of n-grams, counted under hashes."""
+
+    def __init__(self, texts: Numbers, order: int) -> None:
+        self.order = order
+        size = 1 << BITS
+        self._counts = [np.bincount(_hashes(texts, n), minlength=size).astype(np.float32) for n in range(1, order + 1)]
+        self._contexts = [self._counts[0].sum(keepdims=True)]
+        """How often each context was seen, which is the n-gram one shorter: the empty one first."""
+        self._contexts += self._counts[:-1]
+        self._kinds = float((self._counts[0] > 0).sum()) + 1.0
+
+    def log_probabilities(self, texts: Numbers) -> list[Values]:
+        """Returns the natural log-probability of each symbol by n-grams of each order up to the model's."""
+        total = float(self._contexts[0][0])
+        found = (self._counts[0][_hashes(texts, 1)] + 0.5) / (total + 0.5 * self._kinds)
+        orders = [np.log(found)]
+        for n in range(2, self.order + 1):
+            seen = self._counts[n - 1][_hashes(texts, n)]
+            context = self._contexts[n - 1][_hashes(texts, n - 1, back=1)]
+            weight = context / (context + PRIOR)
+            found = weight * np.minimum(seen / np.maximum(context, 1.0), 1.0) + (1 - weight) * found
+            orders.append(np.log(found))
+        return orders
+
+
+def _hashes(texts: Numbers, n: int, back: int = 0) -> NDArray[np.int64]:
+    """Returns a hash of the n symbols up to each symbol, or up to the one `back` before it; those before a text's
+    first are the same for all texts."""
+    place = np.arange(len(texts.values)) - np.repeat(texts.starts, texts.lengths)
+    mixed = np.full(len(texts.values), n, np.uint64)
+    for distance in range(n - 1 + back, back - 1, -1):
+        before = np.roll(texts.values, distance).astype(np.uint64) + np.uint64(1)
+        before[place < distance] = 0
+        mixed = (mixed ^ before) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return (mixed >> np.uint64(64 - BITS)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Evidence on pairs, an array of one value a pair each; lower is worse."""
+
+    lexical_source: Values
+    """Mean log-ratio of the probability of a source word given the target, to its frequency."""
+    lexical_target: Values
+    """The same for target words given the source."""
+    partial_source: Values
+    """That of the half of the source, first or second, which has the lower one."""
+    partial_target: Values
+    """That of the half of the target which has the lower one."""
+    order_source: Values
+    """Mean log-ratio of a word's probability after the word before it, to its frequency."""
+    order_target: Values
+    language_source: Values
+    """Mean log-probability of a character of the source in the language of sources."""
+    language_target: Values
+    swapped_source: Values
+    """The same, less its log-probability in the language of targets."""
+    swapped_target: Values
+    length: Values
+    """Log-ratio of the lengths in characters, source to target."""
+    words: Values
+    """Words of the longer side: no evidence, but how much of it there is."""
+
+    @staticmethod
+    def joined(parts: Sequence["Evidence"]) -> "Evidence":
+        """Joins the evidence on several groups of pairs."""
+        names = Evidence.__dataclass_fields__
+        return Evidence(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+
+    def take(self, chosen: NDArray[np.int64] | NDArray[np.bool_]) -> "Evidence":
+        """Returns the evidence on some of the pairs."""
+        return Evidence(**{name: getattr(self, name)[chosen] for name in Evidence.__dataclass_fields__})
+
+
+class Experience:
+    """What was learned from pairs, with which others are judged."""
+
+    def __init__(self, sources: Sequence[str], targets: Sequence[str]) -> None:
+        self._vocabularies = Vocabulary(), Vocabulary()
+        words = [
+            _shortened(vocabulary.learn(texts))
+            for vocabulary, texts in zip(self._vocabularies, (sources, targets), strict=True)
+        ]
+        sizes = [len(vocabulary) for vocabulary in self._vocabularies]
+        self._frequencies = [np.bincount(side.values, minlength=size) for side, size in zip(words, sizes, strict=True)]
+        self._tables = [
+            _learned(words[side], words[1 - side], sizes[side], sizes[1 - side]) for side in (0, 1)
+        ]  # of targets given sources, and of sources given targets
+        self._orders = [HashedNGrams(side, WORDS) for side in words]
+        self._languages = [HashedNGrams(Numbers.of_characters(texts), CHARACTERS) for texts in (sources, targets)]
+
+    def judge(self, sources: Sequence[str], targets: Sequence[str]) -> Evidence:
+        """Returns the evidence on other pairs."""
+        texts = (sources, targets)
+        words = [_shortened(vocabulary.of(side)) for vocabulary, side in zip(self._vocabularies, texts, strict=True)]
+        ratios = [self._explained(1, words[1], words[0]), self._explained(0, words[0], words[1])]  # source's, target's
+        orders = []
+        for model, side in zip(self._orders, words, strict=True):
+            alone, after = model.log_probabilities(side)
+            orders.append(side.mean(after - alone))
+        characters = [Numbers.of_characters(side) for side in texts]
+        own, other = (
+            [
+                side.mean(self._languages[place ^ swap].log_probabilities(side)[-1])
+                for place, side in enumerate(characters)
+            ]
+            for swap in (0, 1)
+        )
+        lengths = [side.lengths - 2.0 for side in characters]
+        return Evidence(
+            *(side.mean(ratio) for side, ratio in zip(words, ratios, strict=True)),
+            *(_lower_half(side, ratio) for side, ratio in zip(words, ratios, strict=True)),
+            *orders,
+            *own,
+            *(mine - theirs for mine, theirs in zip(own, other, strict=True)),
+            np.log((lengths[0] + 1) / (lengths[1] + 1)),
+            np.maximum(*(side.lengths.astype(float) for side in words)),
+        )
+
+    def _explained(self, table: int, given: Numbers, words: Numbers) -> Values:
+        """Returns, for each word, the log-ratio of its probability given the likeliest word of the other side, to its
+        frequency; 0 for an unknown word."""
+        learned = self._tables[table]
+        best = np.concatenate(
+            [
+                np.maximum.reduceat(learned.probability(links.keys), np.cumsum(links.alternatives) - links.alternatives)
+                for links in _links(given, words, learned.source_vocabulary, learned.target_vocabulary)
+            ]
+        )
+        frequencies = self._frequencies[1 - table]
+        usual = (frequencies + 0.5) / (frequencies.sum() + 0.5 * len(frequencies))
+        ratio = np.log(((1 - SMOOTHING) * best + SMOOTHING * usual[words.values]) / usual[words.values])
+        ratio[(words.values == UNKNOWN) | (frequencies[words.values] == 0)] = 0.0
+        return np.asarray(ratio)
+
+
+def _shortened(words: Numbers) -> Numbers:
+    lengths = np.minimum(words.lengths, LONGEST)
+    return Numbers(words.values[ranges(words.starts, lengths)], lengths)
+
+
+def _learned(given: Numbers, words: Numbers, given_size: int, size: int) -> LexicalTable:
+    links = list(_links(given, words, given_size, size))
+    return learn_lexical_table(lambda: links, given_size, size, ITERATIONS)
+
+
+def _links(given: Numbers, words: Numbers, given_size: int, size: int) -> Iterator[Links]:
+    """Yields all links of each word to the words given with it and to the null word, which is the number after the
+    last."""
+    many = np.cumsum((given.lengths + 1) * words.lengths)
+    first = 0
+    while first < len(given):
+        last = max(
+            int(np.searchsorted(many, (many[first - 1] if first else 0) + LINKS_AT_ONCE, side="right")), first + 1
+        )
+        chosen = np.arange(first, last)
+        some, beside = given.take(chosen), words.take(chosen)
+        ends = np.cumsum(some.lengths)
+        with_null = np.insert(some.values, ends, given_size)
+        starts = ends - some.lengths + np.arange(len(some))
+        alternatives = np.repeat(some.lengths + 1, beside.lengths)
+        sources = with_null[ranges(np.repeat(starts, beside.lengths), alternatives)]
+        yield Links(sources * size + np.repeat(beside.values, alternatives), alternatives)
+        first = last
+
+
+def _lower_half(words: Numbers, values: Values) -> Values:
+    """Returns the mean value of the first or of the second half of each text, the lower one."""
+    first = (words.lengths + 1) // 2
+    sums = np.insert(np.cumsum(values), 0, 0.0)
+    middle, end = words.starts + first, words.starts + words.lengths
+    before = (sums[middle] - sums[words.starts]) / first
+    after = (sums[end] - sums[middle]) / np.maximum(words.lengths - first, 1)
+    return np.where(words.lengths > 1, np.minimum(before, after), before)

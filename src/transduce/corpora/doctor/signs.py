@@ -1,0 +1,149 @@
+"""What can be seen in a pair alone: broken encodings, markup, numbers that differ; and repairs that are certain."""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+
+from docsegments.extras import require
+from docsegments.orthography.characters import INVISIBLE
+from transduce.corpora.corpus import SentencePair
+from transduce.corpora.overlap import plain
+
+_TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
+_NUMBER = re.compile(r"\d[\d.,  ’']*")
+_NO_DIGIT = re.compile(r"\D+")
+_ADDRESS = re.compile(r"https?://[^\s<>]+|www\.[^\s<>]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_SPACES = re.compile(r"\s{2,}|[\t\r\n\f\v]")
+REASONS = {
+    "characters lost": "with characters that were lost",
+    "copied": "of which one side is a copy of the other",
+    "other numbers": "with other numbers on both sides",
+    "other addresses": "with other addresses on both sides",
+    "source in another language": "whose source is in another language",
+    "target in another language": "whose target is in another language",
+    "boilerplate": "with a side that stands beside many others",
+    "repeated": "which came before, but for case, numbers and punctuation",
+}
+"""Faults by name, in words that follow a number of pairs."""
+LOST_CHARACTER = "\ufffd"
+ALIKE = 0.8
+"""Share of the words of the shorter side, from which on a side is a copy of the other."""
+FEWEST_WORDS = 4
+"""Words of a side from which on shared ones say that it is a copy: names are the same in many languages."""
+PERSONAL = {
+    "e-mail address": re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,5}[A-Za-z]{2,24}(?![\w-])"),
+    "IBAN": re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
+    "phone number": re.compile(
+        r"(?<![\w.,])(?:\+\d{1,3}|00\d{1,3}|0)[ /-]?(?:\(\d{1,4}\)|\d{1,5})(?:[ /-]?\d{2,5}){2,4}(?![\w.,]\d)"
+    ),
+}
+
+
+def repaired(text: str) -> tuple[str, set[str]]:
+    """Returns a text with what is certainly wrong put right, and the kinds of repairs."""
+    if text.isascii() and "&" not in text and text.isprintable() and "  " not in text and text == text.strip():
+        return text, set()
+    kinds: set[str] = set()
+    for kind, repair in _REPAIRS.items():
+        changed = repair(text)
+        if changed != text:
+            kinds.add(kind)
+            text = changed
+    return text, kinds
+
+
+def _encoding(text: str) -> str:
+    return text if text.isascii() else str(require("ftfy", "train").fix_encoding(text))
+
+
+def _entities(text: str) -> str:
+    return str(require("ftfy.fixes", "train").unescape_html(text)) if _ENTITY.search(text) else text
+
+
+def _invisible(text: str) -> str:
+    if text.isprintable() and not INVISIBLE & set(text):
+        return text
+    return "".join(
+        sign for sign in text if sign not in INVISIBLE and (sign.isspace() or unicodedata.category(sign) != "Cc")
+    )
+
+
+def _spaces(text: str) -> str:
+    return _SPACES.sub(" ", text).strip()
+
+
+_REPAIRS: dict[str, Callable[[str], str]] = {
+    "encoding": _encoding,
+    "entities": _entities,
+    "invisible characters": _invisible,
+    "spaces": _spaces,
+}
+"""Repairs by what they are of, in the order in which they are done."""
+
+
+def repaired_pair(pair: SentencePair) -> tuple[SentencePair, set[str]]:
+    """Returns a pair with its sides repaired, without tags that one side alone has, and the kinds of repairs."""
+    source, kinds = repaired(pair.source)
+    target, others = repaired(pair.target)
+    tags = [_TAG.findall(text) for text in (source, target)]
+    if len(tags[0]) != len(tags[1]):
+        source, target = (_spaces(_TAG.sub(" ", text)) for text in (source, target))
+        kinds = kinds | {"markup"}
+    if not kinds | others:
+        return pair, kinds
+    return SentencePair(source, target), kinds | others
+
+
+def faults_of(pair: SentencePair) -> Iterator[str]:
+    """Yields the names of the faults that a pair alone shows, which is repaired already."""
+    if LOST_CHARACTER in pair.source or LOST_CHARACTER in pair.target:
+        yield "characters lost"
+    if is_copy(pair):
+        yield "copied"
+    if _differ(_numbers(pair.source), _numbers(pair.target)):
+        yield "other numbers"
+    addresses = [set(_ADDRESS.findall(text)) for text in (pair.source, pair.target)]
+    if addresses[0] != addresses[1]:
+        yield "other addresses"
+
+
+def is_copy(pair: SentencePair) -> bool:
+    """Returns True if a side is the other one, not translated."""
+    if plain(pair.source) == plain(pair.target):
+        return True
+    words = [set(_LETTERS.findall(text.lower())) for text in (pair.source, pair.target)]
+    fewest = min(map(len, words))
+    return fewest >= FEWEST_WORDS and len(words[0] & words[1]) >= ALIKE * max(map(len, words))
+
+
+def _numbers(text: str) -> list[str]:
+    """Returns the digits of a text's numbers, without signs between them; numbers of one digit are often words."""
+    found = (_NO_DIGIT.sub("", number) for number in _NUMBER.findall(text))
+    return [digits.lstrip("0") for digits in found]
+
+
+def _differ(source: list[str], target: list[str]) -> bool:
+    """Returns True if both sides have as many numbers, and others."""
+    return (
+        len(source) == len(target) > 0
+        and sorted(source) != sorted(target)
+        and "".join(sorted("".join(source))) != "".join(sorted("".join(target)))
+    )
+
+
+def key_of(text: str) -> str:
+    """Returns the letters of a text: equal for texts that differ in case, numbers and punctuation alone."""
+    return "".join(_LETTERS.findall(text.lower()))
+
+
+def masked(text: str) -> tuple[str, set[str]]:
+    """Returns a text with personal data replaced by what they are, and their kinds."""
+    kinds = set()
+    for kind, pattern in PERSONAL.items():
+        changed = pattern.sub(f"[{kind}]", text)
+        if changed != text:
+            kinds.add(kind)
+            text = changed
+    return text, kinds

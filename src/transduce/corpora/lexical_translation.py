@@ -1,0 +1,75 @@
+"""Lexical translation probabilities: IBM Model 1 (Brown et al. 1993)."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Links:
+    """All possible links of the target tokens of sentence pairs to a source token, or to the null word.
+
+    The links of one target token are adjacent.
+    """
+
+    keys: NDArray[np.int64]
+    """Pairs as numbers: source token * target vocabulary + target token."""
+    alternatives: NDArray[np.int64]
+    """The number of links of each target token: its sentence's source tokens and one."""
+
+
+@dataclass(frozen=True)
+class LexicalTable:
+    """p(target token | source token) for all pairs of tokens that occur in a sentence pair together."""
+
+    keys: NDArray[np.int64]
+    """Pairs as numbers: source token * target vocabulary + target token, rising; the null word comes last."""
+    probabilities: NDArray[np.float64]
+    source_vocabulary: int
+    target_vocabulary: int
+
+    def probability(self, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Returns the probability of each pair of tokens, 0 for those that did not occur together."""
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[places] == keys, self.probabilities[places], 0.0)
+
+    def likeliest(self, count: int, fill: int) -> NDArray[np.int64]:
+        """Returns the most probable target tokens of each source token, best first and then by id, `fill` where there
+        are fewer: [source vocabulary, count]."""
+        sources, targets = np.divmod(self.keys, self.target_vocabulary)
+        order = np.lexsort((-self.probabilities, sources))
+        sources, targets = sources[order], targets[order]
+        rank = np.arange(len(sources)) - np.searchsorted(sources, sources)
+        kept = (rank < count) & (sources < self.source_vocabulary)
+        lists = np.full((self.source_vocabulary, count), fill, np.int64)
+        lists[sources[kept], rank[kept]] = targets[kept]
+        return lists
+
+
+def learn_lexical_table(
+    links: Callable[[], Iterable[Links]], source_vocabulary: int, target_vocabulary: int, iterations: int
+) -> LexicalTable:
+    """Learns IBM Model 1 by expectation maximisation from uniform probabilities, with a null word; deterministic.
+
+    Each target token is the translation of one token of its source sentence, all equally likely a priori (Brown et
+    al. 1993, section 4.1). `links` yields the links of all pairs in chunks, the same ones each time. Memory grows with the number of different
+    links of all pairs, not with their total.
+    """
+    keys = np.empty(0, np.int64)
+    for chunk in links():
+        keys = np.union1d(keys, chunk.keys)
+    sources = keys // target_vocabulary
+    probabilities = np.ones(len(keys))  # that they do not add up to 1 changes no expectation
+    for _ in range(iterations):
+        counts = np.zeros(len(keys))
+        for chunk in links():
+            positions = np.searchsorted(keys, chunk.keys)
+            weights = probabilities[positions]  # p(target | source)  [links]
+            starts = np.cumsum(chunk.alternatives) - chunk.alternatives
+            totals = np.add.reduceat(weights, starts)  # [target tokens]
+            posteriors = weights / np.repeat(totals, chunk.alternatives)  # p(link | sentence pair)  [links]
+            counts += np.bincount(positions, posteriors, len(keys))  # expected counts  [keys]
+        probabilities = counts / np.bincount(sources, counts)[sources]
+    return LexicalTable(keys, probabilities, source_vocabulary, target_vocabulary)
