@@ -54,8 +54,8 @@ def learn_lexical_table(
     """Learns IBM Model 1 by expectation maximisation from uniform probabilities, with a null word; deterministic.
 
     Each target token is the translation of one token of its source sentence, all equally likely a priori (Brown et
-    al. 1993, section 4.1). `links` yields the links of all pairs in chunks, the same ones each time. Memory grows with the number of different
-    links of all pairs, not with their total.
+    al. 1993, section 4.1). `links` yields the links of all pairs in chunks, the same ones each time. Memory grows with
+    the number of different links of all pairs, not with their total.
     """
     keys = np.empty(0, np.int64)
     for chunk in links():

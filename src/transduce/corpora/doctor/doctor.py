@@ -174,7 +174,7 @@ class Doctor:
     def _repeated_beside_others(
         self, pairs: Sequence[SentencePair], evidence: Evidence, scale: Scale
     ) -> tuple[set[int], set[int]]:
-        """Returns the keys of the texts of each side that stand beside many different ones which they do not explain."""
+        """Returns the keys of the texts of each side that stand beside many others which they do not explain."""
         unlike = scale(evidence, "lexical_target"), scale(evidence, "lexical_source")
         found: tuple[set[int], set[int]] = (set(), set())
         keys = [(_key(pair.source), _key(pair.target)) for pair in pairs]

@@ -20,6 +20,8 @@ CAUGHT = np.array([*np.arange(0.4, 0.96, 0.05), 0.98, 0.99])
 """Shares of the made faults that a limit may catch."""
 LIKE = 3.0
 """How much denser than made faults those of the corpus may be somewhere: they are not as grave, or graver."""
+LOST = 0.005
+"""Estimated share of all pairs that a test may lose although they are good."""
 BUCKETS = 8
 """Groups of pairs by length, each with its own usual values: a word says little in two, and much in twenty."""
 
@@ -171,7 +173,8 @@ def choose_limit(scores: Values, made: Values) -> Limit:
     best = 0
     while best + 1 < len(CAUGHT):
         density = (below[best + 1] - below[best]) / (CAUGHT[best + 1] - CAUGHT[best])
-        if density > LIKE * shares[best]:
+        lost = below[best + 1] - shares[: best + 2].min() * CAUGHT[best + 1]
+        if density > LIKE * shares[best] or lost > LOST:
             break
         best += 1
     share = float(min(shares[best], 0.5))

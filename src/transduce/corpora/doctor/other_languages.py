@@ -78,14 +78,14 @@ def _divided(
         likely = _judged(numbers, halves, models) / numbers.lengths
         usual = likely > np.median(likely)
     found = begins & (likely < np.quantile(likely[begins], FIRST))
-    for _ in range(ROUNDS):
+    for turn in range(ROUNDS):
         if found.sum() < FEWEST or found.mean() > 0.5:
             return None, found & (found.mean() <= 0.5)
+        if turn >= ROUNDS // 2:  # now that most texts of the other language are found, of all other texts
+            models = _models(numbers, halves, ~found)
         language = OtherLanguage(float(found.mean()), models, _models(numbers, halves, found))
         ratio = language._ratio(numbers, halves)
-        before, found = found, enough & (ratio > SURE)
-        if (found == before).all():
-            break
+        found = enough & (ratio > SURE)
     if found.sum() < FEWEST or (ratio[found] / numbers.lengths[found]).mean() < LEAST:
         return None, found
     return language, found
