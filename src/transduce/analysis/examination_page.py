@@ -12,8 +12,9 @@ def render_examination(name: str, found: Examination) -> str:
     ]
     changes = [[f"wrong {kind}", count] for kind, count in found.repairs.items()]
     changes += [
-        [f"lines {shift.first:,} to {shift.last:,} moved by {shift.offset:+}", shift.last - shift.first + 1]
-        for shift in found.shifts
+        [f"moved in {name}: {shift}", shift.last - shift.first + 1]
+        for name, shifts in found.shifts.items()
+        for shift in shifts
     ]
     overview = html_table(["pairs", "found", "estimated to have it", "of the found, estimated to be good"], rows)
     sections = [("Faults", f"{found.pairs:,} pairs, of which {found.left_out:,} are left out.", overview)]

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from transduce.base.config import Settings
 from transduce.base.errors import ConfigError
-from transduce.base.ranges import PositiveInt, Seed, ShareBelowOne, ShareWithin
+from transduce.base.ranges import NonNegativeInt, PositiveInt, Seed, ShareBelowOne, ShareWithin
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.cleaning import Step
 from transduce.corpora.directions import Direction, LanguageTokenPlace
@@ -107,6 +107,9 @@ class DataConfig(Settings, frozen=True):
     cleaning: tuple[Step, ...] = ()
     """Cleaning steps, applied in this order to the training pairs; counts and examples are printed. Data without a
     predefined split are cleaned before they are split."""
+    doctor: NonNegativeInt = 0
+    """Number of training pairs from which a doctor learns what a good pair is, before it repairs all of them and leaves
+    out faulty ones, as `transduce data doctor` shows; 0 for no doctor. Only for files."""
     noise: Noise = Noise()
     """Copies of the training pairs that are left, written as people type."""
     split: SplitKind | None = None
@@ -134,6 +137,8 @@ class DataConfig(Settings, frozen=True):
             raise ValueError("columns: only for files of pairs, .tsv, .csv, .jsonl or .parquet; leave them out")
         if self.columns is not None and len(set(self.columns)) != 2:
             raise ValueError("columns: expected two columns that differ, the source's and the target's")
+        if self.doctor and self.train is None:
+            raise ValueError("doctor: only for training files; leave it out")
         if self.sequences is not None and self.dataset not in SEQUENCES:
             raise ValueError("sequences: only for the data sets copy and reverse")
         for file in self.monolingual_files:

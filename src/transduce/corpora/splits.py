@@ -15,6 +15,7 @@ from transduce.corpora.catalogue.registry import DATASETS, PARTS, WHOLE, Dataset
 from transduce.corpora.cleaning import Overlap, Step, cleaning_filters, selecting_filters
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
 from transduce.corpora.directions import Direction
+from transduce.corpora.doctor.doctored import doctored_files
 from transduce.corpora.formats import parallel_files, table_file, text_file
 from transduce.corpora.generated.grammar import derive_pairs, split_pairs
 from transduce.corpora.generated.sequences import SequencesConfig, Task, sequence_pairs
@@ -141,7 +142,7 @@ def open_text(name: str, split: str, progress: Progress | None = None) -> TextCo
 
 def _open_files(config: DataConfig, folder: Path) -> Splits:
     assert config.train is not None
-    train = [WeightedCorpus(_open_corpus(entry, config, folder), entry.weight) for entry in corpora_of(config.train)]
+    train = [WeightedCorpus(_open_training(entry, config, folder), entry.weight) for entry in corpora_of(config.train)]
     test = _open_named(config.test, config, folder)
     if config.validation is None:
         return _draw_parts(train, test, config)
@@ -154,12 +155,27 @@ def _open_named(
     return None if files is None else _open_corpus(corpora_of(files)[0], config, folder)
 
 
+def _open_training(
+    corpus: CorpusConfig, config: DataConfig, folder: Path, direction: Direction | None = None
+) -> ParallelCorpus:
+    """Opens a training corpus, as a doctor leaves it if there is one."""
+    opened = _open_corpus(corpus, config, folder, direction)
+    if not config.doctor:
+        return opened
+    paths = _paths(corpus, folder)
+    return doctored_files(opened, paths, config.columns_for(paths, direction), config.doctor).corpus
+
+
 def _open_corpus(
     corpus: CorpusConfig, config: DataConfig, folder: Path, direction: Direction | None = None
 ) -> ParallelCorpus:
-    paths = [folder / file for file in ([corpus.files] if isinstance(corpus.files, str) else corpus.files)]
+    paths = _paths(corpus, folder)
     languages = (config.source, config.target) if direction is None else (direction.source, direction.target)
     return open_corpus(paths, config.columns_for(paths, direction), languages)
+
+
+def _paths(corpus: CorpusConfig, folder: Path) -> list[Path]:
+    return [folder / file for file in ([corpus.files] if isinstance(corpus.files, str) else corpus.files)]
 
 
 def _open_directions(config: DataConfig, folder: Path, progress: Progress | None) -> Splits:
@@ -234,7 +250,8 @@ def _open_directed(entry: CorpusConfig, config: DataConfig, folder: Path, settin
             f"data.{setting}: the names of {entry.files} do not tell their languages; add source and target to "
             f"[[data.{setting}]]"
         )
-    return _Named(_open_corpus(entry, config, folder, entry.direction), entry.direction, entry.weight)
+    opened = (_open_training if setting == "train" else _open_corpus)(entry, config, folder, entry.direction)
+    return _Named(opened, entry.direction, entry.weight)
 
 
 def _joined_towards(direction: Direction, corpora: Sequence[_Named], part: str) -> ParallelCorpus | None:

@@ -18,7 +18,7 @@ from transduce.corpora.formats import file_kind
 WRITTEN = (".tsv", ".jsonl", parquet.ENDING)
 """The endings of files of pairs that can be written; .tsv and .jsonl also compressed."""
 _ONE_LINE = str.maketrans(dict.fromkeys("\n\r", " "))
-_ONE_CELL = str.maketrans(dict.fromkeys("\n\r\t", " "))
+ONE_CELL = str.maketrans(dict.fromkeys("\n\r\t", " "))
 
 
 def is_written(ending: str) -> bool:
@@ -76,7 +76,7 @@ def _opened(paths: Sequence[Path], stack: ExitStack) -> Callable[[SentencePair],
     file = _packed(path, stack)
     if kind == ".jsonl":
         return lambda pair: file.write(msgspec.json.encode({"source": pair.source, "target": pair.target}) + b"\n")
-    return lambda pair: file.write(f"{pair.source.translate(_ONE_CELL)}\t{pair.target.translate(_ONE_CELL)}\n".encode())
+    return lambda pair: file.write(f"{pair.source.translate(ONE_CELL)}\t{pair.target.translate(ONE_CELL)}\n".encode())
 
 
 def _packed(path: Path, stack: ExitStack) -> IO[bytes]:

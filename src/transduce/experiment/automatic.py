@@ -18,6 +18,7 @@ from transduce.bundle.bundle_config import read_config
 from transduce.bundle.model_bundle import EXPORT, find_bundle, read_tokenizers, why_not_trainable
 from transduce.corpora.cleaning import Step, selecting_filters
 from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.doctor.doctored import affordable, doctored_files
 from transduce.corpora.facts import CorpusFacts, are_swapped, describe_pairs, sample_pairs
 from transduce.corpora.formats import (
     FORMATS,
@@ -32,6 +33,7 @@ from transduce.corpora.settings import DataConfig
 from transduce.corpora.shards import open_corpus
 from transduce.corpora.splits import open_held_out
 from transduce.experiment.automatic_settings import (
+    MINUTES,
     choose,
     choose_adaptation,
     choose_cleaning,
@@ -175,6 +177,7 @@ def recipe_for(
         tell(f"languages: from {settings.source} to {settings.target}")
     corpus = open_corpus(files.paths, settings.columns_for(files.paths), (settings.source, settings.target))
     held_out = open_held_out(settings, Path())  # a mistake there is reported before the machine is measured
+    corpus, doctor = _examined(corpus, files.paths, settings, wanted, tell)
     asked = settings.cleaning if "cleaning" in wanted.get("data", {}) else None
     cleaning, kept, most_subwords = _look_at(corpus, (settings.source, settings.target), asked, held_out, tell)
     measured = machine()
@@ -189,8 +192,33 @@ def recipe_for(
         chosen = choose_adaptation(kept, start, _vocabulary_of(start), measured, wanted)
     for reason in chosen.reasons:
         tell(reason)
-    tables = {**chosen.tables, "data": {**named, **cleaning, **chosen.tables["data"]}}
+    tables = {**chosen.tables, "data": {**named, **doctor, **cleaning, **chosen.tables["data"]}}
     return Recipe(files.name, change(tables, "settings", files.overrides), Path())
+
+
+def _examined(
+    corpus: ParallelCorpus,
+    paths: Sequence[str],
+    settings: DataConfig,
+    wanted: dict[str, Any],
+    tell: Callable[[str], None],
+) -> tuple[ParallelCorpus, dict[str, Any]]:
+    """Returns a corpus as a doctor leaves it, in at most a tenth of the run's minutes, and the setting for that."""
+    columns = settings.columns_for(paths)
+    if "doctor" in wanted.get("data", {}):
+        learned = settings.doctor
+    else:
+        minutes = wanted.get("training", {}).get("minutes") or MINUTES
+        learned = affordable(paths, columns, 60 * minutes / 10)
+        if not learned:
+            tell("doctor: the time is too short to examine the pairs; `transduce data doctor` does it")
+    if not learned:
+        return corpus, {}
+    files = [Path(path) for path in paths]
+    examined = doctored_files(corpus, files, columns, learned, (settings.source, settings.target))
+    for action in examined.actions:
+        tell(f"doctor: {action}")
+    return examined.corpus, {"doctor": learned}
 
 
 def _recipe_for_text(files: Files, tell: Callable[[str], None], machine: Callable[[], Machine]) -> Recipe[Any]:

@@ -5,7 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from transduce.corpora.doctor.shifts import FARTHEST, aligned
+from transduce.corpora.corpus import SentencePair
+from transduce.corpora.doctor import shifts
+from transduce.corpora.doctor.shifts import FARTHEST, Shift, find_shifts, pairs_in_step
 
 LINES = 3_000
 
@@ -17,31 +19,59 @@ def texts(seed: int = 1) -> tuple[list[str], list[str]]:
     return [" ".join(line) for line in source], [" ".join(f"{word}x" for word in line) for line in source]
 
 
+def partners(sources: list[str], targets: list[str]) -> list[str]:
+    """The line of the target that each line of the source has."""
+    found = find_shifts(sources, targets)
+    return [pair.target for pair in pairs_in_step(sources, targets, found)]
+
+
 def test_texts_in_step_stay_as_they_are() -> None:
+    assert find_shifts(*texts()) == []
     sources, targets = texts()
-    assert (aligned(sources, targets) == np.arange(LINES)).all()
+    assert list(pairs_in_step(sources, targets)) == list(map(SentencePair, sources, targets))
 
 
+@pytest.mark.parametrize("at_once", [700, 100_000])
 @pytest.mark.parametrize("lost", [0.01, 0.3, 0.9])
-def test_a_lost_line_is_found(lost: float) -> None:
+def test_a_lost_line_is_found(lost: float, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shifts, "LINES_AT_ONCE", at_once)
     sources, targets = texts()
     gone = round(lost * LINES)
-    found = aligned(sources, targets[:gone] + targets[gone + 1 :])
-    right = np.where(np.arange(LINES) < gone, np.arange(LINES), np.arange(LINES) - 1)
-    assert np.mean(found != right) <= 3 / LINES
+    (shift,) = find_shifts(sources, targets[:gone] + targets[gone + 1 :])
+    assert shift.offset == -1 and shift.last == LINES
+    assert abs(shift.first - 1 - gone) <= 1
+
+
+def test_lost_lines_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shifts, "LINES_AT_ONCE", 500)
+    sources, targets = texts()
+    left = [line for place, line in enumerate(targets) if place % 300 != 150]
+    found = find_shifts(sources, left)
+    assert found[-1].offset == -10 and found[-1].last == LINES
+    right = [
+        pair for pair in pairs_in_step(sources, left, found) if pair.target == pair.source.replace(" ", "x ") + "x"
+    ]
+    assert len(right) >= LINES - 3 * 10
 
 
 def test_a_block_that_is_off_is_moved_and_nothing_else() -> None:
     sources, targets = texts()
     moved = [*targets[:1000], *targets[1002:1402], *targets[1400:]]
-    found = aligned(sources, moved)
-    assert (found[:1000] == np.arange(1000)).all()
-    assert (found[1005:1398] == np.arange(1005, 1398) - 2).all()
-    assert np.mean(found[1405:] == np.arange(1405, LINES)) > 0.99
+    (shift,) = find_shifts(sources, moved)
+    assert shift.offset == -2
+    assert abs(shift.first - 1001) <= 2 and abs(shift.last - 1400) <= 2
 
 
 def test_texts_of_different_lengths_end_together() -> None:
     sources, targets = texts()
-    found = aligned(sources[:-FARTHEST], targets)
-    assert (found == np.arange(LINES - FARTHEST)).all()
-    assert len(aligned(sources[:1], targets[:1])) == 1
+    assert find_shifts(sources[:-FARTHEST], targets) == []
+    assert find_shifts(sources[:1], targets[:1]) == []
+    assert find_shifts([], targets) == find_shifts(sources, []) == []
+
+
+def test_lines_without_a_partner_are_left_out() -> None:
+    sources = ["a", "b", "c", "d", "e"]
+    assert [pair.source + pair.target for pair in pairs_in_step(sources, ["A", "B"])] == ["aA", "bB"]
+    moved = [Shift(1, 2, -1), Shift(4, 5, 1)]
+    found = pairs_in_step(sources, ["A", "B", "C", "D", "E"], moved)
+    assert [pair.source + pair.target for pair in found] == ["bA", "cC", "dE"]

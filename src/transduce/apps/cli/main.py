@@ -36,7 +36,7 @@ FILES = {
     "info": "recipes",
 }
 """The files of several verbs."""
-GROUPS = {"data": "list get clean tokenize forms next forecast", "keys": "add list revoke"}
+GROUPS = {"data": "list get doctor clean tokenize forms next forecast", "keys": "add list revoke"}
 """The groups of verbs; each is a file, whose docstring is its help."""
 BRACKETED = re.compile(r"\((\w++)\)")
 """The name of an argument in a message of the library."""

@@ -74,6 +74,7 @@ def train(
     out: Path | None = None,
     minutes: ranges.Minutes | None = None,
     dry_run: bool = False,
+    no_doctor: bool = False,
     resume: bool = False,
     overwrite: bool = False,
     device: Device = "auto",
@@ -92,6 +93,7 @@ def train(
             change, as KEY=VALUE.
         minutes: Minutes that all of it may take on this machine, instead of updates; with --resume, that many more.
         dry_run: Only say which settings would be chosen, why, and how long training would take; --json prints them.
+        no_doctor: Learn from the pairs as they are: none is repaired, or left out as faulty.
         out: The run's folder (default: runs/NAME; if RECIPE is a run's folder, that folder).
         resume: Resume from the newest checkpoint, if there is one.
         overwrite: Replace an existing run in the folder.
@@ -112,7 +114,8 @@ def train(
 
     set_threads(threads or max(torch.get_num_threads() // processes, 1))
     quiet = quiet or not is_first_process()
-    loaded = experiment.from_words([*recipe, *data.columns(context)], data.held_out(context))
+    undoctored = ["data.doctor=0"] if no_doctor else []
+    loaded = experiment.from_words([*recipe, *data.columns(context), *undoctored], data.held_out(context))
     if dry_run:
         settings = experiment.preview(loaded, tell=teller(quiet, prefix=""), device=device, minutes=minutes).config
         print_json(to_tree(settings)) if json else print(to_toml(settings), end="")

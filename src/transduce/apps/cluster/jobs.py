@@ -67,11 +67,11 @@ def clean_shards(
     if not steps or any(isinstance(step, Overlap) for step in steps):
         raise ConfigError("cleaning: expected steps of data.cleaning, and not overlap: it needs held-out data")
     remembers = any(step.remembers for step in steps if not isinstance(step, Overlap))
-    shards = _shards(inputs, out, columns, languages, ending)
+    shards = shards_for(inputs, out, columns, languages, ending)
     described = {"steps": msgspec.to_builtins(list(steps)), "columns": columns, "languages": languages}
     if remembers:  # the output of a shard depends on those before
         described["inputs"] = [str(path) for shard in shards for path in shard.inputs]
-    with _working(Stage(out, {"job": "clean", **described}, advice=ADVICE)) as work:
+    with working(Stage(out, {"job": "clean", **described}, advice=ADVICE)) as work:
         missing = [shard for shard in shards if not shard.is_finished]
         return _report(shards, missing, _clean(shards, missing, steps, work, workers) if missing else ())
 
@@ -90,9 +90,9 @@ def tokenize_shards(
     """Writes the texts of shards as a model's tokens, with a space between two, or as their numbers; see
     `clean_shards`."""
     read_config(find_bundle(model))
-    shards = _shards(inputs, out, columns, languages, ending)
+    shards = shards_for(inputs, out, columns, languages, ending)
     described = {"model": str(model), "ids": ids, "columns": columns, "languages": languages}
-    with _working(Stage(out, {"job": "tokenize", **described}, advice=ADVICE)):
+    with working(Stage(out, {"job": "tokenize", **described}, advice=ADVICE)):
         missing = [shard for shard in shards if not shard.is_finished]
         counts = workers.map(tokenize, missing, [model.absolute()] * len(missing), [ids] * len(missing))
         return _report(shards, missing, counts)
@@ -147,13 +147,14 @@ def mark_firsts(files: Sequence[Path], marks: Sequence[Path]) -> None:
         np.packbits(is_first[start : start + size]).tofile(file)
 
 
-def _shards(
+def shards_for(
     inputs: Sequence[str | Path],
     out: Path,
     columns: Columns | None,
     languages: tuple[str, str],
     ending: str | None,
 ) -> list[Shard]:
+    """Returns the shards of a corpus with the files that a job writes; see `clean_shards`."""
     shards = []
     for files in shards_of(inputs):
         together = files[:1] if ending is not None and is_written(ending) else files
@@ -175,7 +176,7 @@ def _named(file: Path, ending: str | None) -> str:
 
 
 @contextmanager
-def _working(stage: Stage) -> Iterator[Path]:
+def working(stage: Stage) -> Iterator[Path]:
     """Opens the folder of a job, for one process at a time, and one in it for intermediate files, which is removed when
     the job is done."""
     stage.is_begun()  # or an error, before a lock is put beside files of another stage

@@ -47,7 +47,12 @@ class Finding:
     @property
     def reason(self) -> str:
         """The fault in words that follow "a pair", "" for a good pair."""
-        return "" if self.fault is None else REASONS.get(self.fault) or TESTS[self.fault].reason
+        return "" if self.fault is None else reason_of(self.fault)
+
+
+def reason_of(fault: str) -> str:
+    """Returns a fault in words that follow a number of pairs, by its name."""
+    return REASONS.get(fault) or TESTS[fault].reason
 
 
 class Doctor:
@@ -194,21 +199,6 @@ class Doctor:
         if not source and not target:
             return np.zeros(len(pairs), bool)
         return np.array([_key(pair.source) in source or _key(pair.target) in target for pair in pairs], bool)
-
-
-class Repeats:
-    """Finds pairs that came before, but for case, numbers and punctuation."""
-
-    def __init__(self) -> None:
-        self._seen: set[int] = set()
-
-    def came_before(self, pair: SentencePair) -> bool:
-        """Returns True if the letters of both sides are those of an earlier pair."""
-        key = hash((_key(pair.source), _key(pair.target)))
-        if key in self._seen:
-            return True
-        self._seen.add(key)
-        return False
 
 
 def _has_sign(pair: SentencePair) -> bool:

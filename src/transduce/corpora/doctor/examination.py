@@ -1,25 +1,61 @@
 """Examines a whole corpus: what is faulty in it, what was repaired, and whether cleaning it will help."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
+from math import sqrt
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from transduce.corpora.corpus import SentencePair
-from transduce.corpora.doctor.doctor import FEWEST, REASONS, Doctor, Finding, Repeats
-from transduce.corpora.doctor.faults import TESTS
-from transduce.corpora.doctor.shifts import aligned
-from transduce.corpora.doctor.signs import PERSONAL, masked
-from transduce.corpora.formats import is_file_of_pairs, parallel_files, read_lines
+from transduce.corpora.corpus import Keeps, ParallelCorpus, SentencePair
+from transduce.corpora.doctor.doctor import FEWEST, REASONS, Doctor, Finding, reason_of
+from transduce.corpora.doctor.faults import MADE, TESTS
+from transduce.corpora.doctor.shifts import Shift, find_shifts, pairs_in_step
+from transduce.corpora.doctor.signs import PERSONAL, key_of, masked
+from transduce.corpora.fingerprints import fingerprint
+from transduce.corpora.formats import SUBTITLES, Columns, file_kind, is_file_of_pairs, parallel_files, read_lines
 
 MOST_LEARNED = 200_000
 """Pairs that are learned from, spread evenly over the corpus."""
-EXAMPLES = 3
+EXAMPLES = 5
 LITTLE = 0.02
 """Share of faulty pairs below which cleaning hardly changes what a model learns."""
 SHOWN = 60  # characters of an example on a screen
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Texts and their translations, line by line, which are read anew each time and may be some lines off."""
+
+    sources: Callable[[], Iterable[str]]
+    targets: Callable[[], Iterable[str]]
+
+    @staticmethod
+    def of_files(
+        paths: Sequence[str | Path], columns: Columns | None = None, languages: tuple[str, str] = ("", "")
+    ) -> "Sides":
+        """Opens two files of lines, which need not have the same number of them, or what `parallel_files` opens."""
+        kinds = {file_kind(path).lower() for path in paths}
+        if len(paths) == 2 and not any(map(is_file_of_pairs, paths)) and kinds.isdisjoint([*SUBTITLES, ".sgm"]):
+            return Sides(*(partial(read_lines, path) for path in paths))
+        return Sides.of_corpus(parallel_files(paths, columns, languages))
+
+    @staticmethod
+    def of_corpus(corpus: ParallelCorpus) -> "Sides":
+        """Opens the sides of a corpus."""
+        return Sides(lambda: (pair.source for pair in corpus), lambda: (pair.target for pair in corpus))
+
+    def shifts(self) -> list[Shift]:
+        """Finds the lines whose translations are not beside them."""
+        return find_shifts(self.sources(), self.targets())
+
+    def pairs(self, shifts: Iterable[Shift]) -> Iterator[SentencePair]:
+        """Yields the pairs of lines that belong together."""
+        return pairs_in_step(self.sources(), self.targets(), shifts)
 
 
 @dataclass(frozen=True)
@@ -32,20 +68,11 @@ class Fault:
     """Pairs that are left out for it; those with several faults count once, for the first."""
     estimated: int | None = None
     """Estimated number of all pairs that have it; None for a fault that can be seen."""
+    error: int = 0
+    """Standard error of the estimate."""
     good: int = 0
     """Estimated number of good pairs among those found."""
     examples: tuple[SentencePair, ...] = ()
-
-
-@dataclass(frozen=True)
-class Shift:
-    """Lines of the source that were beside wrong lines of the target."""
-
-    first: int
-    """Number of the first line, from 1."""
-    last: int
-    offset: int
-    """Lines by which the right lines of the target come later."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +82,11 @@ class Examination:
     pairs: int
     learned_from: int
     faults: dict[str, Fault]
-    """Faults by name, those that were found or are estimated."""
+    """Faults by name, those that were found."""
     repairs: dict[str, int]
     """Pairs by what was repaired in them."""
-    shifts: tuple[Shift, ...] = ()
+    shifts: dict[str, tuple[Shift, ...]] = field(default_factory=dict)
+    """Lines that were moved, by the file of their sources."""
     personal: dict[str, int] = field(default_factory=dict)
     """Pairs with personal data, by their kind."""
 
@@ -75,121 +103,182 @@ class Examination:
     @property
     def verdict(self) -> str:
         """Whether cleaning will help, on one line."""
-        changed = self.left_out + sum(self.repairs.values()) + sum(s.last - s.first + 1 for s in self.shifts)
+        moved = sum(shift.last - shift.first + 1 for shifts in self.shifts.values() for shift in shifts)
+        changed = min(self.left_out + sum(self.repairs.values()) + moved, self.pairs)
         if not changed:
             return "clean: nothing to do"
         if changed < LITTLE * self.pairs:
-            return f"nearly clean: of {changed / self.pairs:.1%} of the pairs expect no gain"
-        left = self.pairs - self.left_out
-        return f"cleaning pays: {left:,} of {self.pairs:,} pairs are left, some of them repaired"
+            return f"nearly clean: with {changed / self.pairs:.1%} of faulty pairs expect no gain from cleaning"
+        left = f"{self.pairs - self.left_out:,} of {self.pairs:,} pairs are left"
+        return f"cleaning pays: {left}; about {self.good_lost:,} good ones are lost with the others"
+
+    @property
+    def actions(self) -> list[str]:
+        """What was done, a line for each kind."""
+        lines = [f"moved in {name}: {shift}" for name, shifts in self.shifts.items() for shift in shifts[:EXAMPLES]]
+        lines += [
+            f"moved in {name}: {len(shifts) - EXAMPLES:,} parts more"
+            for name, shifts in self.shifts.items()
+            if len(shifts) > EXAMPLES
+        ]
+        lines += [f"repaired: {kind} of {count:,} pairs" for kind, count in self.repairs.items()]
+        return [*lines, *(f"left out: {fault.found:,} {fault.reason}" for fault in self.faults.values())]
 
     def describe(self) -> str:
         """Describes the examination on one screen."""
         lines = [f"{self.pairs:,} pairs, learned from {self.learned_from:,}"]
         if self.learned_from < FEWEST:
-            lines.append(f"fewer than {FEWEST} sound pairs say little: only what a pair shows alone was looked for")
-        lines += [
-            f"moved: lines {shift.first:,} to {shift.last:,}, whose translations were {abs(shift.offset)} "
-            f"line{'s' if abs(shift.offset) > 1 else ''} {'later' if shift.offset > 0 else 'earlier'}"
-            for shift in self.shifts
-        ]
-        lines += [f"repaired: {count:,} with wrong {kind}" for kind, count in self.repairs.items()]
-        for fault in self.faults.values():
-            estimate = (
-                "" if fault.estimated is None else f" (estimated {fault.estimated:,}; {fault.good:,} found are good)"
-            )
-            lines.append(f"left out: {fault.found:,} {fault.reason}{estimate}")
+            lines.append(f"fewer than {FEWEST} pairs say little: only what a pair shows alone was looked for")
+        faults = iter(self.faults.values())
+        for action in self.actions:
+            if not action.startswith("left out"):
+                lines.append(action)
+                continue
+            fault = next(faults)
+            if fault.estimated is not None:
+                action += (
+                    f" (estimated: {fault.estimated:,} ± {fault.error:,} have it; {fault.good:,} of the found do not)"
+                )
+            lines.append(action)
             lines += [f"    {_short(pair.source)} | {_short(pair.target)}" for pair in fault.examples[:1]]
-        lines += [
-            f"personal data: {count:,} pairs with an {kind}".replace("an p", "a p")
-            for kind, count in self.personal.items()
-        ]
+        lines += [f"personal data: {kind} in {count:,} pairs" for kind, count in self.personal.items()]
         return "\n".join([*lines, self.verdict])
 
-
-def read_texts(files: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Reads a file of pairs, or two files of lines, which need not have the same number of them."""
-    if len(files) == 2 and not any(map(is_file_of_pairs, files)) and not all(map(_is_subtitles, files)):
-        return list(read_lines(files[0])), list(read_lines(files[1]))
-    pairs = list(parallel_files(files))
-    return [pair.source for pair in pairs], [pair.target for pair in pairs]
+    @staticmethod
+    def joined(parts: Sequence["Examination"]) -> "Examination":
+        """Joins what was found in the files of a corpus by one doctor."""
+        faults = {}
+        for name in dict.fromkeys(chain.from_iterable(part.faults for part in parts)):
+            found = [part.faults[name] for part in parts if name in part.faults]
+            estimates = [fault.estimated for fault in found if fault.estimated is not None]
+            faults[name] = Fault(
+                found[0].reason,
+                sum(fault.found for fault in found),
+                sum(estimates) if estimates else None,
+                sum(fault.error for fault in found),
+                sum(fault.good for fault in found),
+                tuple(chain.from_iterable(fault.examples for fault in found))[:EXAMPLES],
+            )
+        counted = [Counter[str](), Counter[str]()]
+        for part in parts:
+            counted[0].update(part.repairs)
+            counted[1].update(part.personal)
+        return Examination(
+            sum(part.pairs for part in parts),
+            max((part.learned_from for part in parts), default=0),
+            {name: faults[name] for name in [*REASONS, *TESTS] if name in faults},
+            dict(sorted(counted[0].items())),
+            {name: shifts for part in parts for name, shifts in part.shifts.items()},
+            dict(counted[1]),
+        )
 
 
 def examine(
-    sources: Sequence[str],
-    targets: Sequence[str],
+    parts: Sequence[tuple[str, Sides]],
     each: Callable[[Finding], None] | None = None,
-    mask: bool = False,
+    learned: int = MOST_LEARNED,
+    ignored: Container[str] = (),
 ) -> Examination:
-    """Examines texts and their translations, line by line.
+    """Examines the texts of a corpus and their translations.
 
     Args:
-        sources: the texts.
-        targets: their translations, which may be some lines off, and a few lines more or fewer.
+        parts: both sides of each part of the corpus, and its name.
         each: is called with what is found about each pair, in order.
-        mask: replaces personal data in the pairs that `each` is called with.
+        learned: pairs that are learned from, at most.
+        ignored: names of faults that are not counted.
     """
-    lines = aligned(sources, targets) if sources and targets else np.zeros(0, np.int64)
-    pairs = [SentencePair(source, targets[line]) for source, line in zip(sources, lines, strict=False) if line >= 0]
-    doctor = Doctor([pairs[place] for place in _spread(len(pairs))])
-    found: Counter[str] = Counter()
-    repairs: Counter[str] = Counter()
-    personal: Counter[str] = Counter()
-    examples: dict[str, list[SentencePair]] = {}
-    repeats = Repeats()
-    for finding in doctor.judge(pairs):
-        if finding.fault is None and repeats.came_before(finding.pair):
-            finding = Finding(finding.pair, finding.repairs, "repeated", finding.scores)
-        if finding.fault is not None:
-            found[finding.fault] += 1
-            examples.setdefault(finding.fault, [])
-            if len(examples[finding.fault]) < EXAMPLES:
-                examples[finding.fault].append(finding.pair)
-        else:
-            repairs.update(finding.repairs)
-        (source, one), (target, other) = masked(finding.pair.source), masked(finding.pair.target)
-        personal.update(sorted(one | other))
+    shifts = {name: tuple(sides.shifts()) for name, sides in parts}
+
+    def pairs() -> Iterator[SentencePair]:
+        return chain.from_iterable(sides.pairs(shifts[name]) for name, sides in parts)
+
+    keys = np.fromiter(map(repeat_key, pairs()), np.uint64)
+    doctor = Doctor(spread(pairs(), len(keys), learned))
+    tally = Tally()
+    for finding in tally.counted(doctor, pairs(), {"repeated": firsts(keys)}):
         if each is not None:
-            pair = SentencePair(source, target) if mask else finding.pair
-            each(Finding(pair, finding.repairs, finding.fault, finding.scores))
-    return Examination(
-        len(pairs),
-        doctor.learned_from,
-        {
-            name: _fault(name, found[name], doctor, len(pairs), examples[name])
+            each(finding)
+    found = tally.examination(doctor, {name: moved for name, moved in shifts.items() if moved})
+    return replace(found, faults={name: fault for name, fault in found.faults.items() if name not in ignored})
+
+
+class Tally:
+    """Counts what is found."""
+
+    def __init__(self) -> None:
+        self._found: Counter[str] = Counter()
+        self._repairs: Counter[str] = Counter()
+        self._personal: Counter[str] = Counter()
+        self._examples: dict[str, list[SentencePair]] = {}
+
+    def counted(self, doctor: Doctor, pairs: Iterable[SentencePair], further: Mapping[str, Keeps]) -> Iterator[Finding]:
+        """Yields what a doctor finds about each pair, in order, and counts it.
+
+        Args:
+            doctor: the doctor.
+            pairs: the pairs.
+            further: faults by name, with a test that is asked about each pair, and returns False for one with the fault.
+        """
+        for finding in doctor.judge(pairs):
+            unkept = [fault for fault, keeps in further.items() if not keeps(finding.pair)]
+            if finding.fault is None and unkept:
+                finding = replace(finding, fault=unkept[0])
+            self._found[finding.fault or ""] += 1
+            if finding.fault is None:
+                self._repairs.update(finding.repairs)
+                self._personal.update(sorted(masked(finding.pair)[1]))
+            elif len(shown := self._examples.setdefault(finding.fault, [])) < EXAMPLES:
+                shown.append(finding.pair)
+            yield finding
+
+    def examination(self, doctor: Doctor, shifts: Mapping[str, tuple[Shift, ...]]) -> Examination:
+        """Returns what was found, beside the lines that were moved, by file."""
+        pairs = self._found.total()
+        faults = {
+            name: _fault(name, self._found[name], doctor, pairs, self._examples[name])
             for name in [*REASONS, *TESTS]
-            if found[name]
-        },
-        dict(sorted(repairs.items())),
-        tuple(_shifts(lines)),
-        {kind: personal[kind] for kind in PERSONAL if personal[kind]},
-    )
+            if self._found[name]
+        }
+        personal = {kind: self._personal[kind] for kind in PERSONAL if self._personal[kind]}
+        return Examination(
+            pairs, doctor.learned_from, faults, dict(sorted(self._repairs.items())), dict(shifts), personal
+        )
+
+
+def repeat_key(pair: SentencePair) -> int:
+    """Returns a number that pairs share which differ in case, numbers and punctuation alone."""
+    return fingerprint(f"{key_of(pair.source)}\0{key_of(pair.target)}")
+
+
+def firsts(keys: NDArray[np.uint64]) -> Keeps:
+    """Returns a test that is True for pairs whose key came not before; it is asked about each pair in order."""
+    is_first = np.zeros(len(keys), bool)
+    is_first[np.unique(keys, return_index=True)[1]] = True
+    bits = iter(is_first.tolist())
+    return lambda pair: bool(next(bits))
+
+
+def spread(pairs: Iterable[SentencePair], count: int, most: int = MOST_LEARNED) -> list[SentencePair]:
+    """Returns pairs at even distances, at most so many of a number of pairs."""
+    most = min(count, most)
+    places = iter([place * count // most for place in range(most)])
+    chosen, wanted = [], next(places, None)
+    for place, pair in enumerate(pairs):
+        if place == wanted:
+            chosen.append(pair)
+            wanted = next(places, None)
+    return chosen
 
 
 def _fault(name: str, found: int, doctor: Doctor, pairs: int, examples: Sequence[SentencePair]) -> Fault:
+    reason = reason_of(name)
     if name not in TESTS:
-        return Fault(REASONS[name], found, examples=tuple(examples))
+        return Fault(reason, found, examples=tuple(examples))
     limit = doctor.limits[name]
-    return Fault(
-        TESTS[name].reason, found, round(limit.share * pairs), min(round(limit.lost * pairs), found), tuple(examples)
-    )
-
-
-def _spread(count: int) -> Iterable[int]:
-    most = min(count, MOST_LEARNED)
-    return (place * count // most for place in range(most))
-
-
-def _shifts(lines: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> Iterable[Shift]:
-    offsets = np.where(lines >= 0, lines - np.arange(len(lines)), 0)
-    changes = np.flatnonzero(np.diff(offsets)) + 1
-    for part in np.split(np.arange(len(lines)), changes):
-        if len(part) and offsets[part[0]]:
-            yield Shift(int(part[0]) + 1, int(part[-1]) + 1, int(offsets[part[0]]))
-
-
-def _is_subtitles(file: str) -> bool:
-    return Path(file).suffix.lower() in {".srt", ".vtt"}
+    estimated = limit.share * pairs
+    error = estimated * sqrt(1 / found + (1 - limit.caught) / (limit.caught * MADE))
+    good = min(round(limit.lost * pairs), found)
+    return Fault(reason, found, round(estimated), round(error), good, tuple(examples))
 
 
 def _short(text: str) -> str:

@@ -24,19 +24,21 @@ REASONS = {
     "source in another language": "whose source is in another language",
     "target in another language": "whose target is in another language",
     "boilerplate": "with a side that stands beside many others",
+    "in the test data": "of which a side is in the test data",
     "repeated": "which came before, but for case, numbers and punctuation",
+    "unlike": "which are less like the text that was asked for than others",
 }
-"""Faults by name, in words that follow a number of pairs."""
+"""Faults that a pair alone shows or that are asked for, by name, in words that follow a number of pairs."""
 LOST_CHARACTER = "\ufffd"
 ALIKE = 0.8
 """Share of the words of the shorter side, from which on a side is a copy of the other."""
 FEWEST_WORDS = 4
 """Words of a side from which on shared ones say that it is a copy: names are the same in many languages."""
 PERSONAL = {
-    "e-mail address": re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,5}[A-Za-z]{2,24}(?![\w-])"),
+    "e-mail": re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,5}[A-Za-z]{2,24}(?![\w-])"),
     "IBAN": re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
-    "phone number": re.compile(
-        r"(?<![\w.,])(?:\+\d{1,3}|00\d{1,3}|0)[ /-]?(?:\(\d{1,4}\)|\d{1,5})(?:[ /-]?\d{2,5}){2,4}(?![\w.,]\d)"
+    "phone": re.compile(
+        r"(?<![\w.,])(?!\d{1,2}[ /-]\d{1,2}[ /-]\d{4}(?!\d))(?:\+\d{1,3}|00\d{1,3}|0)[ /-]?(?:\(\d{1,4}\)|\d{1,5})(?:[ /-]?\d{2,5}){2,4}(?![\w.,]\d)"
     ),
 }
 
@@ -138,12 +140,13 @@ def key_of(text: str) -> str:
     return "".join(_LETTERS.findall(text.lower()))
 
 
-def masked(text: str) -> tuple[str, set[str]]:
-    """Returns a text with personal data replaced by what they are, and their kinds."""
-    kinds = set()
-    for kind, pattern in PERSONAL.items():
-        changed = pattern.sub(f"[{kind}]", text)
-        if changed != text:
-            kinds.add(kind)
-            text = changed
-    return text, kinds
+def masked(pair: SentencePair) -> tuple[SentencePair, set[str]]:
+    """Returns a pair with personal data replaced by what they are, and their kinds."""
+    kinds, texts = set(), [pair.source, pair.target]
+    for place, text in enumerate(texts):
+        for kind, pattern in PERSONAL.items():
+            text, count = pattern.subn(f"[{kind}]", text)
+            if count:
+                kinds.add(kind)
+        texts[place] = text
+    return SentencePair(*texts), kinds

@@ -1,0 +1,209 @@
+"""The job that examines the pairs of shards, by what a doctor learns from all of them."""
+
+import pickle
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+import numpy as np
+
+from transduce.apps.cluster.jobs import ADVICE, mark_firsts, shards_for, working
+from transduce.apps.cluster.shard_tasks import Marked, Shard
+from transduce.apps.cluster.workers import Workers
+from transduce.base.files import new_file
+from transduce.base.stages import Stage
+from transduce.corpora.corpus import Keeps, SentencePair
+from transduce.corpora.doctor.doctor import Doctor, Finding
+from transduce.corpora.doctor.examination import Examination, Sides, Tally, repeat_key, spread
+from transduce.corpora.doctor.likeness import Likeness
+from transduce.corpora.doctor.shifts import Shift
+from transduce.corpora.doctor.signs import masked
+from transduce.corpora.fingerprints import Fingerprints
+from transduce.corpora.formats import Columns, parallel_files, read_lines
+from transduce.corpora.overlap import SIDES, scope_fingerprint
+from transduce.corpora.shards import shards_of
+from transduce.corpora.writing import ONE_CELL, write_pairs
+
+LEFT_OUT, SCORES = ".left-out.tsv", ".scores.tsv"
+"""Ends of the names of the files of what is left out of a shard, and of the scores of all its pairs."""
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """What is asked for beside a report."""
+
+    repair_only: bool = False
+    """Write faulty pairs too."""
+    mask: bool = False
+    """Write what they are in place of personal data."""
+    test: tuple[str, ...] = ()
+    """Files of pairs of a test: pairs with a side of theirs are faulty."""
+    like: str | None = None
+    """A file of text in the language of a side, to say how much each pair is like it."""
+    best: int | None = None
+    """About how many pairs are left, those most like that text."""
+    scores: bool = False
+    """Write a table of all pairs with their scores, too."""
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What is known of a shard before a doctor has learned."""
+
+    shifts: tuple[Shift, ...]
+    keys: Path
+
+
+def examine_shards(
+    inputs: Sequence[str | Path],
+    out: Path | None,
+    workers: Workers,
+    treatment: Treatment = Treatment(),
+    *,
+    columns: Columns | None = None,
+    languages: tuple[str, str] = ("", ""),
+    ending: str | None = None,
+) -> Examination:
+    """Examines the shards of a corpus as one, and writes what is left of them into a folder.
+
+    Args:
+        inputs: as for `clean_shards`.
+        out: the folder, of files with the same names, and beside each a file of what was left out, with the reasons
+            (default: nothing is written). Shards that it has already are not made again, and not reported.
+        workers: what runs the tasks.
+        treatment: what is done.
+        columns: the sides' columns in files of pairs whose first line does not name them.
+        languages: source and target, by which columns may be called.
+        ending: the ending of the files that are written (default: those of the inputs).
+
+    Raises DataError for invalid input, InputError for a folder with the output of another job.
+    """
+    with ExitStack() as stack:
+        folder = out or Path(stack.enter_context(TemporaryDirectory()))
+        if out is None:
+            shards = [Shard(tuple(map(Path, files)), (), columns, languages) for files in shards_of(inputs)]
+        else:
+            beside = [LEFT_OUT, SCORES] if treatment.scores else [LEFT_OUT]
+            shards = [
+                replace(shard, outputs=(*shard.outputs, *(Path(f"{shard.outputs[0]}{end}") for end in beside)))
+                for shard in shards_for(inputs, out, columns, languages, ending)
+            ]
+        described = {"job": "doctor", **msgspec.to_builtins(treatment), "columns": columns}
+        described["inputs"] = [str(path) for shard in shards for path in shard.inputs]
+        work = stack.enter_context(working(Stage(folder, described, advice=ADVICE)))
+        missing = [number for number, shard in enumerate(shards) if out is None or not shard.is_finished]
+        if not missing:
+            return Examination(0, 0, {}, {})
+        seen = list(workers.map(_look, shards, [work / f"{number}.keys" for number in range(len(shards))]))
+        marks = [each.keys.with_suffix(".marks") for each in seen]
+        mark_firsts([each.keys for each in seen], marks)
+        counts = [each.keys.stat().st_size // 8 for each in seen]
+
+        def all_pairs() -> Iterator[SentencePair]:
+            return chain.from_iterable(map(_pairs, shards, seen))
+
+        total = sum(counts)
+        sample = spread(all_pairs(), total)
+        likeness = None
+        if treatment.like is not None:
+            share = min((treatment.best or total) / max(total, 1), 1.0)
+            likeness = Likeness(list(read_lines(treatment.like)), sample, share)
+        learned = work / f"doctor-{uuid.uuid4().hex}"  # of this process, which others only read
+        learned.write_bytes(pickle.dumps((Doctor(sample), likeness)))
+        of_missing = [[each[number] for number in missing] for each in (shards, seen, marks)]
+        same = [[each] * len(missing) for each in (learned, treatment, out is None)]
+        return Examination.joined(list(workers.map(_examine, *of_missing, *same)))
+
+
+def _sides(shard: Shard) -> Sides:
+    return Sides.of_files(shard.inputs, shard.columns, shard.languages)
+
+
+def _pairs(shard: Shard, seen: _Seen) -> Iterator[SentencePair]:
+    return _sides(shard).pairs(seen.shifts)
+
+
+def _look(shard: Shard, keys: Path) -> _Seen:
+    """Finds what was shifted, and writes a number for each pair by which repeated ones are found."""
+    seen = _Seen(tuple(_sides(shard).shifts()), keys)
+    with new_file(keys) as new, new.open("wb") as stream:
+        np.fromiter(map(repeat_key, _pairs(shard, seen)), np.uint64).tofile(stream)
+    return seen
+
+
+def _examine(
+    shard: Shard, seen: _Seen, marks: Path, learned: Path, treatment: Treatment, to_report: bool
+) -> Examination:
+    doctor, likeness = _learned(learned)
+    further: dict[str, Keeps] = {"repeated": Marked(marks, "").start()}
+    if treatment.test:
+        further["in the test data"] = _not_in(treatment.test)
+    if likeness is not None and treatment.best is not None:
+        further["unlike"] = likeness.is_enough
+    tally = Tally()
+    findings = tally.counted(doctor, _pairs(shard, seen), further)
+    if to_report:
+        for _ in findings:
+            pass
+    else:
+        _write(shard.outputs, findings, likeness, treatment)
+    return tally.examination(doctor, {shard.inputs[0].name: seen.shifts} if seen.shifts else {})
+
+
+def _write(
+    outputs: Sequence[Path], findings: Iterator[Finding], likeness: Likeness | None, treatment: Treatment
+) -> None:
+    """Writes the pairs of a shard that are kept; beside them what was left out, and the scores of all pairs."""
+    tables = [path for path in outputs if path.name.endswith((LEFT_OUT, SCORES))]
+    with ExitStack() as stack:
+        files = [
+            stack.enter_context(stack.enter_context(new_file(path)).open("w", encoding="utf-8")) for path in tables
+        ]
+        left_out, *scored = files
+
+        def kept() -> Iterator[SentencePair]:
+            left_out.write("reason\tsource\ttarget\n")
+            for number, finding in enumerate(findings):
+                pair = masked(finding.pair)[0] if treatment.mask else finding.pair
+                sides = [pair.source.translate(ONE_CELL), pair.target.translate(ONE_CELL)]
+                for file in scored:
+                    scores = finding.scores | ({} if likeness is None else {"like": likeness.scores([pair])[0]})
+                    if number == 0:
+                        file.write("\t".join(["source", "target", "fault", "repairs", *scores]) + "\n")
+                    values = [f"{score:.3f}" for score in scores.values()]
+                    file.write("\t".join([*sides, finding.fault or "", ", ".join(finding.repairs), *values]) + "\n")
+                if finding.fault is None or treatment.repair_only:
+                    yield pair
+                else:
+                    left_out.write("\t".join([finding.reason, *sides]) + "\n")
+
+        write_pairs([path for path in outputs if path not in tables], kept())
+
+
+@cache
+def _learned(file: Path) -> tuple[Doctor, Likeness | None]:
+    """Reads what the job's first process has learned, once in each process."""
+    return pickle.loads(file.read_bytes())  # type: ignore[no-any-return]
+
+
+@cache
+def _held_out(files: tuple[str, ...]) -> tuple[Fingerprints, Fingerprints]:
+    found = Fingerprints(), Fingerprints()
+    for pair in parallel_files(files):
+        for side, texts in zip(SIDES, found, strict=True):
+            texts.add(scope_fingerprint(pair, side))
+    return found
+
+
+def _not_in(test: tuple[str, ...]) -> Keeps:
+    """Returns a test that is False for pairs of which a side is in the files."""
+    held_out = _held_out(test)
+    return lambda pair: (
+        not any(scope_fingerprint(pair, side) in texts for side, texts in zip(SIDES, held_out, strict=True))
+    )

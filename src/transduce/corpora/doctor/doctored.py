@@ -1,0 +1,91 @@
+"""A corpus as a doctor leaves it: examined once, repaired, without what is faulty beyond doubt, and kept in the cache."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+
+import msgspec
+
+from transduce.base.files import found_or_made
+from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.corpus import ParallelCorpus, SentencePair
+from transduce.corpora.doctor.doctor import Finding
+from transduce.corpora.doctor.examination import MOST_LEARNED, Sides, examine
+from transduce.corpora.formats import Columns
+from transduce.corpora.shards import shards_of
+
+FORMAT = 1
+DOUBTFUL = frozenset({"repeated", "other numbers", "other addresses"})
+"""Faults for which no pair is left out unasked: there may be a reason for them, or a step of `data.cleaning` does it."""
+SECONDS_TO_JUDGE, SECONDS_TO_LEARN = 0.5e-3, 1.5e-3
+"""Processor time of a pair, as measured on captions and administrative texts: AVX2, one core."""
+ENOUGH = 5_000
+"""Pairs, or all that there are, from which a doctor should learn at least."""
+
+
+def doctored_files(
+    corpus: ParallelCorpus,
+    paths: Sequence[Path],
+    columns: Columns | None,
+    learned: int,
+    languages: tuple[str, str] = ("", ""),
+) -> "Doctored":
+    """Returns the corpus that `open_corpus` has opened from files, as a doctor leaves it; `learned`: the number of pairs
+    to learn from, at most."""
+    parts = [(files[0].name, Sides.of_files(files, columns, languages)) for files in shards_of(paths)]
+    return Doctored(corpus, parts, learned, cache_folder())
+
+
+def affordable(paths: Sequence[str | Path], columns: Columns | None, seconds: float) -> int:
+    """Returns the number of pairs of files that a doctor can learn from, if it may take so many seconds on a usual
+    processor; 0 if time does not suffice."""
+    lines = sum(1 for files in shards_of(paths) for _ in Sides.of_files(files, columns).sources())
+    most = min(lines, MOST_LEARNED)
+    learned = min(round((seconds - lines * SECONDS_TO_JUDGE) / SECONDS_TO_LEARN), most)
+    return learned if learned >= min(lines, ENOUGH) else 0
+
+
+class Doctored:
+    """Examines a corpus when its pairs are first read."""
+
+    def __init__(self, corpus: ParallelCorpus, parts: Sequence[tuple[str, Sides]], learned: int, cache: Path) -> None:
+        """Takes a corpus, its files by name as texts that may be some lines off, the number of pairs to learn from at
+        most, and the folder of the cache."""
+        self._corpus, self._parts, self._learned, self._cache = corpus, parts, learned, cache
+
+    @property
+    def corpus(self) -> ParallelCorpus:
+        """The pairs that are left."""
+        return ParallelCorpus(self._corpus.name, self._read, self._content)
+
+    @cached_property
+    def actions(self) -> list[str]:
+        """What was done, a line for each kind, and as the last one the verdict; none for a clean corpus."""
+        return list(msgspec.json.decode((self._folder / "actions.json").read_bytes()))
+
+    def _content(self) -> str:
+        parts = ["doctored", FORMAT, self._learned, self._corpus.content()]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    @cached_property
+    def _folder(self) -> Path:
+        folder = self._cache / "doctored" / self._content()[:32]
+        return found_or_made(folder, lambda path: path if (path / "actions.json").exists() else None, self._examine)
+
+    def _read(self) -> Iterator[SentencePair]:
+        with (self._folder / "pairs.jsonl").open("rb") as lines:
+            yield from map(partial(msgspec.json.decode, type=SentencePair), lines)
+
+    def _examine(self, folder: Path) -> None:
+        with (folder / "pairs.jsonl").open("wb") as lines:
+
+            def keep(finding: Finding) -> None:
+                if finding.fault is None or finding.fault in DOUBTFUL:
+                    lines.write(msgspec.json.encode(finding.pair) + b"\n")
+
+            found = examine(self._parts, keep, self._learned, DOUBTFUL)
+        is_changed = found.faults or found.repairs or found.shifts
+        lines_told = [*found.actions, found.verdict] if is_changed else []
+        (folder / "actions.json").write_bytes(msgspec.json.encode(lines_told))
