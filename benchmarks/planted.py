@@ -26,6 +26,8 @@ class Planter:
     gloss: Callable[[str], str]
     """A poor translation of a source, word by word."""
     chance: random.Random
+    left: Sequence[Pair] = ()
+    """Good pairs of which copies are made."""
 
     def misaligned(self, pair: Pair) -> Pair:
         return pair[0], self.chance.choice(self.pairs)[1]
@@ -58,7 +60,7 @@ class Planter:
         return self._changed(pair, 1, self._cut)
 
     def repeated(self, pair: Pair) -> Pair:
-        source, target = self.chance.choice(self.pairs)
+        source, target = self.chance.choice(self.left)
         number = self.chance.randrange(1, 99)
         return (
             (f"{number}. {source}", f"{number}. {target}") if number % 2 else (f"{source.rstrip('.')}!", f"{target} ")
@@ -107,9 +109,10 @@ class Planter:
 
 KINDS = [
     *("misaligned", "reordered_source", "reordered_target", "foreign_source", "foreign_target", "copied_source"),
-    *("copied_target", "swapped", "cut_source", "cut_target", "repeated", "boilerplate", "other_number"),
-    *("word_by_word", "mojibake", "markup"),
+    *("copied_target", "swapped", "cut_source", "cut_target", "boilerplate", "other_number", "word_by_word"),
+    *("mojibake", "markup", "repeated"),
 ]
+"""Names of the ways to make a pair faulty; copies are made last, of pairs that are left."""
 
 
 def plant(planter: Planter, shares: dict[str, float], shifted: bool) -> tuple[list[Pair], list[str]]:
@@ -122,7 +125,8 @@ def plant(planter: Planter, shares: dict[str, float], shifted: bool) -> tuple[li
             pairs[place], kinds[place] = (pairs[place][0], planter.pairs[place + 1][1]), "shifted"
     free = [place for place, kind in enumerate(kinds) if not kind]
     planter.chance.shuffle(free)
-    for kind, share in shares.items():
+    for kind, share in sorted(shares.items(), key=lambda item: KINDS.index(item[0])):
+        planter.left = [pairs[place] for place in free]
         left, tries = round(share * len(pairs)), 0
         while left and free and tries < 3 * len(pairs):
             place, tries = free.pop(), tries + 1

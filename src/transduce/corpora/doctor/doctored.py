@@ -1,4 +1,4 @@
-"""A corpus as a doctor leaves it: examined once, repaired, without what is faulty beyond doubt, and kept in the cache."""
+"""A corpus as a doctor leaves it: repaired, without what is certainly faulty; examined once, kept in the cache."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from transduce.corpora.shards import shards_of
 
 FORMAT = 1
 DOUBTFUL = frozenset({"repeated", "other numbers", "other addresses"})
-"""Faults for which no pair is left out unasked: there may be a reason for them, or a step of `data.cleaning` does it."""
+"""Faults for which no pair is left out unasked: a reason may be found, or a step of `data.cleaning` deals with them."""
 SECONDS_TO_JUDGE, SECONDS_TO_LEARN = 0.5e-3, 1.5e-3
 """Processor time of a pair, as measured on captions and administrative texts: AVX2, one core."""
 ENOUGH = 5_000
@@ -32,8 +32,8 @@ def doctored_files(
     learned: int,
     languages: tuple[str, str] = ("", ""),
 ) -> "Doctored":
-    """Returns the corpus that `open_corpus` has opened from files, as a doctor leaves it; `learned`: the number of pairs
-    to learn from, at most."""
+    """Returns the corpus that `open_corpus` has opened from files, as a doctor leaves it who learns from at most so many
+    pairs."""
     parts = [(files[0].name, Sides.of_files(files, columns, languages)) for files in shards_of(paths)]
     return Doctored(corpus, parts, learned, cache_folder())
 

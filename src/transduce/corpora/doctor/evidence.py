@@ -113,7 +113,7 @@ class Experience:
         sizes = [len(vocabulary) for vocabulary in self._vocabularies]
         self._frequencies = [np.bincount(side.values, minlength=size) for side, size in zip(words, sizes, strict=True)]
         self._tables = [
-            _learned(words[side], words[1 - side], sizes[side], sizes[1 - side]) for side in (0, 1)
+            learn_table(words[side], words[1 - side], sizes[side], sizes[1 - side]) for side in (0, 1)
         ]  # of targets given sources, and of sources given targets
         self._orders = [HashedNGrams(side, WORDS) for side in words]
         self._languages = [HashedNGrams(Numbers.of_characters(texts), CHARACTERS) for texts in (sources, targets)]
@@ -168,7 +168,7 @@ def _shortened(words: Numbers) -> Numbers:
     return Numbers(words.values[ranges(words.starts, lengths)], lengths)
 
 
-def _learned(given: Numbers, words: Numbers, given_size: int, size: int) -> LexicalTable:
+def learn_table(given: Numbers, words: Numbers, given_size: int, size: int) -> LexicalTable:
     links = list(_links(given, words, given_size, size))
     return learn_lexical_table(lambda: links, given_size, size, ITERATIONS)
 

@@ -217,7 +217,7 @@ class Tally:
         Args:
             doctor: the doctor.
             pairs: the pairs.
-            further: faults by name, with a test that is asked about each pair, and returns False for one with the fault.
+            further: faults by name, with a test that is asked about each pair; False says that it has the fault.
         """
         for finding in doctor.judge(pairs):
             unkept = [fault for fault, keeps in further.items() if not keeps(finding.pair)]

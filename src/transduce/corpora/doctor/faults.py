@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.doctor.evidence import Evidence, Values
 
-MADE = 1_000
+MADE = 2_000
 """Faults of a kind that are made."""
 CAUGHT = np.array([*np.arange(0.4, 0.96, 0.05), 0.98, 0.99])
 """Shares of the made faults that a limit may catch."""
@@ -170,11 +170,12 @@ def choose_limit(scores: Values, made: Values) -> Limit:
     limits = np.quantile(made, CAUGHT)
     below = np.searchsorted(scores, limits) / len(scores)
     shares = below / CAUGHT
+    noise = np.sqrt((1 - CAUGHT[0]) / (CAUGHT[0] * len(made)))  # standard error of a share, as a share of it
     best = 0
     while best + 1 < len(CAUGHT):
         density = (below[best + 1] - below[best]) / (CAUGHT[best + 1] - CAUGHT[best])
-        lost = below[best + 1] - shares[: best + 2].min() * CAUGHT[best + 1]
-        if density > LIKE * shares[best] or lost > LOST:
+        least = shares[: best + 2].min() * (1 + noise)
+        if density > LIKE * shares[best] or below[best + 1] - least * CAUGHT[best + 1] > LOST:
             break
         best += 1
     share = float(min(shares[best], 0.5))

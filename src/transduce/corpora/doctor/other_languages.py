@@ -1,14 +1,15 @@
 """Finds texts of another language among many of one, by nothing but these texts."""
 
 import zlib
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from transduce.corpora.doctor.evidence import CHARACTERS, HashedNGrams, Values
-from transduce.corpora.doctor.numbers import Numbers
+from transduce.corpora.doctor.numbers import Numbers, words_of
 
 ROUNDS, STARTS = 6, 4
 FIRST = 0.02
@@ -21,6 +22,9 @@ SURE = 8.0
 """Log-ratio of a text's probabilities in both languages, beside that of the numbers of their texts."""
 LEAST_SHARE = 0.005
 """Share of the texts in another language, at least; fewer are exceptions, such as names."""
+KNOWN = 0.25
+"""Share of frequent words of the usual language, from which on a text is in it: lists of names and headings are
+unlike other texts, and yet in no other language."""
 FEWEST = 20
 """Texts of another language; fewer cannot be told from exceptions."""
 
@@ -32,6 +36,8 @@ class OtherLanguage:
     share: float
     usual: Sequence[HashedNGrams]
     other: Sequence[HashedNGrams]
+    frequent: frozenset[str] = frozenset()
+    """The words that are most frequent in the usual language, half of all running words together."""
 
     @staticmethod
     def sought_in(texts: Sequence[str]) -> "OtherLanguage | None":
@@ -51,7 +57,11 @@ class OtherLanguage:
                 return None
             language, found = _divided(numbers, halves, enough, begins)
             if language is not None and language.share >= LEAST_SHARE:
-                return language
+                frequent = _frequent_words([texts[place] for place in np.flatnonzero(~found)])
+                language = replace(language, frequent=frequent)
+                known = np.median([language._known(texts[place]) for place in np.flatnonzero(found)])
+                if known < KNOWN:
+                    return language
             if not found.any():
                 return None
             begins &= ~found
@@ -60,7 +70,15 @@ class OtherLanguage:
     def holds(self, texts: Sequence[str]) -> NDArray[np.bool_]:
         """Returns which texts are in the other language; each is judged by models of the half that it is not in."""
         numbers = Numbers.of_characters(texts)
-        return (numbers.lengths >= SHORTEST) & (self._ratio(numbers, _halves(texts)) > SURE)
+        found = (numbers.lengths >= SHORTEST) & (self._ratio(numbers, _halves(texts)) > SURE)
+        for place in np.flatnonzero(found):
+            found[place] = self._known(texts[place]) < KNOWN
+        return found
+
+    def _known(self, text: str) -> float:
+        """Returns the share of a text's words that are frequent in the usual language."""
+        words = _letters(text)
+        return sum(word in self.frequent for word in words) / len(words) if words else 0.0
 
     def _ratio(self, numbers: Numbers, halves: NDArray[np.int64]) -> Values:
         """Returns the log-odds of each text to be in the other language."""
@@ -105,6 +123,19 @@ def _judged(numbers: Numbers, halves: NDArray[np.int64], models: Sequence[Hashed
             some = numbers.take(judged)
             found[judged] = some.mean(model.log_probabilities(some)[-1]) * some.lengths
     return found
+
+
+def _letters(text: str) -> list[str]:
+    return [word for word in words_of(text) if word.isalpha()]
+
+
+def _frequent_words(texts: Sequence[str]) -> frozenset[str]:
+    """Returns the most frequent words of texts, which together are half of all."""
+    counts = Counter(word for text in texts for word in _letters(text)).most_common()
+    sums = np.cumsum([count for _, count in counts])
+    return (
+        frozenset(word for word, _ in counts[: int(np.searchsorted(sums, sums[-1] / 2)) + 1]) if counts else frozenset()
+    )
 
 
 def _halves(texts: Sequence[str]) -> NDArray[np.int64]:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from docsegments.extras import require
@@ -11,7 +12,7 @@ from transduce.corpora.overlap import plain
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
-_NUMBER = re.compile(r"\d[\d.,  ’']*")
+_NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:[.,\s’']\d{3})+(?!\d)|\d+")  # with thousands apart, or without
 _NO_DIGIT = re.compile(r"\D+")
 _ADDRESS = re.compile(r"https?://[^\s<>]+|www\.[^\s<>]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -38,7 +39,8 @@ PERSONAL = {
     "e-mail": re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,5}[A-Za-z]{2,24}(?![\w-])"),
     "IBAN": re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
     "phone": re.compile(
-        r"(?<![\w.,])(?!\d{1,2}[ /-]\d{1,2}[ /-]\d{4}(?!\d))(?:\+\d{1,3}|00\d{1,3}|0)[ /-]?(?:\(\d{1,4}\)|\d{1,5})(?:[ /-]?\d{2,5}){2,4}(?![\w.,]\d)"
+        r"(?<![\w.,/-])(?!\d{1,2}[ /-]\d{1,2}[ /-]\d{4}(?!\d))"
+        r"(?:\+\d{1,3}|00\d{1,3}|0)[ /-]?(?:\(\d{1,4}\)|\d{1,5})(?:[ /-]?\d{2,5}){2,4}(?![\w.,]\d)"
     ),
 }
 
@@ -121,18 +123,18 @@ def is_copy(pair: SentencePair) -> bool:
 
 
 def _numbers(text: str) -> list[str]:
-    """Returns the digits of a text's numbers, without signs between them; numbers of one digit are often words."""
-    found = (_NO_DIGIT.sub("", number) for number in _NUMBER.findall(text))
-    return [digits.lstrip("0") for digits in found]
+    """Returns the digits of a text's numbers; those before and after a decimal sign, and parts of a date, are two."""
+    return [_NO_DIGIT.sub("", number).lstrip("0") for number in _NUMBER.findall(text)]
 
 
 def _differ(source: list[str], target: list[str]) -> bool:
-    """Returns True if both sides have as many numbers, and others."""
-    return (
-        len(source) == len(target) > 0
-        and sorted(source) != sorted(target)
-        and "".join(sorted("".join(source))) != "".join(sorted("".join(target)))
-    )
+    """Returns True if both sides have as many numbers, and others: not 15 for 2015, nor digits grouped in another way;
+    numbers of one digit may be hours of other clocks, or ordinals."""
+    if len(source) != len(target) or sorted("".join(source)) == sorted("".join(target)):
+        return False
+    left, right = Counter(source) - Counter(target), Counter(target) - Counter(source)
+    pairs = [(one, other) for one in left for other in right]
+    return max(map(len, [*left, *right])) > 1 and not any(a.endswith(b) or b.endswith(a) for a, b in pairs)
 
 
 def key_of(text: str) -> str:

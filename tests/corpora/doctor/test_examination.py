@@ -1,0 +1,158 @@
+"""An examination says what is faulty, what was repaired, and whether cleaning helps; runs learn from what is left."""
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from transduce.analysis.examination_page import render_examination
+from transduce.corpora.corpus import ParallelCorpus, SentencePair
+from transduce.corpora.doctor.doctor import Finding
+from transduce.corpora.doctor.doctored import Doctored, affordable, doctored_files
+from transduce.corpora.doctor.examination import Examination, Sides, examine, firsts, repeat_key, spread
+from transduce.corpora.doctor.likeness import Likeness
+from transduce.corpora.doctor.signs import faults_of, masked, repaired_pair
+from transduce.corpora.formats import parallel_files
+from transduce.corpora.generated.grammar import derive_pairs
+
+
+def write(folder: Path, pairs: list[SentencePair], drop: int | None = None) -> list[Path]:
+    """Two aligned files of pairs; a line of the target may be missing."""
+    files = [folder / "a.en", folder / "a.de"]
+    targets = [pair.target for place, pair in enumerate(pairs) if place != drop]
+    files[0].write_text("".join(f"{pair.source}\n" for pair in pairs), encoding="utf-8")
+    files[1].write_text("".join(f"{target}\n" for target in targets), encoding="utf-8")
+    return files
+
+
+def examined(pairs: list[SentencePair]) -> tuple[Examination, list[Finding]]:
+    findings: list[Finding] = []
+    found = examine([("these", Sides.of_corpus(ParallelCorpus.of_pairs("these", pairs)))], findings.append)
+    return found, findings
+
+
+@pytest.fixture(scope="module")
+def good() -> list[SentencePair]:
+    return list(dict.fromkeys(derive_pairs(2_000, seed=1)))
+
+
+def test_a_clean_corpus_needs_nothing(good: list[SentencePair]) -> None:
+    found, findings = examined(good)
+    assert found.pairs == len(good) == len(findings)
+    assert found.left_out <= 0.003 * len(good)
+    assert "clean" in found.verdict
+
+
+def test_what_is_found_is_counted_and_shown(good: list[SentencePair]) -> None:
+    broken = SentencePair("Caf\u00c3\u00a9 &amp; bar", "Das Caf\u00e9 & die Bar")
+    copied = [SentencePair(pair.source, pair.source) for pair in good[:100]]
+    found, findings = examined(
+        [*good, broken, *copied, good[7], SentencePair("Write to x@y.org", "Schreib an x@y.org")]
+    )
+    assert findings[len(good)].pair.source == "Caf\u00e9 & bar" and findings[len(good)].fault is None
+    assert found.repairs == {"encoding": 1, "entities": 1}
+    assert found.faults["copied"].found == 100 and found.faults["repeated"].found == 1
+    assert found.personal == {"e-mail": 1}
+    assert found.verdict.startswith("cleaning pays")
+    assert "left out: 100 of which one side is a copy of the other" in found.describe()
+    page = render_examination("these", found)
+    assert copied[0].source in page and "cleaning pays" in page
+    both = Examination.joined([found, found])
+    assert both.pairs == 2 * found.pairs and both.faults["copied"].found == 200
+    assert len(both.faults["copied"].examples) == len(found.faults["copied"].examples) == 5
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "fault"),
+    [
+        ("In 1997 it rained", "1998 regnete es", "other numbers"),
+        ("It costs 7,149.50", "Es kostet 7.149,50", None),
+        ("On 27.11.15", "Am 27.11.2015", None),
+        ("At 3 in the morning", "Saa 9 asubuhi", None),
+        ("See http://a.org/x", "Siehe http://b.org/x", "other addresses"),
+        ("Lost \ufffd letters", "Verlorene Zeichen", "characters lost"),
+        ("New York Times", "New York Times", "copied"),
+        ("A man walks in the park", "a man walks in  the park", "copied"),
+        ("Paris", "Paris is a city", None),
+    ],
+)
+def test_signs_of_faults_in_a_pair_alone(source: str, target: str, fault: str | None) -> None:
+    assert next(faults_of(SentencePair(source, target)), None) == fault
+
+
+@pytest.mark.parametrize(
+    ("source", "repaired", "kinds"),
+    [
+        ("sch\u00c3\u00b6n", "sch\u00f6n", {"encoding"}),
+        ("a &lt; b &amp; &quot;c&quot;", 'a < b & "c"', {"entities"}),
+        ("zero\u200bwidth\u00ad", "zerowidth", {"invisible characters"}),
+        ("  two   spaces ", "two spaces", {"spaces"}),
+        ("<b>bold</b> text", "bold text", {"markup"}),
+        ("na\u00efve, f\u00e9e, \u4f60\u597d", "na\u00efve, f\u00e9e, \u4f60\u597d", set()),
+    ],
+)
+def test_what_is_certainly_wrong_is_put_right(source: str, repaired: str, kinds: set[str]) -> None:
+    pair, found = repaired_pair(SentencePair(source, "x"))
+    assert (pair.source, found) == (repaired, kinds)
+    assert repaired_pair(pair)[1] == set()
+
+
+def test_personal_data_are_masked() -> None:
+    pair = SentencePair("Call +49 30 1234567 or 030/123 4567", "DE89 3704 0044 0532 0130 00, a.b@c.example")
+    assert masked(pair) == (SentencePair("Call [phone] or [phone]", "[IBAN], [e-mail]"), {"phone", "IBAN", "e-mail"})
+    dates = SentencePair("2003-02-01, 01-02-2003, 10 000 000", "1997/98, § 218, 3.14")
+    assert masked(dates) == (dates, set())
+
+
+def test_repeats_differ_in_case_numbers_and_punctuation_alone() -> None:
+    pairs = [("Seite 3", "Page 3"), ("seite 4!", "Page 4"), ("Seite 4", "Pages")]
+    keys = np.array([repeat_key(SentencePair(*pair)) for pair in pairs], np.uint64)
+    is_first = firsts(keys)
+    assert [is_first(SentencePair(*pair)) for pair in pairs] == [True, False, True]
+
+
+def test_pairs_are_spread_evenly() -> None:
+    pairs = [SentencePair(str(number), "") for number in range(10)]
+    assert [pair.source for pair in spread(pairs, 10, 4)] == ["0", "2", "5", "7"]
+    assert spread(pairs, 10, 20) == pairs
+
+
+def test_pairs_like_a_text_come_first(good: list[SentencePair]) -> None:
+    chance = random.Random(1)
+    words = ["patient", "doses", "daily", "treatment", "symptoms", "fever"]
+    medical = [SentencePair(" ".join(chance.choices(words, k=6)), "so") for _ in range(200)]
+    likeness = Likeness(
+        [" ".join(chance.choices(words, k=6)) for _ in range(100)], [*good, *medical], 200 / (len(good) + 200)
+    )
+    assert likeness.scores(medical).min() > likeness.scores(good).max()
+    assert all(map(likeness.is_enough, medical)) and not any(map(likeness.is_enough, good[:100]))
+
+
+def test_a_run_learns_from_what_a_doctor_leaves(good: list[SentencePair], tmp_path: Path) -> None:
+    files = write(tmp_path, good, drop=600)
+    with pytest.raises(Exception, match="lines"):
+        list(parallel_files(files))
+    doctored = doctored_files(parallel_files(files), files, None, 2_000)
+    right = set(good)
+    left = list(doctored.corpus)
+    assert len(left) >= len(good) - 10 and sum(pair in right for pair in left) >= len(good) - 10
+    assert doctored.actions[0].startswith("moved in a.en: lines 60") and "pairs are left" in doctored.actions[-1]
+    again = doctored_files(parallel_files(files), files, None, 2_000)
+    assert again.corpus.content() == doctored.corpus.content() and list(again.corpus) == left
+    assert doctored_files(parallel_files(files), files, None, 1_999).corpus.content() != doctored.corpus.content()
+
+
+def test_a_clean_corpus_is_left_as_it_is(good: list[SentencePair], tmp_path: Path) -> None:
+    corpus = ParallelCorpus.of_pairs("good", [*good, *good[:5]])
+    doctored = Doctored(corpus, [("good", Sides.of_corpus(corpus))], 2_000, tmp_path)
+    assert list(doctored.corpus) == list(corpus)  # repeated pairs are for a step of cleaning
+    assert doctored.actions == []
+    assert json.loads(next(tmp_path.rglob("actions.json")).read_text()) == []
+
+
+def test_a_doctor_takes_the_time_that_is_there(good: list[SentencePair], tmp_path: Path) -> None:
+    files = write(tmp_path, good)
+    assert affordable(files, None, 60.0) == len(good)
+    assert affordable(files, None, 1.0) == 0
