@@ -74,8 +74,8 @@ def main() -> None:
     print(f"chosen, layer {chosen.layer + 1} head {chosen.head + 1}, where it {where}: {rate:.3f}")
     print(f"occlusion: {error([by_occlusion(bundle, pair) for pair in pairs]):.3f}")
     stores = [open_store(each.corpus, bundle.tokenizers, None, cache_folder()) for each in splits.train]
-    sample = PairSample.spread(stores, 1_000_000)
-    table = sample.learn(len(bundle.tokenizers.source), len(bundle.tokenizers.target), iterations=10)
+    learned = PairSample.spread(stores, 1_000_000)
+    table = learned.learn(len(bundle.tokenizers.source), len(bundle.tokenizers.target), iterations=10)
     print(f"IBM Model 1: {error([by_lexicon(bundle, table, pair) for pair in pairs]):.3f}")
 
 

@@ -1,4 +1,4 @@
-"""The doctor of pairs on planted faults: what it finds by kind, what it costs in good pairs, and shifts that it repairs.
+"""The doctor of pairs on planted faults: what it finds by kind, what it costs in good pairs, which shifts it repairs.
 
     TRANSDUCE_DATA=data python benchmarks/doctor.py --sets captions north-sami swahili japanese chinese
 
@@ -11,6 +11,7 @@ import argparse
 import os
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -103,7 +104,8 @@ def measure_shifts(pairs: list[Pair]) -> None:
         if len(gone) > 1:
             sides[0] = [pair for pair in enumerate(sources) if pair[0] - 500 not in places]
         texts = [[text for _, text in side] for side in sides]
-        found = pairs_in_step(*([f"{n}" for n, _ in side] for side in sides), find_shifts(*texts))
+        numbers = [[f"{number}" for number, _ in side] for side in sides]
+        found = pairs_in_step(numbers[0], numbers[1], find_shifts(texts[0], texts[1]))
         right = sum(pair.source == pair.target for pair in found)
         told.append(f"{name}: {right / len(pairs):.2%} of the lines are beside their own")
     print(f"Shifts: {'; '.join(told)}.", flush=True)
@@ -123,15 +125,16 @@ def auc(bad: np.ndarray, good: np.ndarray) -> float:
     return float(np.mean((above + equal / 2) / len(good)))
 
 
-def glosser(pairs: list[Pair]):  # noqa: ANN201
+def glosser(pairs: list[Pair]) -> Callable[[str], str]:
     """Returns a poor translator, word by word, learned from pairs."""
     vocabularies = Vocabulary(), Vocabulary()
-    sides = [v.learn([pair[side] for pair in pairs]) for side, v in enumerate(vocabularies)]
-    learned = learn_table(*sides, *map(len, vocabularies)).likeliest(1, 0)[:, 0]
-    words = {number: word for word, number in vocabularies[1]._numbers.items()}
+    given, words = (vocabulary.learn([pair[side] for pair in pairs]) for side, vocabulary in enumerate(vocabularies))
+    table = learn_table(given, words, len(vocabularies[0]), len(vocabularies[1]))
+    learned = table.likeliest(1, 0)[:, 0]
+    names = {number: word for word, number in vocabularies[1]._numbers.items()}
 
     def gloss(text: str) -> str:
-        return " ".join(words.get(int(learned[number]), "") for number in vocabularies[0].of([text]).values).strip()
+        return " ".join(names.get(int(learned[number]), "") for number in vocabularies[0].of([text]).values).strip()
 
     return gloss
 

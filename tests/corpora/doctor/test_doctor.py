@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -70,9 +71,7 @@ def test_another_language_is_found(pairs: list[SentencePair]) -> None:
 def test_lists_of_names_are_no_other_language(pairs: list[SentencePair]) -> None:
     chance = random.Random(3)
     names = ["".join(chance.choices("xqzvyw", k=5)).title() for _ in range(50)]
-    listed = [
-        SentencePair(f"The {name} and {other} of {name}.", f"Die {name}.") for name, other in zip(names, names[1:])
-    ]
+    listed = [SentencePair(f"The {name} and {other} of {name}.", f"Die {name}.") for name, other in pairwise(names)]
     faults = faults_in([*pairs, *listed * 10])
     assert "source in another language" not in faults
 

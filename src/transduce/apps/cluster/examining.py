@@ -189,7 +189,7 @@ def _write(
 @cache
 def _learned(file: Path) -> tuple[Doctor, Likeness | None]:
     """Reads what the job's first process has learned, once in each process."""
-    return pickle.loads(file.read_bytes())  # type: ignore[no-any-return]
+    return pickle.loads(file.read_bytes())
 
 
 @cache

@@ -5,6 +5,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -28,6 +29,8 @@ OFTEN = 5
 UNLIKE = -1.0
 """Deviations of the lexical evidence on boilerplate, at most."""
 
+FEWEST_MADE = 100
+"""Faults of a kind that must be made of a half of the pairs, for the kind to be looked for."""
 NOT_SOUGHT = Limit(-np.inf, 0.0, 0.0, 0.0)
 
 
@@ -72,10 +75,8 @@ class Doctor:
         sound = [pair for pair in (repaired_pair(pair)[0] for pair in pairs) if not _has_sign(pair)]
         if len(sound) < FEWEST:
             return
-        self.other_languages = (
-            OtherLanguage.sought_in([pair.source for pair in sound]),
-            OtherLanguage.sought_in([pair.target for pair in sound]),
-        )
+        sides = [pair.source for pair in sound], [pair.target for pair in sound]
+        self.other_languages = OtherLanguage.sought_in(*sides), OtherLanguage.sought_in(*sides[::-1])
         foreign = self._foreign(sound)
         sound = [pair for place, pair in enumerate(sound) if not foreign[0][place] and not foreign[1][place]]
         alive = self._learn(sound)
@@ -98,10 +99,11 @@ class Doctor:
             places = np.flatnonzero(alive)
             own = evidence.take(places)
             scale = self._scales[name] = Scale(own)
-            made = self._evidence_on_made([pairs[place] for place in places], test, chance)
-            scores = test.score(lambda part, own=own, scale=scale: scale(own, part))
-            limit = choose_limit(scores, test.score(lambda part, made=made, scale=scale: scale(made, part)))
-            self.limits[name] = limit
+            made = self._made_evidence([pairs[place] for place in places.tolist()], test, chance)
+            if made is None:
+                continue
+            scores = test.score(partial(scale, own))
+            limit = self.limits[name] = choose_limit(scores, test.score(partial(scale, made)))
             alive[places[scores < limit.below]] = limit.share < SHARE
             if name == "misaligned":
                 self._boilerplate = self._repeated_beside_others(pairs, evidence, scale)
@@ -143,10 +145,7 @@ class Doctor:
         if not self._scales:
             return {}
         evidence = self._evidence(pairs)
-        return {
-            name: test.score(lambda part, scale=self._scales[name]: scale(evidence, part))
-            for name, test in TESTS.items()
-        }
+        return {name: test.score(partial(self._scales[name], evidence)) for name, test in TESTS.items()}
 
     def _evidence(self, pairs: Sequence[SentencePair]) -> Evidence:
         halves = np.array([_half(pair) for pair in pairs])
@@ -155,16 +154,24 @@ class Doctor:
             chosen = np.flatnonzero(halves != half)
             for some in np.array_split(chosen, len(chosen) // AT_ONCE + 1):
                 if len(some):
-                    parts.append(experience.judge([pairs[i].source for i in some], [pairs[i].target for i in some]))
+                    parts.append(
+                        experience.judge(
+                            [pairs[i].source for i in some.tolist()], [pairs[i].target for i in some.tolist()]
+                        )
+                    )
                     places.append(some)
         return Evidence.joined(parts).take(np.argsort(np.concatenate(places)))
 
-    def _evidence_on_made(self, pairs: Sequence[SentencePair], test: Test, chance: random.Random) -> Evidence:
-        """Returns the evidence on faults that are made out of each half of the pairs, by what the other one taught."""
+    def _made_evidence(self, pairs: Sequence[SentencePair], test: Test, chance: random.Random) -> Evidence | None:
+        """Returns the evidence on faults that are made out of each half of the pairs, by what the other one taught;
+        None if too few can be made."""
         halves = np.array([_half(pair) for pair in pairs])
         parts = []
         for half in (0, 1):
-            made = made_faults(test, [pairs[place] for place in np.flatnonzero(halves == half)], MADE // 2, chance)
+            chosen = [pairs[place] for place in np.flatnonzero(halves == half).tolist()]
+            made = made_faults(test, chosen, MADE // 2, chance)
+            if len(made) < FEWEST_MADE:
+                return None
             experience = self._experience[1 - half]
             parts.append(experience.judge([pair.source for pair in made], [pair.target for pair in made]))
         return Evidence.joined(parts)
@@ -172,8 +179,8 @@ class Doctor:
     def _foreign(self, pairs: Sequence[SentencePair]) -> list[NDArray[np.bool_]]:
         sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
         return [
-            np.zeros(len(pairs), bool) if other is None else other.holds(texts)
-            for other, texts in zip(self.other_languages, sides, strict=True)
+            np.zeros(len(pairs), bool) if other is None else other.holds(texts, beside)
+            for other, texts, beside in zip(self.other_languages, sides, sides[::-1], strict=True)
         ]
 
     def _repeated_beside_others(

@@ -32,7 +32,7 @@ def doctored_files(
     learned: int,
     languages: tuple[str, str] = ("", ""),
 ) -> "Doctored":
-    """Returns the corpus that `open_corpus` has opened from files, as a doctor leaves it who learns from at most so many
+    """Returns the corpus that `open_corpus` opened from files, as a doctor leaves it who learned from at most so many
     pairs."""
     parts = [(files[0].name, Sides.of_files(files, columns, languages)) for files in shards_of(paths)]
     return Doctored(corpus, parts, learned, cache_folder())

@@ -137,13 +137,18 @@ class Experience:
         )
         lengths = [side.lengths - 2.0 for side in characters]
         return Evidence(
-            *(side.mean(ratio) for side, ratio in zip(words, ratios, strict=True)),
-            *(_lower_half(side, ratio) for side, ratio in zip(words, ratios, strict=True)),
-            *orders,
-            *own,
-            *(mine - theirs for mine, theirs in zip(own, other, strict=True)),
-            np.log((lengths[0] + 1) / (lengths[1] + 1)),
-            np.maximum(*(side.lengths.astype(float) for side in words)),
+            lexical_source=words[0].mean(ratios[0]),
+            lexical_target=words[1].mean(ratios[1]),
+            partial_source=_lower_half(words[0], ratios[0]),
+            partial_target=_lower_half(words[1], ratios[1]),
+            order_source=orders[0],
+            order_target=orders[1],
+            language_source=own[0],
+            language_target=own[1],
+            swapped_source=own[0] - other[0],
+            swapped_target=own[1] - other[1],
+            length=np.log((lengths[0] + 1) / (lengths[1] + 1)),
+            words=np.maximum(words[0].lengths, words[1].lengths).astype(float),
         )
 
     def _explained(self, table: int, given: Numbers, words: Numbers) -> Values:
@@ -169,6 +174,8 @@ def _shortened(words: Numbers) -> Numbers:
 
 
 def learn_table(given: Numbers, words: Numbers, given_size: int, size: int) -> LexicalTable:
+    """Learns the probabilities of words, given each word of the texts beside them, by IBM's Model 1 (Brown et al.
+    1993)."""
     links = list(_links(given, words, given_size, size))
     return learn_lexical_table(lambda: links, given_size, size, ITERATIONS)
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.corpora.corpus import Keeps, ParallelCorpus, SentencePair
-from transduce.corpora.doctor.doctor import FEWEST, REASONS, Doctor, Finding, reason_of
+from transduce.corpora.doctor.doctor import FEWEST, Doctor, Finding, reason_of
 from transduce.corpora.doctor.faults import MADE, TESTS
 from transduce.corpora.doctor.shifts import Shift, find_shifts, pairs_in_step
-from transduce.corpora.doctor.signs import PERSONAL, key_of, masked
+from transduce.corpora.doctor.signs import PERSONAL, REASONS, key_of, masked
 from transduce.corpora.fingerprints import fingerprint
 from transduce.corpora.formats import SUBTITLES, Columns, file_kind, is_file_of_pairs, parallel_files, read_lines
 

@@ -16,7 +16,7 @@ from transduce.corpora.doctor.evidence import Evidence, Values
 
 MADE = 2_000
 """Faults of a kind that are made."""
-CAUGHT = np.array([*np.arange(0.4, 0.96, 0.05), 0.98, 0.99])
+CAUGHT = np.array([*np.arange(0.1, 0.96, 0.05), 0.98, 0.99])
 """Shares of the made faults that a limit may catch."""
 LIKE = 3.0
 """How much denser than made faults those of the corpus may be somewhere: they are not as grave, or graver."""
@@ -170,14 +170,12 @@ def choose_limit(scores: Values, made: Values) -> Limit:
     limits = np.quantile(made, CAUGHT)
     below = np.searchsorted(scores, limits) / len(scores)
     shares = below / CAUGHT
-    noise = np.sqrt((1 - CAUGHT[0]) / (CAUGHT[0] * len(made)))  # standard error of a share, as a share of it
+    most = np.minimum.accumulate(shares * (1 + np.sqrt((1 - CAUGHT) / (CAUGHT * len(made)))))  # with standard errors
     best = 0
     while best + 1 < len(CAUGHT):
         density = (below[best + 1] - below[best]) / (CAUGHT[best + 1] - CAUGHT[best])
-        least = shares[: best + 2].min() * (1 + noise)
-        if density > LIKE * shares[best] or below[best + 1] - least * CAUGHT[best + 1] > LOST:
+        if density > LIKE * shares[best] or below[best + 1] - most[best + 1] * CAUGHT[best + 1] > LOST:
             break
         best += 1
-    share = float(min(shares[best], 0.5))
-    lost = float(below[best] - min(shares[: best + 1].min(), share) * CAUGHT[best])
-    return Limit(float(limits[best]), share, float(CAUGHT[best]), lost)
+    share = float(min(most[best], 0.5))
+    return Limit(float(limits[best]), share, float(CAUGHT[best]), max(float(below[best] - share * CAUGHT[best]), 0.0))

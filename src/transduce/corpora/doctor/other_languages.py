@@ -22,7 +22,7 @@ SURE = 8.0
 """Log-ratio of a text's probabilities in both languages, beside that of the numbers of their texts."""
 LEAST_SHARE = 0.005
 """Share of the texts in another language, at least; fewer are exceptions, such as names."""
-KNOWN = 0.25
+KNOWN = 0.3
 """Share of frequent words of the usual language, from which on a text is in it: lists of names and headings are
 unlike other texts, and yet in no other language."""
 FEWEST = 20
@@ -40,8 +40,9 @@ class OtherLanguage:
     """The words that are most frequent in the usual language, half of all running words together."""
 
     @staticmethod
-    def sought_in(texts: Sequence[str]) -> "OtherLanguage | None":
-        """Returns the language of some of the texts that is not that of most; None if there is one language.
+    def sought_in(texts: Sequence[str], others: Sequence[str]) -> "OtherLanguage | None":
+        """Returns the language of some of the texts that is not that of most; None if there is one language. `others` has
+        the texts of the other side.
 
         The texts are divided in two by expectation maximisation, beginning with the least likely ones: models of
         character n-grams of both parts say to which part a text belongs. If one part is another language, a
@@ -57,9 +58,11 @@ class OtherLanguage:
                 return None
             language, found = _divided(numbers, halves, enough, begins)
             if language is not None and language.share >= LEAST_SHARE:
-                frequent = _frequent_words([texts[place] for place in np.flatnonzero(~found)])
+                frequent = _frequent_words([texts[place] for place in np.flatnonzero(~found).tolist()])
                 language = replace(language, frequent=frequent)
-                known = np.median([language._known(texts[place]) for place in np.flatnonzero(found)])
+                known = np.median(
+                    [language._known(texts[place], others[place]) for place in np.flatnonzero(found).tolist()]
+                )
                 if known < KNOWN:
                     return language
             if not found.any():
@@ -67,18 +70,19 @@ class OtherLanguage:
             begins &= ~found
         return None
 
-    def holds(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+    def holds(self, texts: Sequence[str], others: Sequence[str]) -> NDArray[np.bool_]:
         """Returns which texts are in the other language; each is judged by models of the half that it is not in."""
         numbers = Numbers.of_characters(texts)
         found = (numbers.lengths >= SHORTEST) & (self._ratio(numbers, _halves(texts)) > SURE)
-        for place in np.flatnonzero(found):
-            found[place] = self._known(texts[place]) < KNOWN
+        for place in np.flatnonzero(found).tolist():
+            found[place] = self._known(texts[place], others[place]) < KNOWN
         return found
 
-    def _known(self, text: str) -> float:
-        """Returns the share of a text's words that are frequent in the usual language."""
-        words = _letters(text)
-        return sum(word in self.frequent for word in words) / len(words) if words else 0.0
+    def _known(self, text: str, other: str) -> float:
+        """Returns the share of a text's words that are frequent in the usual language, or stand on the other side, too:
+        names."""
+        words, names = _letters(text), set(_letters(other))
+        return sum(word in self.frequent or word in names for word in words) / len(words) if words else 1.0
 
     def _ratio(self, numbers: Numbers, halves: NDArray[np.int64]) -> Values:
         """Returns the log-odds of each text to be in the other language."""

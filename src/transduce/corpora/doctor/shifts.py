@@ -5,7 +5,7 @@ target line at its own place plus an offset, and a change of the offset costs.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -129,38 +129,25 @@ def _best_path(gains: Values) -> NDArray[np.int64]:
     return OFFSETS[path]
 
 
-def _grid(lines: int, others: int, gain: Callable[[NDArray[np.int64], NDArray[np.int64]], Values]) -> Values:
-    """Returns what each line gains with each offset, `FLOOR` where there is no line: [lines, offsets]."""
-    grid = np.full((lines, len(OFFSETS)), FLOOR)
-    for column, offset in enumerate(OFFSETS):
-        chosen = np.arange(max(0, -offset), min(lines, others - offset))
-        if len(chosen):
-            grid[chosen, column] = np.clip(gain(chosen, chosen + offset), FLOOR, CEILING)
+def _differences(source: Values, target: Values) -> Values:
+    """Returns how much each line differs from the one with each offset, `inf` where there is none: [lines, offsets]."""
+    grid = np.full((len(source), len(OFFSETS)), np.inf)
+    for column, offset in enumerate(OFFSETS.tolist()):
+        chosen = np.arange(max(0, -offset), min(len(source), len(target) - offset))
+        grid[chosen, column] = np.abs(source[chosen] - target[chosen + offset])
     return grid
 
 
 def _by_length(sources: Sequence[str], targets: Sequence[str]) -> Values:
     lengths = [np.log([len(text) + 2.0 for text in texts]) for texts in (sources, targets)]
     middle = float(np.median(lengths[0]) - np.median(lengths[1]))
-    differences = _grid_of_differences(lengths[0] - middle, lengths[1])
+    differences = _differences(lengths[0] - middle, lengths[1])
     any_lines = max(float(np.hypot(lengths[0].std(), lengths[1].std())), 0.05)
     blocks = [np.median(part, axis=0).min() for part in np.array_split(differences, max(len(sources) // BLOCK, 1))]
     same = min(max(1.4826 * float(np.median(blocks)), 0.05), 0.9 * any_lines)
-
-    def gain(source: NDArray[np.int64], target: NDArray[np.int64]) -> Values:
-        difference = lengths[0][source] - middle - lengths[1][target]
-        likely = [-0.5 * (difference / spread) ** 2 - np.log(spread) for spread in (same, any_lines)]
-        return np.asarray(likely[0] - likely[1])
-
-    return _grid(len(sources), len(targets), gain)
-
-
-def _grid_of_differences(source: Values, target: Values) -> Values:
-    grid = np.full((len(source), len(OFFSETS)), 9.0)
-    for column, offset in enumerate(OFFSETS):
-        chosen = np.arange(max(0, -offset), min(len(source), len(target) - offset))
-        grid[chosen, column] = np.abs(source[chosen] - target[chosen + offset])
-    return grid
+    squares = np.minimum(differences, 99.0) ** 2  # inf less inf is no number
+    gains = 0.5 * squares * (any_lines**-2 - same**-2) + np.log(any_lines / same)
+    return np.clip(np.where(np.isinf(differences), FLOOR, gains), FLOOR, CEILING)
 
 
 def _judge_by_words(
@@ -178,11 +165,11 @@ def _judge_by_words(
             continue
         experience = Experience([sources[line] for line in learned], [targets[linked[line]] for line in learned])
         gains[judged] = FLOOR
-        for column, offset in enumerate(OFFSETS):
+        for column, offset in enumerate(OFFSETS.tolist()):
             lines = judged[(judged + offset >= 0) & (judged + offset < len(targets))]
             if len(lines):
                 gains[lines, column] = _gain(
-                    experience, [sources[i] for i in lines], [targets[i + offset] for i in lines]
+                    experience, [sources[i] for i in lines.tolist()], [targets[i + offset] for i in lines.tolist()]
                 )
 
 
