@@ -42,7 +42,7 @@ def render_examination(name: str, found: Examination) -> str:
         if rows:
             sections.append((title, text, html_table(["of", "pairs"], rows)))
     sections += [_examples(fault) for fault in found.faults.values()]
-    return render_sections("What is in these pairs", f"{name}: {found.verdict}", sections)
+    return render_sections(f"What is in {name}", f"{found.verdict[0].upper()}{found.verdict[1:]}", sections)
 
 
 def _estimate(fault: Fault) -> tuple[int | None, ...]:

@@ -58,7 +58,7 @@ def test_what_is_found_is_counted_and_shown(good: list[SentencePair]) -> None:
     assert found.verdict.startswith("cleaning pays")
     assert "left out: 100 of which one side is a copy of the other" in found.describe()
     page = render_examination("these", found)
-    assert copied[0].source in page and "cleaning pays" in page
+    assert copied[0].source in page and "Cleaning pays" in page
     both = Examination.joined([found, found])
     assert both.pairs == 2 * found.pairs and both.faults["copied"].found == 200
     assert len(both.faults["copied"].examples) == len(found.faults["copied"].examples) == 5

@@ -162,20 +162,22 @@ def choose_limit(scores: Values, made: Values) -> Limit:
         scores: scores of the corpus's pairs, of which an unknown share has the fault.
         made: scores of made faults.
 
-    All pairs are a mixture of good ones and faults. Where good ones are rare, about as many pairs are below a limit as
-    faults would be: their share, times the share of made faults below it. From the lowest scores on, the limit rises as
-    long as what it finds besides is like that; good pairs, of which there are many, end it at once.
+    All pairs are a mixture of good ones and faults. Below a limit are the share of the faults, times the share of made
+    faults below it, and some good pairs; so each limit says how large the share of the faults can be, two standard
+    errors included, and the least of these is nearest. From the lowest scores on, the limit rises as long as what it
+    finds besides is like that; good pairs, of which there are many, end it at once.
     """
     scores, made = np.sort(scores), np.sort(made)
     limits = np.quantile(made, CAUGHT)
     below = np.searchsorted(scores, limits) / len(scores)
     shares = below / CAUGHT
-    most = np.minimum.accumulate(shares * (1 + np.sqrt((1 - CAUGHT) / (CAUGHT * len(made)))))  # with standard errors
+    errors = np.sqrt((1 - CAUGHT) / (CAUGHT * len(made)) + 1 / np.maximum(below * len(scores), 1))
+    most = np.minimum.accumulate(shares * (1 + 2 * errors))
     best = 0
     while best + 1 < len(CAUGHT):
         density = (below[best + 1] - below[best]) / (CAUGHT[best + 1] - CAUGHT[best])
         if density > LIKE * shares[best] or below[best + 1] - most[best + 1] * CAUGHT[best + 1] > LOST:
             break
         best += 1
-    share = float(min(most[best], 0.5))
+    share = float(min(shares[: best + 1].min(), 0.5))
     return Limit(float(limits[best]), share, float(CAUGHT[best]), max(float(below[best] - share * CAUGHT[best]), 0.0))

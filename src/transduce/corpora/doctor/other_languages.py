@@ -41,7 +41,7 @@ class OtherLanguage:
 
     @staticmethod
     def sought_in(texts: Sequence[str], others: Sequence[str]) -> "OtherLanguage | None":
-        """Returns the language of some of the texts that is not that of most; None if there is one language. `others` has
+        """Returns the language of some of the texts that is not that of most; None if there is one language. `others`:
         the texts of the other side.
 
         The texts are divided in two by expectation maximisation, beginning with the least likely ones: models of
