@@ -1,4 +1,4 @@
-"""What a doctor brings: phrase-based models of the same files as they are cleaned today, by a doctor, and by OpusFilter.
+"""What a doctor brings: phrase-based models of the same files, cleaned without one, by a doctor, and by OpusFilter.
 
     TRANSDUCE_DATA=data python benchmarks/doctor_gain.py --sets inari-sami captions captions+noise --opusfilter FOLDER
 
@@ -13,7 +13,6 @@ import json
 import os
 import random
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -48,16 +47,13 @@ def main() -> None:
     rows = [["set", "way", "pairs learned from", "chrF", "BLEU"]]
     for name in options.sets:
         pairs, good, test = made(name, options.pairs)
-        ways: dict[str, Callable[[Path], list[Pair]]] = {
-            "today's cleaning": lambda out: pairs,
-            "doctor": lambda out: pairs,
-        }
+        ways = {"no doctor": pairs, "doctor": pairs}
         if options.opusfilter is not None:
-            ways["OpusFilter"] = lambda out, pairs=pairs: filtered(pairs, options.opusfilter, out)  # type: ignore[misc]
+            ways["OpusFilter"] = filtered(pairs, options.opusfilter, options.out)
         if len(good) < len(pairs):
-            ways["all noise gone"] = lambda out, good=good: good  # type: ignore[misc]
-        for way, choose in ways.items():
-            rows.append([name, way, *measure(name, way, choose, test, options.out)])
+            ways["all noise gone"] = good
+        for way, chosen in ways.items():
+            rows.append([name, way, *measure(name, way, chosen, test, options.out)])
             print(rows[-1], flush=True)
     print(describe_machine(1), table(rows), sep="\n\n")
 
@@ -77,11 +73,11 @@ def made(name: str, count: int) -> tuple[list[Pair], list[Pair], list[Pair]]:
     return dirty, [pair for pair, kind in zip(dirty, kinds, strict=True) if not kind], corpus.test[:TESTED]
 
 
-def measure(name: str, way: str, choose: Callable[[Path], list[Pair]], test: list[Pair], out: Path) -> list[str]:
+def measure(name: str, way: str, pairs: list[Pair], test: list[Pair], out: Path) -> list[str]:
     """Trains a model; returns what stands in its row."""
     result = out / f"{name} {way}.json"
     if not result.exists():
-        files = write(choose(out), out / f"{name} {way}")
+        files = write(pairs, out / f"{name} {way}")
         asked: dict[str, Any] = {"model.kind": "phrases", "data.test_share": 0.0}
         told: list[str] = []
         run = transduce.train(

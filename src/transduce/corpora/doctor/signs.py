@@ -34,7 +34,7 @@ LOST_CHARACTER = "\ufffd"
 ALIKE = 0.8
 """Share of the words of the shorter side, from which on a side is a copy of the other."""
 FEWEST_WORDS = 4
-"""Words of a side from which on shared ones say that it is a copy: names are the same in many languages."""
+"""Words of a side from which on shared ones say that it is a copy, if half as many of these are no names."""
 PERSONAL = {
     "e-mail": re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,5}[A-Za-z]{2,24}(?![\w-])"),
     "IBAN": re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
@@ -117,9 +117,10 @@ def is_copy(pair: SentencePair) -> bool:
     """Returns True if a side is the other one, not translated."""
     if plain(pair.source) == plain(pair.target):
         return True
-    words = [set(_LETTERS.findall(text.lower())) for text in (pair.source, pair.target)]
-    fewest = min(map(len, words))
-    return fewest >= FEWEST_WORDS and len(words[0] & words[1]) >= ALIKE * max(map(len, words))
+    words = [set(_LETTERS.findall(text)) for text in (pair.source, pair.target)]
+    shared = {word.lower() for word in words[0]} & {word.lower() for word in words[1]}
+    is_text = sum(word == word.lower() for word in words[0] & words[1]) >= FEWEST_WORDS / 2
+    return is_text and min(map(len, words)) >= FEWEST_WORDS and len(shared) >= ALIKE * max(map(len, words))
 
 
 def _numbers(text: str) -> list[str]:
