@@ -19,15 +19,13 @@ from transduce.corpora.doctor.signs import REASONS, faults_of, key_of, repaired_
 
 FEWEST = 500
 """Pairs from which on a corpus says what its good pairs are."""
-SHARE = 0.01
-"""Estimated share of a fault below which no pair is left out for it: cleaning would lose about as much as it gains."""
 RELEARN = 0.02
 """Share of faults from which on is learned again, without them."""
 AT_ONCE = 2_000
 OFTEN = 5
 """Different other sides from which on a text may be boilerplate, if these are no translations of it."""
-UNLIKE = -1.0
-"""Deviations of the lexical evidence on boilerplate, at most."""
+UNLIKE = -2.0
+"""Score of the test for misaligned pairs on boilerplate, at most."""
 
 FEWEST_MADE = 100
 """Faults of a kind that must be made of a half of the pairs, for the kind to be looked for."""
@@ -104,10 +102,11 @@ class Doctor:
                 continue
             scores = test.score(partial(scale, own))
             limit = self.limits[name] = choose_limit(scores, test.score(partial(scale, made)))
-            alive[places[scores < limit.below]] = limit.share < SHARE
+            alive[places[scores < limit.below]] = limit.share < test.least_share
             if name == "misaligned":
-                self._boilerplate = self._repeated_beside_others(pairs, evidence, scale)
-                alive &= ~self._is_boilerplate(pairs)
+                found = test.score(partial(scale, evidence))
+                self._boilerplate = self._repeated_beside_others(pairs, found)
+                alive &= ~self._is_boilerplate(pairs, found)
         return alive
 
     def judge(self, pairs: Iterable[SentencePair]) -> Iterator[Finding]:
@@ -125,14 +124,13 @@ class Doctor:
                 f or (f"{side} in another language" if is_foreign else None)
                 for f, is_foreign in zip(faults, found, strict=True)
             ]
-        if self._scales:
-            faults = [
-                f or ("boilerplate" if b else None) for f, b in zip(faults, self._is_boilerplate(pairs), strict=True)
-            ]
         scores = self._scores(pairs)
+        if scores:
+            unlike = self._is_boilerplate(pairs, scores["misaligned"])
+            faults = [f or ("boilerplate" if b else None) for f, b in zip(faults, unlike, strict=True)]
         for name, values in scores.items():
             limit = self.limits[name]
-            if limit.share >= SHARE:
+            if limit.share >= TESTS[name].least_share:
                 faults = [f or (name if value < limit.below else None) for f, value in zip(faults, values, strict=True)]
         for place, (pair, kinds) in enumerate(repaired):
             shown = {name: round(float(values[place]), 2) for name, values in scores.items()}
@@ -183,17 +181,14 @@ class Doctor:
             for other, texts, beside in zip(self.other_languages, sides, sides[::-1], strict=True)
         ]
 
-    def _repeated_beside_others(
-        self, pairs: Sequence[SentencePair], evidence: Evidence, scale: Scale
-    ) -> tuple[set[int], set[int]]:
-        """Returns the keys of the texts of each side that stand beside many others which they do not explain."""
-        unlike = scale(evidence, "lexical_target"), scale(evidence, "lexical_source")
+    def _repeated_beside_others(self, pairs: Sequence[SentencePair], scores: Values) -> tuple[set[int], set[int]]:
+        """Returns the keys of the texts of each side that stand beside many others, which are no translations."""
         found: tuple[set[int], set[int]] = (set(), set())
         keys = [(_key(pair.source), _key(pair.target)) for pair in pairs]
         for side in (0, 1):
             beside: defaultdict[int, dict[int, float]] = defaultdict(dict)
             for place, key in enumerate(keys):
-                beside[key[side]][key[1 - side]] = float(unlike[side][place])
+                beside[key[side]][key[1 - side]] = float(scores[place])
             found[side].update(
                 key
                 for key, others in beside.items()
@@ -201,11 +196,12 @@ class Doctor:
             )
         return found
 
-    def _is_boilerplate(self, pairs: Sequence[SentencePair]) -> NDArray[np.bool_]:
+    def _is_boilerplate(self, pairs: Sequence[SentencePair], scores: Values) -> NDArray[np.bool_]:
         source, target = self._boilerplate
         if not source and not target:
             return np.zeros(len(pairs), bool)
-        return np.array([_key(pair.source) in source or _key(pair.target) in target for pair in pairs], bool)
+        found = [_key(pair.source) in source or _key(pair.target) in target for pair in pairs]
+        return np.array(found, bool) & (scores < UNLIKE)
 
 
 def _has_sign(pair: SentencePair) -> bool:

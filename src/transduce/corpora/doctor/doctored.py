@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from transduce.base.files import found_or_made
+from transduce.base.files import found_or_made, sha256
 from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.doctor.doctor import Finding
@@ -60,22 +60,22 @@ class Doctored:
         """The pairs that are left."""
         return ParallelCorpus(self._corpus.name, self._read, self._content)
 
-    @cached_property
+    @property
     def actions(self) -> list[str]:
         """What was done, a line for each kind, and as the last one the verdict; none for a clean corpus."""
-        return list(msgspec.json.decode((self._folder / "actions.json").read_bytes()))
+        return list(self._kept[1])
 
     def _content(self) -> str:
         parts = ["doctored", FORMAT, self._learned, self._corpus.content()]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     @cached_property
-    def _folder(self) -> Path:
+    def _kept(self) -> tuple[Path, list[str]]:
         folder = self._cache / "doctored" / self._content()[:32]
-        return found_or_made(folder, lambda path: path if (path / "actions.json").exists() else None, self._examine)
+        return found_or_made(folder, _read_kept, self._examine)
 
     def _read(self) -> Iterator[SentencePair]:
-        with (self._folder / "pairs.jsonl").open("rb") as lines:
+        with (self._kept[0] / "pairs.jsonl").open("rb") as lines:
             yield from map(partial(msgspec.json.decode, type=SentencePair), lines)
 
     def _examine(self, folder: Path) -> None:
@@ -87,5 +87,17 @@ class Doctored:
 
             found = examine(self._parts, keep, self._learned, DOUBTFUL)
         is_changed = found.faults or found.repairs or found.shifts
-        lines_told = [*found.actions, found.verdict] if is_changed else []
-        (folder / "actions.json").write_bytes(msgspec.json.encode(lines_told))
+        actions = [*found.actions, found.verdict] if is_changed else []
+        facts = {"sha256": sha256(folder / "pairs.jsonl"), "actions": actions}
+        (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
+
+
+def _read_kept(folder: Path) -> tuple[Path, list[str]] | None:
+    """Returns the folder and what was done; None if it is not there, or has changed."""
+    try:
+        facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+        if sha256(folder / "pairs.jsonl") != facts["sha256"]:
+            return None
+        return folder, [str(action) for action in facts["actions"]]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None

@@ -14,7 +14,7 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:[.,\s’']\d{3})+(?!\d)|\d+")  # with thousands apart, or without
 _NO_DIGIT = re.compile(r"\D+")
-_ADDRESS = re.compile(r"https?://[^\s<>]+|www\.[^\s<>]+")
+_ADDRESS = re.compile(r"https?://[^\s<>]+|www\.[^\s<>]+|[^\s<>@]{1,64}@[^\s<>@]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SPACES = re.compile(r"\s{2,}|[\t\r\n\f\v]")
 REASONS = {
@@ -109,7 +109,7 @@ def faults_of(pair: SentencePair) -> Iterator[str]:
     if _differ(_numbers(pair.source), _numbers(pair.target)):
         yield "other numbers"
     addresses = [set(_ADDRESS.findall(text)) for text in (pair.source, pair.target)]
-    if addresses[0] != addresses[1]:
+    if all(addresses) and addresses[0] != addresses[1]:
         yield "other addresses"
 
 
@@ -117,7 +117,7 @@ def is_copy(pair: SentencePair) -> bool:
     """Returns True if a side is the other one, not translated."""
     if plain(pair.source) == plain(pair.target):
         return True
-    words = [set(_LETTERS.findall(text)) for text in (pair.source, pair.target)]
+    words = [set(_LETTERS.findall(_ADDRESS.sub(" ", text))) for text in (pair.source, pair.target)]
     shared = {word.lower() for word in words[0]} & {word.lower() for word in words[1]}
     is_text = sum(word == word.lower() for word in words[0] & words[1]) >= FEWEST_WORDS / 2
     return is_text and min(map(len, words)) >= FEWEST_WORDS and len(shared) >= ALIKE * max(map(len, words))
