@@ -23,7 +23,7 @@ RELEARN = 0.02
 """Share of faults from which on is learned again, without them."""
 AT_ONCE = 2_000
 OFTEN = 5
-"""Different other sides from which on a text may be boilerplate, if these are no translations of it."""
+"""Different other sides from which on a text may be boilerplate, if these do not translate it."""
 UNLIKE = -2.0
 """Score of the test for misaligned pairs on boilerplate, at most."""
 
@@ -182,7 +182,7 @@ class Doctor:
         ]
 
     def _repeated_beside_others(self, pairs: Sequence[SentencePair], scores: Values) -> tuple[set[int], set[int]]:
-        """Returns the keys of the texts of each side that stand beside many others, which are no translations."""
+        """Returns the keys of the texts of each side that stand beside many others, which do not translate them."""
         found: tuple[set[int], set[int]] = (set(), set())
         keys = [(_key(pair.source), _key(pair.target)) for pair in pairs]
         for side in (0, 1):

@@ -71,19 +71,19 @@ class Evidence:
     lexical_source: Values
     """Mean log-ratio of the probability of a source word given the target, to its frequency."""
     lexical_target: Values
-    """The same for target words given the source."""
+    """Mean log-ratio of the probability of a target word given the source, to its frequency."""
     partial_source: Values
-    """That of the half of the source, first or second, which has the lower one."""
+    """`lexical_source` of the first or the second half of the source, the lower one."""
     partial_target: Values
-    """That of the half of the target which has the lower one."""
+    """`lexical_target` of the first or the second half of the target, the lower one."""
     order_source: Values
-    """Mean log-ratio of a word's probability after the word before it, to its frequency."""
+    """Mean log-ratio of a word's probability after the word before it, to its frequency, in the source."""
     order_target: Values
     language_source: Values
     """Mean log-probability of a character of the source in the language of sources."""
     language_target: Values
     swapped_source: Values
-    """The same, less its log-probability in the language of targets."""
+    """`language_source`, less the mean log-probability of a character of the source in the language of targets."""
     swapped_target: Values
     length: Values
     """Log-ratio of the lengths in characters, source to target."""

@@ -114,7 +114,7 @@ TESTS: Mapping[str, Test] = {
         "whose sides are swapped", lambda of: np.maximum(of("swapped_source"), of("swapped_target")), _swapped
     ),
     "misaligned": Test(
-        "whose sides are no translations of each other",
+        "whose sides do not translate each other",
         lambda of: of("lexical_source") + of("lexical_target"),
         _unrelated,
     ),

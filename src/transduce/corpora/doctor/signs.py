@@ -34,7 +34,7 @@ LOST_CHARACTER = "\ufffd"
 ALIKE = 0.8
 """Share of the words of the shorter side, from which on a side is a copy of the other."""
 FEWEST_WORDS = 4
-"""Words of a side from which on shared ones say that it is a copy, if half as many of these are no names."""
+"""Words of a side from which on shared ones say that it is a copy, if half as many of them are not names."""
 PERSONAL = {
     "e-mail": re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,5}[A-Za-z]{2,24}(?![\w-])"),
     "IBAN": re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b"),
