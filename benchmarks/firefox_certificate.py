@@ -20,8 +20,8 @@ from pathlib import Path
 import torch
 
 from transduce.apps.exchange.firefox.alphas import GREEDY
-from transduce.apps.exchange.firefox.engine import Student
-from transduce.apps.exchange.firefox.files import Paths
+from transduce.apps.exchange.firefox.fxtranslate_engine import Student
+from transduce.apps.exchange.firefox.student_files import Paths
 from transduce.corpora.formats import read_lines
 from transduce.inference.translator import Translator
 

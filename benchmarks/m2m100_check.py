@@ -57,8 +57,8 @@ def _check(name: str, lines: list[str], place: Path) -> None:
     import transformers
 
     from m2m100_folder import write_m2m100, write_nllb
-    from transduce.apps.exchange.huggingface.exporting import export_huggingface
-    from transduce.apps.exchange.huggingface.importing import import_huggingface
+    from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
+    from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
     from transduce.bundle.model_bundle import ModelBundle
 
     write, kind = (write_m2m100, "M2M100Tokenizer") if name == "m2m100" else (write_nllb, "NllbTokenizer")

@@ -17,9 +17,9 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from firefox_certificate import by_bergamot, timed
-from transduce.apps.exchange.firefox.engine import Student
-from transduce.apps.exchange.firefox.files import Paths
-from transduce.apps.exchange.page.writing import export_page
+from transduce.apps.exchange.firefox.fxtranslate_engine import Student
+from transduce.apps.exchange.firefox.student_files import Paths
+from transduce.apps.exchange.page.export_page import export_page
 from transduce.corpora.splits import open_split
 
 SHOWN = 5

@@ -20,7 +20,7 @@ from transduce.inference.requests import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
-from transduce.text.phrases import holds
+from transduce.text.phrase_encoder import holds
 
 
 def main() -> None:

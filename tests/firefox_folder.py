@@ -8,8 +8,8 @@ import msgspec
 import torch
 
 from transduce.apps.exchange.firefox.alphas import collect_multipliers
-from transduce.apps.exchange.firefox.files import Paths, student_config
-from transduce.apps.exchange.firefox.writing import write_student
+from transduce.apps.exchange.firefox.student_files import Paths, student_config
+from transduce.apps.exchange.firefox.write_student import write_student
 from transduce.base.verification import checksums
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import EXPORT, ModelBundle

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.apps.exchange.firefox.binary import Item, QuantizedMatrix, write_items
-from transduce.apps.exchange.firefox.files import (
+from transduce.apps.exchange.firefox.marian_binary import Item, QuantizedMatrix, write_items
+from transduce.apps.exchange.firefox.student_files import (
     MULTIPLIER,
     OUTPUT_BIAS,
     OUTPUT_MULTIPLIERS,

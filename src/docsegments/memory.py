@@ -9,12 +9,12 @@ from typing import Protocol
 
 from docsegments.budget import check
 from docsegments.document import Languages, TextFile, bytes_of
-from docsegments.errors import InputError
+from docsegments.document_formats import format_of, read_document
 from docsegments.extras import require
-from docsegments.formats import format_of, read_document
 from docsegments.messages.tables import rows_in_direction, rows_of
 from docsegments.segment import Mark, Segment
 from docsegments.text.placeholders import plain_segment
+from docsegments.user_errors import InputError
 
 LEAST_LIKE = 0.7
 """Least similarity, 0 to 1, of two similar segments: the share of characters that need not change."""

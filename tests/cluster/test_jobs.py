@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transduce.apps.cluster import commands, jobs, shard_tasks
-from transduce.apps.cluster.commands import Command, run_commands
+from transduce.apps.cluster.command_tasks import Command, run_commands
 from transduce.apps.cluster.jobs import clean_shards, mark_firsts, tokenize_shards
 from transduce.apps.cluster.workers import LocalWorkers, TaskEndedError
 from transduce.base.errors import DataError, InputError

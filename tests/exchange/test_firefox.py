@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 import transduce
 from firefox_folder import make_student, random_shortlist
 from transduce.apps.exchange.firefox.alphas import GREEDY, collect_multipliers
-from transduce.apps.exchange.firefox.binary import Item, QuantizedMatrix, read_items, write_items
-from transduce.apps.exchange.firefox.engine import LONGEST
-from transduce.apps.exchange.firefox.exporting import export_firefox, what_cannot_be_exported
-from transduce.apps.exchange.firefox.files import OUTPUT, Paths, StudentFile
-from transduce.apps.exchange.firefox.importing import import_firefox
-from transduce.apps.exchange.firefox.lexicon import read_lexicon, write_lexicon
-from transduce.apps.exchange.firefox.writing import SEARCH, student_items
+from transduce.apps.exchange.firefox.export_firefox import export_firefox, what_cannot_be_exported
+from transduce.apps.exchange.firefox.fxtranslate_engine import LONGEST
+from transduce.apps.exchange.firefox.import_firefox import import_firefox
+from transduce.apps.exchange.firefox.marian_binary import Item, QuantizedMatrix, read_items, write_items
+from transduce.apps.exchange.firefox.marian_shortlist import read_lexicon, write_lexicon
+from transduce.apps.exchange.firefox.student_files import OUTPUT, Paths, StudentFile
+from transduce.apps.exchange.firefox.write_student import SEARCH, student_items
 from transduce.base.errors import CheckpointError, InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.requests import Request

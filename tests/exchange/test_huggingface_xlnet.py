@@ -11,10 +11,10 @@ from torch.testing import assert_close
 
 import transduce
 from transduce.apps.cli.main import app
-from transduce.apps.exchange.huggingface.exporting import export_huggingface
-from transduce.apps.exchange.huggingface.importing import import_huggingface, read_bundle
-from transduce.apps.exchange.huggingface.xlnet import MEMORY as MEMORY_OF_NULL
-from transduce.apps.exchange.huggingface.xlnet import XLNet
+from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
+from transduce.apps.exchange.huggingface.huggingface_xlnet import MEMORY as MEMORY_OF_NULL
+from transduce.apps.exchange.huggingface.huggingface_xlnet import XLNet
+from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface, read_bundle
 from transduce.base.errors import InputError, TransduceError
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle

@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 import transduce
 from marian_folder import write_marian
 from transduce.apps.exchange.argos import export_argos
-from transduce.apps.exchange.huggingface.exporting import export_huggingface
-from transduce.apps.exchange.huggingface.importing import import_huggingface, read_bundle
+from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
+from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface, read_bundle
 from transduce.base.errors import CheckpointError, InputError, TransduceError
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle

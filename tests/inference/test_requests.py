@@ -30,7 +30,7 @@ from transduce.search.loop import Hypothesis
 from transduce.search.required_phrases import Phrase
 from transduce.search.sampling import Sampling
 from transduce.text.long_texts import split_text
-from transduce.text.phrases import holds
+from transduce.text.phrase_encoder import holds
 from transduce.text.terms import Term
 from transduce.text.tokenizer import TokenizerConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizers

@@ -9,8 +9,8 @@ import pytest
 import transduce.apps.projects.learner
 from transduce.apps.projects.learning import BackgroundLearning
 from transduce.apps.projects.project import Project
-from transduce.apps.projects.settings import ProjectSettings
-from transduce.apps.projects.store import Store
+from transduce.apps.projects.project_settings import ProjectSettings
+from transduce.apps.projects.project_store import Store
 from transduce.apps.projects.teaching import Learners, Order, Report
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam

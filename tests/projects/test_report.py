@@ -3,8 +3,8 @@
 import pytest
 
 from transduce.apps.projects.lessons import Lesson
+from transduce.apps.projects.project_store import Segment
 from transduce.apps.projects.report import Course, render_report
-from transduce.apps.projects.store import Segment
 
 pytest.importorskip("matplotlib")
 RIGHT, WRONG = "ein Hund schläft hier", "eine Katze rennt dort"

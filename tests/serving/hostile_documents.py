@@ -10,7 +10,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
 from transduce.apps.serving.documents import messages, worker
 
 

@@ -24,11 +24,11 @@ from running_server import Running, Serve, wait_until
 
 import docsegments
 from transduce.apps.serving.documents import preloaded, worker
+from transduce.apps.serving.documents.document_workers import DocumentWorkers
 from transduce.apps.serving.documents.messages import Counted, File, Read, Sample, Sampled, Translate, Written
 from transduce.apps.serving.documents.process import Answers, DocumentProcess, ProcessFailedError
 from transduce.apps.serving.documents.worker import Limits
-from transduce.apps.serving.documents.workers import DocumentWorkers
-from transduce.apps.serving.failures import RefusedError
+from transduce.apps.serving.refusals import RefusedError
 from transduce.base.errors import InputError
 from transduce.inference.model_documents import DocumentTranslator
 from transduce.inference.sentence_model import SentenceModel

@@ -13,10 +13,10 @@ from running_server import Running, Serve, wait_until
 
 from transduce.apps.serving.batching import Batcher
 from transduce.apps.serving.clients import client_of
-from transduce.apps.serving.failures import RefusedError
 from transduce.apps.serving.fair_queue import FairQueue, Job, QueuedPiece, Sentence
 from transduce.apps.serving.kept_files import Files
 from transduce.apps.serving.quotas import Quota, newest
+from transduce.apps.serving.refusals import RefusedError
 from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator

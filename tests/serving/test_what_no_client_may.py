@@ -12,12 +12,12 @@ import pytest
 
 from transduce.apps.projects.project import Projects
 from transduce.apps.serving.app import PIECE, Watch, _answer, build_app
-from transduce.apps.serving.failures import Paths
 from transduce.apps.serving.keystrokes import Keystrokes
-from transduce.apps.serving.metrics import Metrics
 from transduce.apps.serving.models import Models
+from transduce.apps.serving.prometheus import Metrics
+from transduce.apps.serving.refusals import Paths
 from transduce.apps.serving.server import Server
-from transduce.apps.serving.settings import ServerSettings
+from transduce.apps.serving.server_settings import ServerSettings
 from transduce.base.errors import DataError
 from transduce.inference.translator import Translator
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from transduce.text.normalization import describe_normalization, normalization_examples
+from transduce.apps.cli.info import describe_normalization, normalization_examples
 from transduce.text.tokenizer import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from transduce.search.required_phrases import Phrase, WordEdges
-from transduce.text.phrases import PhraseEncoder, ends_with, holds
+from transduce.text.phrase_encoder import PhraseEncoder, ends_with, holds
 from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizer
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from transduce.text.phrases import PhraseEncoder
+from transduce.text.phrase_encoder import PhraseEncoder
 from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizer
 from transduce.text.typed import TypedTextEncoder

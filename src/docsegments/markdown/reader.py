@@ -15,16 +15,16 @@ from unicodedata import normalize
 from urllib.parse import unquote
 
 from docsegments.document import Document, Languages, TextFile, Unit, Untranslated
-from docsegments.errors import InputError
 from docsegments.html.character_references import Written, escape_attribute
-from docsegments.html.page import HtmlPage
+from docsegments.html.html_page import HtmlPage
 from docsegments.markdown.front_matter import front_matter
 from docsegments.markdown.inline import RunItem, items_of
+from docsegments.markdown.markdown_writer import MarkdownWriter
 from docsegments.markdown.opaque import HIDDEN, MASK, Opaque, masked
 from docsegments.markdown.parser import HtmlBlock, MarkdownParser, Run, Title
-from docsegments.markdown.writing import MarkdownWriter
 from docsegments.segment import Mark, Segment
 from docsegments.text.placeholders import hold
+from docsegments.user_errors import InputError
 
 _TITLE = re.compile(
     r"""\]\(\s*+(?><[^<>\n]*+>|[^\s"'(]\S*+)\s++(?P<title>"(?>[^"\\]|\\.)*+"|'(?>[^'\\]|\\.)*+'|\((?>[^()\\]|\\.)*+\))\s*+\)""",

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from docsegments import languages
+from docsegments import language_codes
 from docsegments.document import Languages
-from docsegments.errors import InputError
+from docsegments.user_errors import InputError
 from docsegments.xml import Element, by_language, checked_root, elements_in, escape, quoted, read_xml
 
 ROOTS = ("tbx", "martif")
@@ -37,7 +37,7 @@ def concepts_of_tbx(data: bytes, name: str, source: str, target: str) -> Iterato
     for concept in elements_in(file, *CONCEPTS):
         sections = by_language(section for section in concept.elements if section.name in SECTIONS)
         seen |= {code for code, _ in sections}
-        chosen = [languages.find(sections, code) for code in (source, target)]
+        chosen = [language_codes.find(sections, code) for code in (source, target)]
         terms = [[] if section is None else _terms(section) for section in chosen]
         if all(terms):
             count += 1

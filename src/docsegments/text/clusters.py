@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from docsegments.orthography.characters import Span
 from docsegments.segment import Mark
-from docsegments.text.families import GENERAL, pattern_of, takes_next_argument
+from docsegments.text.placeholder_families import GENERAL, pattern_of, takes_next_argument
 
 _ENDS = frozenset("。！？")  # of sentences that no blank follows
 _BETWEEN_SIZES = frozenset("x×X")  # of %dx%d

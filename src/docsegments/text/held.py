@@ -28,8 +28,8 @@ from docsegments.text.clusters import (
     shape_of,
     tokens_of,
 )
-from docsegments.text.families import GENERAL
 from docsegments.text.linked_words import is_taken, span_about
+from docsegments.text.placeholder_families import GENERAL
 
 _DELIMITERS = frozenset(["{}", "[]", "<>"])
 """First and last sign of placeholders that are whole also within another one."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from docsegments.document import Languages
-from docsegments.errors import InputError
+from docsegments.user_errors import InputError
 
 Tell = Callable[[float], None]
 Links = set[tuple[int, int]]

@@ -6,8 +6,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.analysis.attention import Part
 from transduce.analysis.attribution import Attribution
+from transduce.analysis.recorded_attention import Part
 from transduce.analysis.search_tree import Node
 from transduce.base.errors import InputError
 

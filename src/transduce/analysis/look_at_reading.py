@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transduce.analysis.attention import RecordedAttention
 from transduce.analysis.attribution import Outputs, drops_of, gradients_of, hidden_in_part, rank_correlation
 from transduce.analysis.findings import Agreement, Confidence, Occlusion, TokenText, Unit
-from transduce.analysis.look import Look, direction_of, maps_of
+from transduce.analysis.look_at_text import Look, direction_of, maps_of
+from transduce.analysis.recorded_attention import RecordedAttention
 from transduce.base.shapes import Tokens
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.text_batch import Ids, TextBatch, make_text_batch

@@ -28,7 +28,7 @@ from docsegments.messages.tables import (
     rows_in_direction,
     rows_of,
 )
-from docsegments.pairs import languages_in, pairs_in, subtitle_pairs
+from docsegments.parallel_text import languages_in, pairs_in, subtitle_pairs
 from transduce.base.errors import DataError, InputError
 from transduce.base.files import sha256
 from transduce.base.plugins import Registry, check_takes

@@ -13,7 +13,7 @@ from docsegments.orthography.words import count_words
 from transduce.analysis.plots import plot_forecast
 from transduce.base.errors import DataError
 from transduce.evaluation.translations import score_bleu, score_chrf
-from transduce.phrases.model import PhraseModel
+from transduce.phrases.phrase_model import PhraseModel
 
 PARTS: Final = (8, 4, 2, 1)
 """Models are learned from an eighth, a quarter, a half and all of the pairs."""

@@ -15,8 +15,8 @@ from transduce.base.ranges import Iterations, NonNegativeInt, PositiveInt
 from transduce.base.task_table import check_tool
 from transduce.base.unzipping import is_zipped
 from transduce.bundle.model_bundle import ModelBundle, find_bundle
+from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.catalogue.download import announce
-from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.splits import open_splits
 from transduce.data.batch import pad

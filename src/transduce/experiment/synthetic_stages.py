@@ -26,9 +26,9 @@ from transduce.bundle.bundle_config import read_config
 from transduce.bundle.model_bundle import find_bundle, model_content
 from transduce.corpora.cleaning import cleaning_filters
 from transduce.corpora.corpus import ParallelCorpus, check_not_empty
+from transduce.corpora.data_settings import CorpusConfig, DataConfig
 from transduce.corpora.directions import Direction
-from transduce.corpora.settings import CorpusConfig, DataConfig
-from transduce.corpora.writing import write_pairs
+from transduce.corpora.pair_files import write_pairs
 from transduce.evaluation.metric import Score
 from transduce.evaluation.significance import Difference, compare_counts
 from transduce.evaluation.translations import count_bleu
@@ -45,10 +45,10 @@ from transduce.experiment.synthetic_pairs import (
 from transduce.experiment.synthetic_texts import GivenTexts, languages_of_direction
 from transduce.experiment.translated_shards import Part, read_translations, translate_part
 from transduce.inference.engines.choice import EngineName
-from transduce.inference.engines.opening import is_firefox
-from transduce.inference.engines.precision import InferencePrecision
+from transduce.inference.engines.engine_table import is_firefox
+from transduce.inference.engines.inference_precision import InferencePrecision
 from transduce.inference.translator import Translator
-from transduce.tasks.translation.settings import TranslationConfig
+from transduce.tasks.translation.translation_settings import TranslationConfig
 from transduce.training.observers import Observer
 
 TRANSLATIONS = "translations"

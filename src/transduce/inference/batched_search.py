@@ -11,7 +11,7 @@ from transduce.data.parts import batches_by_length
 from transduce.inference.engines.choice import pytorch_of
 from transduce.inference.engines.engine import Engine, EngineChoice
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.execution.workers import map_parallel
+from transduce.inference.execution.parallel_search import map_parallel
 from transduce.inference.requests import Constraints, Piece
 from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, search_of
 from transduce.search.loop import Hypothesis

@@ -10,7 +10,7 @@ from transduce.inference.request import Request as Request
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import Banned
 from transduce.text.glossary import comparable
-from transduce.text.phrases import PhraseEncoder, holds
+from transduce.text.phrase_encoder import PhraseEncoder, holds
 from transduce.text.tokenizer import Tokenizer
 from transduce.text.typed import TypedTextEncoder
 

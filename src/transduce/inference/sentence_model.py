@@ -23,7 +23,7 @@ from transduce.inference.details import find_head
 from transduce.inference.engines.choice import pytorch_of
 from transduce.inference.engines.engine import EngineChoice
 from transduce.inference.engines.exported import Model, ThroughThird
-from transduce.inference.engines.phrases import PhraseEngine
+from transduce.inference.engines.phrase_engine import PhraseEngine
 from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.search.beam import Beam

@@ -12,8 +12,8 @@ import msgspec
 from docsegments.orthography.joining import join_sentences
 from docsegments.orthography.words import has_words
 from transduce.analysis.alignment import AlignmentHead
-from transduce.analysis.look import Look
 from transduce.analysis.look_at_phrases import PhraseLook
+from transduce.analysis.look_at_text import Look
 from transduce.base.errors import ConfigError, InputError
 from transduce.base.reprs import shown_by
 from transduce.base.task_table import check_tool
@@ -27,9 +27,9 @@ from transduce.inference.engines.choice import EngineName, engine_for, pytorch_o
 from transduce.inference.engines.engine import EngineChoice
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.exported import Model, ThroughThird, open_model
-from transduce.inference.engines.phrases import PhraseEngine
-from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
-from transduce.inference.execution.memory import keep_free_memory
+from transduce.inference.engines.inference_precision import InferencePrecision, at_precision, device_for
+from transduce.inference.engines.phrase_engine import PhraseEngine
+from transduce.inference.execution.malloc import keep_free_memory
 from transduce.inference.looking import check_length, check_not_blank, look_at_translation
 from transduce.inference.outcomes import translation_of, why_unsatisfied
 from transduce.inference.requests import Constraints, Piece, Request, required_of_pieces

@@ -12,7 +12,7 @@ from torch import nn
 from transduce.base.errors import DataError
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.example_sets import open_questions
-from transduce.corpora.examples import ExampleCorpus
+from transduce.corpora.labelled_text import ExampleCorpus
 from transduce.corpora.questions import Question, question_corpus
 from transduce.data.batch import SpecialIds
 from transduce.data.passages import PassageWindow, encode_passages, window_lengths
@@ -21,7 +21,7 @@ from transduce.evaluation.metric import Texts
 from transduce.evaluation.metrics import Measured
 from transduce.inference.answerer import find_answers, find_span_logits
 from transduce.models.heads import HeadConfig, SpanHeadConfig
-from transduce.objectives.labels import SpanBatch, SpanLoss, span_losses
+from transduce.objectives.label_losses import SpanBatch, SpanLoss, span_losses
 from transduce.tasks.encoder_data import Openers
 from transduce.tasks.encoder_settings import EncoderExperimentConfig, ExamplesConfig
 from transduce.tasks.labelled import LabelledTask

@@ -23,8 +23,8 @@ from transduce.base.config import Settings, to_tree
 from transduce.base.errors import CheckpointError, ConfigError
 from transduce.base.ranges import PositiveInt, ShareBelowOne
 from transduce.corpora.given import kept_file
+from transduce.text.detokenization import detokenize
 from transduce.text.tokenizer_file import check_backend, read_backend
-from transduce.text.words import detokenize
 
 TokenizerKind = Literal[
     "bpe", "wordpiece", "unigram", "sentencepiece", "bert", "words", "whitespace", "characters", "bytes", "file"

@@ -22,8 +22,7 @@ from transduce.training.checkpoint import Checkpoints, Position, damaged, load_o
 from transduce.training.distributed import Part, Processes
 from transduce.training.engines import build_gradients
 from transduce.training.estimate import Estimate, seconds_per_update
-from transduce.training.layers import compile_layers, recompute_layers
-from transduce.training.memory import naming_shortage
+from transduce.training.layers_in_training import compile_layers, recompute_layers
 from transduce.training.memory_check import MemoryCheck, MemoryTrial
 from transduce.training.observers import Observer, Report
 from transduce.training.optimizer import (
@@ -33,12 +32,13 @@ from transduce.training.optimizer import (
     normalize_gradients,
     set_rate,
 )
+from transduce.training.out_of_memory import naming_shortage
 from transduce.training.pace import Pace
 from transduce.training.precision import choose_precision
 from transduce.training.schedules import Plateau, WarmupStableDecay
-from transduce.training.settings import TrainingConfig
 from transduce.training.sharded_tensors import clear_first_rows, shard_all_like
 from transduce.training.signals import catch_signals
+from transduce.training.training_settings import TrainingConfig
 from transduce.training.validation import Validate, ValidationConfig
 
 Trials = Callable[[nn.Module], Sequence[MemoryTrial]]

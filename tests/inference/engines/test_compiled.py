@@ -13,7 +13,7 @@ import pytest
 import transduce
 from transduce.apps.cli.main import app
 from transduce.apps.cli.main import run as run_command
-from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment import load_recipe, train

@@ -15,7 +15,7 @@ from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.gpu_memory import ACTIVATIONS, LOGITS, STATES, SearchMemory
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.search.sampling import Sampling

@@ -17,7 +17,7 @@ from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.interface import EncoderDecoder, Memory
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam
 from transduce.search.choices import Search

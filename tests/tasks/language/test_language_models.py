@@ -12,7 +12,7 @@ import tomli_w
 import torch
 
 import transduce
-from transduce.apps.cli.machine import Machine
+from transduce.apps.cli.machine_options import Machine
 from transduce.apps.cli.main import app
 from transduce.apps.cli.main import run as command
 from transduce.apps.cli.options import DataOptions
@@ -25,9 +25,9 @@ from transduce.corpora.formats import text_file
 from transduce.data.batch import Batch
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowsConfig, windows_in_order
-from transduce.evaluation import running_text
+from transduce.evaluation import perplexity
 from transduce.evaluation.metrics import METRICS, count_all
-from transduce.evaluation.running_text import count_text
+from transduce.evaluation.perplexity import count_text
 from transduce.experiment.recipe import load_recipe
 from transduce.experiment.sweep import sweep
 from transduce.inference.generator import Generator
@@ -36,7 +36,7 @@ from transduce.inference.scorer import Scorer
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
-from transduce.tasks.language.validation import measure_text
+from transduce.tasks.language.language_validation import measure_text
 from transduce.training.distributed import Processes
 from transduce.training.run_summary import summarize_run
 
@@ -384,7 +384,7 @@ def test_neither_validation_nor_test_reads_more_windows_at_once_than_a_part_of_a
             read.append(len(batch.target_in))
             yield batch
 
-    monkeypatch.setattr(running_text, "windows_in_order", remember)
+    monkeypatch.setattr(perplexity, "windows_in_order", remember)
     several = Unconnected(count=processes)
     prepared = experiment.prepare(None, several, lambda: 1.0, lambda line: None)
     (part,) = prepared.data.largest(accumulate, processes).parts

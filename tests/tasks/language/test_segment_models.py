@@ -10,7 +10,7 @@ import torch
 
 import transduce
 from forked_run import train_in_processes
-from transduce.apps.cli.machine import Machine
+from transduce.apps.cli.machine_options import Machine
 from transduce.apps.cli.options import DataOptions
 from transduce.apps.cli.scored import evaluate_text
 from transduce.base.errors import ConfigError, InputError
@@ -18,12 +18,12 @@ from transduce.corpora.formats import text_file
 from transduce.data.text_store import open_text_store
 from transduce.data.windows import WindowsConfig
 from transduce.evaluation.dynamic import DynamicEvaluation, read_dynamically
-from transduce.evaluation.running_text import read_in_order
+from transduce.evaluation.perplexity import read_in_order
 from transduce.inference.generator import Generator
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
-from transduce.tasks.language.validation import Reading
+from transduce.tasks.language.language_validation import Reading
 
 pytestmark = pytest.mark.slow
 

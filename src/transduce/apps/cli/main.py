@@ -28,7 +28,7 @@ VERBS = (
 FILES = {
     "train": "quickstart sweep",
     "distill": "backtranslate",
-    "evaluate": "compare",
+    "measure": "evaluate compare",
     "pairs": "score align shortlist",
     "texts": "classify tag answer fill embed",
     "exchange": "export push import",

@@ -28,7 +28,7 @@ class OverFiles(Verb):
         return self._run_each(ctx, names)
 
     def _run_each(self, ctx: Any, names: Sequence[str]) -> None:
-        from transduce.apps.cluster.commands import Command, run_commands
+        from transduce.apps.cluster.command_tasks import Command, run_commands
         from transduce.base.files import made_parents
         from transduce.corpora.shards import files_of
 

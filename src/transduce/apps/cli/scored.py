@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import click
 
 from docsegments.extras import check_installed
-from transduce.apps.cli.machine import Machine
+from transduce.apps.cli.machine_options import Machine
 from transduce.apps.cli.options import DataOptions, given_options
 from transduce.base.errors import InputError
 from transduce.base.task_table import TASKS, find_task
@@ -18,11 +18,11 @@ from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import TextCorpus
 from transduce.evaluation.compare import Comparison, DifferingLine, compare_scores
 from transduce.evaluation.labels import PredictedClasses
-from transduce.evaluation.scores import Scores
+from transduce.evaluation.score_table import Scores
 from transduce.experiment.recipe import recipe_of
 from transduce.models.heads import ClassHeadConfig
-from transduce.tasks.language.validation import PLAIN as AS_TRAINED
-from transduce.tasks.language.validation import Reading, score_text
+from transduce.tasks.language.language_validation import PLAIN as AS_TRAINED
+from transduce.tasks.language.language_validation import Reading, score_text
 from transduce.tasks.task import TestData, TestedTask, Wanted
 
 SHARED = {"reference", "dataset", "split", "metric", "device", "threads", "precision", "json", "quiet"}

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from transduce.apps.cli.fields import Help
-from transduce.apps.cli.machine import Machine
-from transduce.apps.cli.messages import as_json
+from transduce.apps.cli.machine_options import Machine
 from transduce.apps.cli.options import LanguageOptions, Model
+from transduce.apps.cli.printing import as_json
 from transduce.base import ranges
 from transduce.base.errors import InputError
 
@@ -42,8 +42,8 @@ class Texts:
 
         Raises InputError, with the line, for a line that is not a JSON object, or no pair.
         """
+        from transduce.apps.cli.input import lines_of
         from transduce.apps.cli.output import text_output
-        from transduce.apps.cli.streams import lines_of
 
         numbers = count(1)
         with text_output(self.output) as stream:
@@ -158,7 +158,7 @@ def fill(model: Model, *, texts: Texts, machine: Machine, guesses: ranges.NBest 
     Args:
         guesses: Guesses for each hidden word.
     """
-    from transduce.inference.encoder import Encoder
+    from transduce.inference.text_encoder import Encoder
 
     encoder = Encoder(machine.open(model))
     texts.to_json(lambda hidden: encoder.fill(hidden, guesses))
@@ -185,7 +185,7 @@ def embed(
         layer: Pool the states of this layer, from 0 for the embeddings (default: the last).
         raw: Do not scale vectors to length 1.
     """
-    from transduce.inference.encoder import Encoder
+    from transduce.inference.text_encoder import Encoder
 
     encoder = Encoder(machine.open(model))
     if encoder.bundle.config.task == "translation":

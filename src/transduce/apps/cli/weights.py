@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from transduce.apps.cli.messages import print_json, teller
 from transduce.apps.cli.options import Json, Quiet
+from transduce.apps.cli.printing import print_json, teller
 from transduce.base.ranges import NonNegativeInt, PositiveInt
 
 

@@ -21,8 +21,8 @@ from transduce.corpora.cleaning import Duplicates, Overlap, Step
 from transduce.corpora.compression import PACKERS
 from transduce.corpora.corpus import Filter
 from transduce.corpora.formats import Columns
+from transduce.corpora.pair_files import check_written, is_written
 from transduce.corpora.shards import shards_of
-from transduce.corpora.writing import check_written, is_written
 
 FINGERPRINTS_AT_ONCE = 2**24
 ADVICE = "choose another folder"

@@ -14,7 +14,7 @@ from transduce.base.files import new_file
 from transduce.corpora.corpus import Filter, Keeps, ParallelCorpus, SentencePair
 from transduce.corpora.formats import Columns, parallel_files
 from transduce.corpora.overlap import Scope, scope_fingerprint
-from transduce.corpora.writing import write_pairs
+from transduce.corpora.pair_files import write_pairs
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 
 PAIRS_AT_ONCE = 4096

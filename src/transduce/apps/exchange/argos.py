@@ -11,10 +11,9 @@ from typing import Any
 
 import msgspec
 
-from transduce.apps.exchange.ctranslate2.exporting import load_exportable
-from transduce.apps.exchange.ctranslate2.model import adds_source_end, require_ctranslate2
+from transduce.apps.exchange.ctranslate2.ctranslate2_model import adds_source_end, require_ctranslate2
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import load_exportable, samples_of, write_ctranslate2
 from transduce.apps.exchange.ctranslate2.package import ENDING, write_package
-from transduce.apps.exchange.ctranslate2.writing import samples_of, write_ctranslate2
 from transduce.base.config import Settings
 from transduce.base.errors import CheckpointError, InputError
 from transduce.base.files import check_absent, made_parents, new_file

@@ -10,7 +10,7 @@ import msgspec
 
 from docsegments.extras import require
 from transduce.apps.projects.project import Project
-from transduce.apps.projects.store import Segment
+from transduce.apps.projects.project_store import Segment
 from transduce.base.errors import DataError, InputError
 from transduce.corpora.formats import file_kind, read_lines, read_objects
 from transduce.evaluation.translations import count_ter, ter_words

@@ -18,7 +18,7 @@ from torch.nn.utils import clip_grad_norm_
 
 from transduce.apps.projects.general import General
 from transduce.apps.projects.lessons import Check, Learned, Lesson, Progress
-from transduce.apps.projects.settings import (
+from transduce.apps.projects.project_settings import (
     CHECK_AFTER,
     GENERAL_WEIGHT,
     HOLD_OUT,

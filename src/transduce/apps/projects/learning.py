@@ -20,18 +20,18 @@ from torch import nn
 from transduce.apps.projects.edits import ReliabilityBin
 from transduce.apps.projects.knowledge import current_state
 from transduce.apps.projects.lessons import Progress
-from transduce.apps.projects.parts import Learning
-from transduce.apps.projects.phrases import PhraseSnapshot
+from transduce.apps.projects.phrase_snapshots import PhraseSnapshot
 from transduce.apps.projects.project import Project
+from transduce.apps.projects.project_store import Segment
 from transduce.apps.projects.report import Course, render_report
 from transduce.apps.projects.snapshots import Snapshot
-from transduce.apps.projects.store import Segment
 from transduce.apps.projects.teaching import Order, Report, teach
+from transduce.apps.projects.translation_facts import Learning
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.directions import Direction
 from transduce.inference.engines.exported import ExportedModel
-from transduce.inference.engines.phrases import PhraseEngine
-from transduce.inference.engines.precision import at_precision
+from transduce.inference.engines.inference_precision import at_precision
+from transduce.inference.engines.phrase_engine import PhraseEngine
 from transduce.inference.translator import Translator
 
 MOST_MODELS = 16

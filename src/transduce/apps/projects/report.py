@@ -12,7 +12,7 @@ from transduce.analysis.page import Link, drawing, html_table, render_sections
 from transduce.analysis.training_log import Curves, Series
 from transduce.apps.projects.edits import ReliabilityBin, count_edits
 from transduce.apps.projects.lessons import Check, Lesson
-from transduce.apps.projects.store import Segment
+from transduce.apps.projects.project_store import Segment
 from transduce.evaluation.metric import SentenceCounts
 from transduce.evaluation.translations import count_chrf
 

@@ -13,8 +13,8 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from transduce.apps.projects.lessons import Progress
-from transduce.apps.projects.settings import LearningSettings
-from transduce.apps.projects.store import Segment
+from transduce.apps.projects.project_settings import LearningSettings
+from transduce.apps.projects.project_store import Segment
 from transduce.base.files import new_file
 from transduce.base.tensor_files import save_tensors
 from transduce.bundle.model_bundle import ModelBundle

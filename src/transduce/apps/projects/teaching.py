@@ -19,10 +19,10 @@ import torch
 from transduce.apps.projects.general import General
 from transduce.apps.projects.learner import Learner
 from transduce.apps.projects.lessons import Learned, Lesson
-from transduce.apps.projects.phrases import is_phrase_based, learn_phrases
+from transduce.apps.projects.phrase_snapshots import is_phrase_based, learn_phrases
 from transduce.apps.projects.project import ADAPTERS, STORE
-from transduce.apps.projects.settings import ProjectSettings
-from transduce.apps.projects.store import Segment, Store
+from transduce.apps.projects.project_settings import ProjectSettings
+from transduce.apps.projects.project_store import Segment, Store
 from transduce.base.errors import TransduceError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.directions import Direction

@@ -23,21 +23,21 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from docsegments.budget import BUDGET, Budget, BudgetError
 from transduce.analysis.design import palettes
 from transduce.apps.projects.project import DamagedProjectError, UnknownProjectError
-from transduce.apps.projects.store import StoreError, UnknownSegmentError
+from transduce.apps.projects.project_store import StoreError, UnknownSegmentError
 from transduce.apps.projects.watching import Watcher
 from transduce.apps.serving.admission import size_of
 from transduce.apps.serving.bodies import FORM, JSON, URLENCODED, content_type, has_body, is_json, unsupported
 from transduce.apps.serving.clients import client_of, is_loopback
 from transduce.apps.serving.connections import TOO_LARGE, TOO_LONG
 from transduce.apps.serving.deepl.api import deepl, is_deepl, without_project
-from transduce.apps.serving.deepl.documents import Jobs, document_routes
+from transduce.apps.serving.deepl.deepl_documents import Jobs, document_routes
 from transduce.apps.serving.detection import Detector
-from transduce.apps.serving.failures import RefusedError
 from transduce.apps.serving.libretranslate import libretranslate
 from transduce.apps.serving.projects import is_of_projects, projects, takes_file
 from transduce.apps.serving.quotas import Holding, Turns
+from transduce.apps.serving.refusals import RefusedError
 from transduce.apps.serving.server import Server
-from transduce.apps.serving.settings import LOOPBACK, ServerSettings
+from transduce.apps.serving.server_settings import LOOPBACK, ServerSettings
 from transduce.apps.serving.v1 import v1
 from transduce.base.errors import TransduceError
 from transduce.base.version import VERSION

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 from docsegments.budget import budgeted
 from transduce.apps.serving.clients import CLIENT
-from transduce.apps.serving.failures import RefusedError
 from transduce.apps.serving.fair_queue import FairQueue, Job, QueuedPiece, Sentence
-from transduce.apps.serving.metrics import Metrics
-from transduce.apps.serving.texts import WantedTokens
+from transduce.apps.serving.prometheus import Metrics
+from transduce.apps.serving.refusals import RefusedError
+from transduce.apps.serving.request_texts import WantedTokens
 from transduce.base.errors import InputError
 from transduce.inference.requests import Request
 from transduce.inference.translation import Translation

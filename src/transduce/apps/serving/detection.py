@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from docsegments.languages import primary
-from transduce.apps.serving.failures import RefusedError
+from docsegments.language_codes import primary
+from transduce.apps.serving.refusals import RefusedError
 from transduce.corpora.language_names import name_of
 
 ALIASES = {"nb": "no", "iw": "he", "in": "id", "fil": "tl", "zt": "zh", "cmn": "zh", "pb": "pt"}

@@ -10,8 +10,8 @@ from pathlib import PurePath
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response, StreamingResponse
 
-from transduce.apps.serving.failures import RefusedError
 from transduce.apps.serving.quotas import Holding, Quota, oldest
+from transduce.apps.serving.refusals import RefusedError
 
 KEPT_SECONDS = 600.0
 PIECE = 65_536

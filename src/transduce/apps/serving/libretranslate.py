@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import JSONResponse
 
-from docsegments.formats import FORMATS, format_of, refusal_of
+from docsegments.document_formats import FORMATS, format_of, refusal_of
 from transduce.apps.projects.project import Project
 from transduce.apps.serving.bodies import (
     FORM,
@@ -27,10 +27,10 @@ from transduce.apps.serving.bodies import (
 )
 from transduce.apps.serving.detection import Detector, without_tags
 from transduce.apps.serving.documents.messages import File
-from transduce.apps.serving.failures import RefusedError
 from transduce.apps.serving.kept_files import download
+from transduce.apps.serving.refusals import RefusedError
+from transduce.apps.serving.request_texts import joined
 from transduce.apps.serving.server import Server
-from transduce.apps.serving.texts import joined
 from transduce.base.version import VERSION
 from transduce.corpora.language_names import name_of
 from transduce.search.beam import Beam

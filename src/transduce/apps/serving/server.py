@@ -13,17 +13,19 @@ from starlette.requests import Request as HTTPRequest
 
 from docsegments.budget import budgeted
 from docsegments.tagged_text import Tags
+from docsegments.translating.document_translator import html_data, html_text
 from docsegments.translating.sentence_translator import Tell
-from docsegments.translating.translate import html_data, html_text
-from transduce.apps.projects.parts import Learning
 from transduce.apps.projects.project import MOST as MOST_PROJECTS
 from transduce.apps.projects.project import Project, Projects
+from transduce.apps.projects.project_terms import ProjectTerms
 from transduce.apps.projects.quality import ProjectQuality
 from transduce.apps.projects.repair import Repairs
-from transduce.apps.projects.terms import ProjectTerms
+from transduce.apps.projects.translation_facts import Learning
 from transduce.apps.serving.admission import Admission
 from transduce.apps.serving.batching import Batcher, SharedTranslator
+from transduce.apps.serving.charged_terms import ChargedTerms
 from transduce.apps.serving.clients import CLIENT
+from transduce.apps.serving.documents.document_workers import DocumentWorkers, Work, in_thread
 from transduce.apps.serving.documents.messages import (
     Counted,
     EntriesRead,
@@ -38,16 +40,14 @@ from transduce.apps.serving.documents.messages import (
 )
 from transduce.apps.serving.documents.process import Answers
 from transduce.apps.serving.documents.worker import Limits
-from transduce.apps.serving.documents.workers import DocumentWorkers, Work, in_thread
-from transduce.apps.serving.failures import Paths, RefusedError
 from transduce.apps.serving.glossaries import Glossaries
 from transduce.apps.serving.kept_files import Files
-from transduce.apps.serving.metrics import Metrics
 from transduce.apps.serving.models import Models, ServedModel
+from transduce.apps.serving.prometheus import Metrics
 from transduce.apps.serving.quotas import Turns
-from transduce.apps.serving.settings import ServerSettings
-from transduce.apps.serving.terms import ChargedTerms
-from transduce.apps.serving.texts import Prepared, Sentence, Split, WantedTokens, prepare
+from transduce.apps.serving.refusals import Paths, RefusedError
+from transduce.apps.serving.request_texts import Prepared, Sentence, Split, WantedTokens, prepare
+from transduce.apps.serving.server_settings import ServerSettings
 from transduce.inference.sentence_model import SentenceModel
 from transduce.search.beam import Beam
 from transduce.search.choices import Search

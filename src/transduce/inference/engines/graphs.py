@@ -14,7 +14,7 @@ from transduce.models.interface import Predictor
 from transduce.search.beam import Best
 from transduce.search.loop import LOOK_EVERY, Active, Candidates, ChooseCandidates, Step, Written, take_step
 from transduce.search.rules import LengthConstraint, Rule, SuppressTokens
-from transduce.search.settings import Limits
+from transduce.search.search_settings import Limits
 
 MIN_TOKENS = 32
 """Fewest tokens that a graph has room for; a full one is followed by one for twice as many."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from transduce.apps.exchange.ctranslate2.model import (
+from transduce.apps.exchange.ctranslate2.ctranslate2_model import (
     NO_PENALTY,
     CTranslate2Model,
     Output,
@@ -14,12 +14,12 @@ from transduce.apps.exchange.ctranslate2.model import (
 from transduce.data.parts import batches_by_length
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.execution.workers import map_parallel
+from transduce.inference.execution.parallel_search import map_parallel
 from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.loop import Hypothesis
-from transduce.search.settings import limits_for
+from transduce.search.search_settings import limits_for
 
 TOKENS_AT_ONCE = 6144
 """Padded source tokens times hypotheses of a batch that PyTorch searches again."""

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from transduce.apps.exchange.ctranslate2.ctranslate2_model import never_written, require_ctranslate2
 from transduce.apps.exchange.ctranslate2.exact import ExactCTranslate2Engine
-from transduce.apps.exchange.ctranslate2.model import never_written, require_ctranslate2
-from transduce.apps.exchange.ctranslate2.writing import (
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import (
     TOLERANCE,
     export_bundle,
     samples_of,
@@ -23,13 +23,13 @@ from transduce.base.files import locked, remove, write_text
 from transduce.base.unzipping import is_unzipped
 from transduce.base.version import VERSION
 from transduce.bundle.model_bundle import EXPORT, ModelBundle, identity
-from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.data.batch import pad
-from transduce.inference.engines.automatic import why_failed
+from transduce.inference.engines.automatic_engine import why_failed
 from transduce.inference.engines.engine import Engine
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.exported import ExportedModel
-from transduce.inference.engines.precision import precision_of
+from transduce.inference.engines.inference_precision import precision_of
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam

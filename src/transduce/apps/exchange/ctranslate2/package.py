@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from transduce.apps.exchange.ctranslate2.binary import Variable, read_variables
-from transduce.apps.exchange.ctranslate2.model import CONFIG, WEIGHTS, require_ctranslate2
+from transduce.apps.exchange.ctranslate2.ctranslate2_model import CONFIG, WEIGHTS, require_ctranslate2
+from transduce.apps.exchange.ctranslate2.model_bin import Variable, read_variables
 from transduce.base.config import to_toml
 from transduce.base.errors import CheckpointError, InputError
 from transduce.base.files import new_folder

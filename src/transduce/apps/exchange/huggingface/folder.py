@@ -15,7 +15,7 @@ from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Backend
 from torch import Tensor
 
-from transduce.apps.exchange.huggingface.fields import Fields
+from transduce.apps.exchange.huggingface.config_json import Fields
 from transduce.base.config import to_tree
 from transduce.base.errors import CheckpointError, InputError
 from transduce.base.tensor_files import save_tensors

@@ -7,7 +7,7 @@ from typing import Any
 
 from tokenizers import AddedToken
 
-from transduce.apps.exchange.huggingface.fields import Fields
+from transduce.apps.exchange.huggingface.config_json import Fields
 from transduce.apps.exchange.huggingface.folder import (
     ADVICE,
     SPECIAL_TOKENS,

@@ -34,7 +34,7 @@ from transduce.apps.serving.documents.messages import (
     decode,
     encode,
 )
-from transduce.apps.serving.failures import RefusedError
+from transduce.apps.serving.refusals import RefusedError
 from transduce.base.errors import InputError
 
 R = TypeVar("R", bound=Result)

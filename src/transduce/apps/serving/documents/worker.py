@@ -19,12 +19,12 @@ from typing import TypeVar
 from xml.parsers import expat
 
 from docsegments.document import Document, Edit, Languages, Unit
-from docsegments.formats import read_document, read_marked_up
+from docsegments.document_formats import read_document, read_marked_up
 from docsegments.memory import Match, pairs_of_tmx
 from docsegments.segment import Segment
 from docsegments.text.placeholders import plain_segment
+from docsegments.translating.document_translator import DocumentTranslator, is_open
 from docsegments.translating.sentence_translator import Links, Progress, SentenceRequest, TranslatedSentence
-from docsegments.translating.translate import DocumentTranslator, is_open
 from transduce.apps.serving.documents.messages import (
     Align,
     Counted,
