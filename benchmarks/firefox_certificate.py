@@ -22,7 +22,7 @@ import torch
 from transduce.apps.exchange.firefox.alphas import GREEDY
 from transduce.apps.exchange.firefox.fxtranslate_engine import Student
 from transduce.apps.exchange.firefox.student_files import Paths
-from transduce.corpora.formats import read_lines
+from transduce.corpora.lines import read_lines
 from transduce.inference.translator import Translator
 
 NODE = Path(__file__).parent / "bergamot_lines.mjs"

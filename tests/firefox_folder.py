@@ -16,7 +16,8 @@ from transduce.bundle.model_bundle import EXPORT, ModelBundle
 from transduce.inference.engines import exported
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.models.families import build_model
-from transduce.text.tokenizer import SideConfig, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import SideConfig, TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 

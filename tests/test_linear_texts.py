@@ -37,7 +37,8 @@ from transduce.text.glossary import Entry, Glossary
 from transduce.text.long_texts import split_text
 from transduce.text.phrase_encoder import ends_with, holds
 from transduce.text.running_text import encode_running
-from transduce.text.tokenizer import Tokenizer, TokenizerConfig, TokenizerKind
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer_settings import TokenizerConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizer
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,8 @@ from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.engines.inference_precision import InferencePrecision, load_bundle
 from transduce.models.families import build_model
-from transduce.text.tokenizer import SideConfig, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import SideConfig, TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 PRECISIONS: tuple[InferencePrecision, ...] = ("float32", "bfloat16")

@@ -23,7 +23,7 @@ from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.search.beam import Beam
-from transduce.text.tokenizer import SideConfig
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 SHORT: dict[str, Any] = {"max_ratio": 0.5, "max_extra": 4}  # of a model that has learned little, and goes on and on

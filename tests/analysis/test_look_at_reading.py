@@ -36,7 +36,7 @@ from transduce.models.transformer_xl import TransformerXLConfig
 from transduce.models.xlnet import XLNetConfig
 from transduce.nn import packing
 from transduce.nn.recording import record_attention
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizers
 
 LAYERS, HEADS, DIM = 2, 3, 12

@@ -260,7 +260,7 @@ def prepare(folder: Path) -> None:
     from transduce.experiment import average, load_recipe, train
     from transduce.experiment.learn_shortlist import learn_shortlist
     from transduce.experiment.sweep import sweep
-    from transduce.text.tokenizer import TokenizerConfig
+    from transduce.text.tokenizer_settings import TokenizerConfig
     from transduce.text.tokenizer_training import train_tokenizers
 
     for name, part in zip(("train", "dev", "test"), split_pairs(small_corpus(90), 11, 7), strict=True):

@@ -15,7 +15,8 @@ from transduce.models.families import build_model
 from transduce.models.heads import WordHeadConfig
 from transduce.objectives.masked_words import MaskedWords
 from transduce.text.phrase_encoder import PhraseEncoder
-from transduce.text.tokenizer import Tokenizer, TokenizerConfig
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 WORDS = [f"{first}{second}{third}" for first in "abcd" for second in "efg" for third in "hij"]

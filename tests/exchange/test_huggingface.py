@@ -37,7 +37,8 @@ from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
 from transduce.tasks.language.language_validation import count_lines, score_text
 from transduce.text.running_text import encode_lines, encode_running
-from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 TIME = 37

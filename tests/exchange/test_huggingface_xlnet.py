@@ -21,7 +21,8 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.generator import Generator
 from transduce.models.families import build_model
 from transduce.models.xlnet import XLNetConfig, XLNetLanguageModel
-from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 from xlnet_folder import MEMORY, SPECIAL, TEXT, write_xlnet
 

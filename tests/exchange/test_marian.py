@@ -24,7 +24,7 @@ from transduce.models.families import build_model
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.text.sentencepiece import read_sentencepiece
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizers
 
 SOURCE = [f"Der kleine Hund läuft {number} Mal über das grüne Feld, nicht wahr?" for number in range(60)]

@@ -16,7 +16,7 @@ from transduce.experiment.automatic_settings import Choice, choose, choose_clean
 from transduce.experiment.machine import Machine
 from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
-from transduce.text.tokenizer import SideConfig
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import FIRST, train_tokenizer
 from transduce.training.schedules import WarmupStableDecay
 

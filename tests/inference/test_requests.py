@@ -32,7 +32,7 @@ from transduce.search.sampling import Sampling
 from transduce.text.long_texts import split_text
 from transduce.text.phrase_encoder import holds
 from transduce.text.terms import Term
-from transduce.text.tokenizer import TokenizerConfig, TokenizerKind
+from transduce.text.tokenizer_settings import TokenizerConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizers
 
 SOURCES = ["The dog sleeps.", "The old man buys a red car.", "A cat."]

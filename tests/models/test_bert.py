@@ -26,7 +26,7 @@ from transduce.models.heads import (
 )
 from transduce.models.interface import Pooling, TextEncoder
 from transduce.nn import packing
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer_settings import TokenizerConfig
 
 VOCABULARY, ROWS, TIME = 23, 5, 11
 CONFIG = BertConfig(layers=2, dim=12, heads=3, feed_forward_dim=17, max_positions=13)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from transduce.text.detokenization import detokenize
-from transduce.text.tokenizer import SideConfig
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 SENTENCES = [

@@ -31,7 +31,8 @@ from transduce.models.families import PhrasesConfig, build_model
 from transduce.models.heads import EncoderModel, WordHead
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.low_rank import merge_weights
-from transduce.text.tokenizer import SENTENCEPIECE, Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import SENTENCEPIECE, Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 
 EXPORT = "export.json"  # in the folder of a model that another engine runs, and in no bundle
 

@@ -14,7 +14,7 @@ import msgspec
 from docsegments.messages.tables import rows_of
 from transduce.base.errors import DataError
 from transduce.base.files import sha256
-from transduce.corpora.formats import file_kind, read_lines, read_objects
+from transduce.corpora.lines import file_kind, read_lines, read_objects
 
 T = TypeVar("T")
 Column = int | str

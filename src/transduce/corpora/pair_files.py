@@ -13,7 +13,7 @@ from transduce.base.files import sync
 from transduce.corpora import parquet
 from transduce.corpora.compression import PACKERS
 from transduce.corpora.corpus import SentencePair
-from transduce.corpora.formats import file_kind
+from transduce.corpora.lines import file_kind
 
 WRITTEN = (".tsv", ".jsonl", parquet.ENDING)
 """The endings of files of pairs that can be written; .tsv and .jsonl also compressed."""

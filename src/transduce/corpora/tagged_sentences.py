@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transduce.base.errors import DataError
-from transduce.corpora.formats import file_kind, read_lines, read_objects
 from transduce.corpora.labelled_text import ExampleCorpus, file_corpus
+from transduce.corpora.lines import file_kind, read_lines, read_objects
 
 DOCUMENT = "-DOCSTART-"
 OUTSIDE = "O"

@@ -43,7 +43,7 @@ from transduce.experiment.machine import BUSY, Machine, measure_machine
 from transduce.experiment.recipe import Recipe, change, find_recipe, load_recipe, recipes, with_files
 from transduce.tasks.experiment_settings import ExperimentConfig
 from transduce.tasks.translation.translation_settings import TranslationConfig
-from transduce.text.tokenizer import SideConfig
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 MIN_PAIRS, MIN_WORDS = 20, 200

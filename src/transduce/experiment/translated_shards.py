@@ -13,7 +13,7 @@ from transduce.base.errors import CheckpointError, DataError
 from transduce.base.files import new_file
 from transduce.corpora.compression import PACKERS
 from transduce.corpora.corpus import ParallelCorpus, TextCorpus
-from transduce.corpora.formats import read_lines
+from transduce.corpora.lines import read_lines
 from transduce.evaluation.translations import SentenceMetric, sentence_score
 from transduce.inference.translation import Candidate, Translation
 from transduce.inference.translator import Translator

@@ -9,7 +9,7 @@ from transduce.data.examples import TextBatchingConfig
 from transduce.models.families import EncoderConfig
 from transduce.tasks.experiment_settings import ExperimentConfig
 from transduce.tasks.two_texts import check_weight
-from transduce.text.tokenizer import TokenizerConfig, tokenizer_setting
+from transduce.text.tokenizer_settings import TokenizerConfig, tokenizer_setting
 from transduce.training.training_settings import TeacherForcing
 
 

@@ -17,7 +17,8 @@ from transduce.models.larger_vocabulary import with_new_tokens
 from transduce.tasks.experiment_settings import ExperimentConfig
 from transduce.tasks.task import Tell
 from transduce.text.new_words import Growth, frequent_words, grow, read_words
-from transduce.text.tokenizer import DEFAULT_SUBWORDS, Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import DEFAULT_SUBWORDS, TokenizerConfig
 from transduce.training.checkpoint import BUNDLE
 from transduce.training.distributed import Processes
 from transduce.training.training_settings import TrainingConfig

@@ -34,7 +34,8 @@ from transduce.tasks.encoder_data import Examples
 from transduce.tasks.encoder_origin import find_encoder
 from transduce.tasks.encoder_settings import EncoderExperimentConfig, check_encoder
 from transduce.tasks.task import Input, Prepared, Rate, Tell, TestData, tokenizer_inputs
-from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizers
 from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial

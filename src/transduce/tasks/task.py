@@ -20,7 +20,7 @@ from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Objective
 from transduce.objectives.r_drop import RDrop
 from transduce.tasks.experiment_settings import ExperimentConfig
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.training_settings import TrainingConfig

@@ -22,8 +22,8 @@ from docsegments.orthography.characters import without_invisible
 from docsegments.orthography.words import PhraseIndex
 from transduce.base.errors import DataError, InputError
 from transduce.base.files import write_text
-from transduce.corpora.formats import lines_in, open_bytes
 from transduce.corpora.languages import UNKNOWN
+from transduce.corpora.lines import lines_in, open_bytes
 from transduce.text.terms import Term
 
 BAN = "ban"

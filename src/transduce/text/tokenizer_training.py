@@ -17,18 +17,15 @@ from transduce.text.detokenization import WORD_PATTERN
 from transduce.text.sentencepiece import LEADING_SPACE, MODELS, read_model
 from transduce.text.sentencepiece_training import train_sentencepiece
 from transduce.text.spread import Spread
-from transduce.text.tokenizer import (
-    BYTES,
+from transduce.text.tokenizer import BYTES, SPACE, Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import (
     DEFAULT_SUBWORDS,
-    SPACE,
     SPECIALS,
     SUBWORDS,
     UNK,
     SideConfig,
     SpecialTokens,
-    Tokenizer,
     TokenizerConfig,
-    Tokenizers,
 )
 
 SPECIAL_WORDS = re.compile(rf"(?<!\S)(?:{'|'.join(map(re.escape, SPECIALS))})(?!\S)")

@@ -19,7 +19,7 @@ from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.search.sampling import Sampling
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizers
 
 CPU, GPU, VOCABULARY = torch.device("cpu"), torch.device("cuda", 0), 17

@@ -12,7 +12,7 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.corpus import TextCorpus
 from transduce.corpora.text_documents import documents_of
 from transduce.inference.text_encoder import Encoder
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 PAIRS = {"dog": "barks", "cat": "meows", "cow": "moos", "hen": "clucks"}

@@ -222,7 +222,8 @@ def next_(
         output: Where to write the sentences; - is standard output.
     """
     from transduce.apps.cli.output import check_new_file, is_new_file, text_output
-    from transduce.corpora.formats import is_file_of_pairs, parallel_files, read_lines
+    from transduce.corpora.formats import is_file_of_pairs, parallel_files
+    from transduce.corpora.lines import read_lines
     from transduce.corpora.next_sentences import next_sentences
 
     files = known or []

@@ -61,7 +61,7 @@ def export(
         splitter: Argos Translate: sentence splitter to pack, of MiniSBD (.onnx) or Stanza (a folder).
         license: Hugging Face: licence named by the model's card, such as apache-2.0 (default: the run's).
     """
-    from transduce.corpora.formats import read_lines
+    from transduce.corpora.lines import read_lines
 
     for name, targets in TARGETS_OF.items():
         if is_given(context, name) and to not in targets:
@@ -187,7 +187,7 @@ def import_(
     from transduce.apps.exchange.firefox.import_firefox import import_firefox
     from transduce.apps.exchange.huggingface.hub import is_on_hub
     from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
-    from transduce.corpora.formats import read_lines
+    from transduce.corpora.lines import read_lines
     from transduce.inference.engines.engine_table import is_firefox
 
     set_threads(threads)

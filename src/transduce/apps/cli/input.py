@@ -13,7 +13,7 @@ from docsegments.endings import refused_by_content
 from transduce.apps.cli.failures import descriptor_of
 from transduce.base.errors import InputError
 from transduce.base.files import WINDOWS
-from transduce.corpora.formats import decode_line, read_lines
+from transduce.corpora.lines import decode_line, read_lines
 from transduce.inference.translator import LINES_AT_ONCE
 
 BLOCK = 2**16  # bytes, as many as a pipe holds

@@ -145,7 +145,7 @@ def compare(
     """
     from transduce.apps.cli import test_set
     from transduce.apps.cli.scored import compare_models, task_of
-    from transduce.corpora.formats import read_lines
+    from transduce.corpora.lines import read_lines
     from transduce.evaluation.compare import Comparison
     from transduce.evaluation.compare import compare as run_comparison
     from transduce.evaluation.comparison_tables import comparison_tables

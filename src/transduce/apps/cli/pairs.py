@@ -48,7 +48,7 @@ def score(
     from transduce.base.task_table import check_writes
     from transduce.bundle.bundle_config import read_config
     from transduce.bundle.model_bundle import find_bundle
-    from transduce.corpora.formats import read_lines
+    from transduce.corpora.lines import read_lines
     from transduce.corpora.shards import open_corpus
     from transduce.inference.scorer import Scorer, perplexity
 

@@ -16,7 +16,7 @@ from transduce.corpora.catalogue.download import announce
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.directions import MANY, Direction
-from transduce.corpora.formats import read_lines
+from transduce.corpora.lines import read_lines
 from transduce.corpora.shards import open_corpus
 from transduce.corpora.splits import open_split, open_splits
 from transduce.evaluation.evaluate import evaluate, evaluate_outputs

@@ -59,7 +59,7 @@ class Texts:
 
     def _texts_of(self, line: str, where: str, keys: Sequence[str], expected: str) -> list[str]:
         """Returns the texts of a line, one for each key; of a blank line a blank one."""
-        from transduce.corpora.formats import as_object, file_kind
+        from transduce.corpora.lines import as_object, file_kind
 
         if not line.strip():
             return [""]
@@ -132,7 +132,7 @@ def answer(
         passage: A text file that all questions are about; lines then are questions alone.
         n_best: Answers to each question, the likeliest first.
     """
-    from transduce.corpora.formats import read_lines
+    from transduce.corpora.lines import read_lines
     from transduce.inference.answerer import Answerer
 
     if passage is not None and not Path(passage).is_file():

@@ -12,7 +12,7 @@ from docsegments.extras import require
 from transduce.apps.projects.project import Project
 from transduce.apps.projects.project_store import Segment
 from transduce.base.errors import DataError, InputError
-from transduce.corpora.formats import file_kind, read_lines, read_objects
+from transduce.corpora.lines import file_kind, read_lines, read_objects
 from transduce.evaluation.translations import count_ter, ter_words
 
 COLUMNS = ("source", "machine", "target")

@@ -7,7 +7,7 @@ from transduce.base.ranges import ShareWithin
 from transduce.data.windows import WindowsConfig
 from transduce.models.families import LanguageModelConfig
 from transduce.tasks.experiment_settings import ExperimentConfig
-from transduce.text.tokenizer import TokenizerConfig, tokenizer_setting
+from transduce.text.tokenizer_settings import TokenizerConfig, tokenizer_setting
 
 DEFAULT_SHARE = 0.05
 

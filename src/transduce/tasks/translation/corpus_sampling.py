@@ -16,7 +16,8 @@ from transduce.inference.engines.exported import Model
 from transduce.tasks.translation.preparation import Numbers
 from transduce.tasks.translation.translation_settings import TranslationConfig
 from transduce.text.bpe_dropout import BpeDropout, BpeMerges
-from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 

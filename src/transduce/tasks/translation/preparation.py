@@ -26,7 +26,8 @@ from transduce.models.transformer import TransformerConfig
 from transduce.tasks.origin import find_origin, with_new_words
 from transduce.tasks.translation.translation_settings import TranslationConfig
 from transduce.text.spread import Spread
-from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import LEARN_NOTHING, describe_sample, train_tokenizers
 from transduce.training.distributed import Processes
 

@@ -7,7 +7,7 @@ from transduce.data.sentence_pairs import BatchingConfig
 from transduce.models.families import EncoderDecoderConfig
 from transduce.search.beam import Beam
 from transduce.tasks.experiment_settings import ExperimentConfig
-from transduce.text.tokenizer import TokenizerConfig, tokenizer_setting
+from transduce.text.tokenizer_settings import TokenizerConfig, tokenizer_setting
 
 
 class TranslationConfig(ExperimentConfig, frozen=True, kw_only=True):

@@ -27,7 +27,8 @@ from transduce.corpora.languages import is_tag
 from transduce.inference.engines.exported import Export
 from transduce.models.transformer import TransformerConfig
 from transduce.text.sentencepiece import read_model, read_sentencepiece, with_vocabulary
-from transduce.text.tokenizer import SpecialTokens, Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import SpecialTokens, TokenizerConfig
 
 ENDING = ".argosmodel"
 METADATA = "metadata.json"

@@ -23,7 +23,8 @@ from transduce.corpora.languages import UNKNOWN, is_tag
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.requests import Constraints, Piece
 from transduce.inference.shortlist.shortlist import FILE, Shortlist
-from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 
 METADATA = "metadata.json"
 ADVICE = "copy or download it again"

@@ -14,7 +14,8 @@ from transduce.apps.exchange.huggingface.tensor_names import Same
 from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 
 
 class Family(ABC):

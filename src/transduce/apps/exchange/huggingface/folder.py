@@ -20,8 +20,9 @@ from transduce.base.config import to_tree
 from transduce.base.errors import CheckpointError, InputError
 from transduce.base.tensor_files import save_tensors
 from transduce.base.verification import read_json
-from transduce.text.tokenizer import SpecialTokens, Tokenizer
+from transduce.text.tokenizer import Tokenizer
 from transduce.text.tokenizer_file import check_backend, one_line_errors, read_backend
+from transduce.text.tokenizer_settings import SpecialTokens
 
 CONFIG = "config.json"
 GENERATION = "generation_config.json"

@@ -24,7 +24,8 @@ from transduce.bundle.bundle_config import BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.directions import MANY, LanguageTokens
 from transduce.models.transformer import TransformerConfig
-from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 
 
 class M2M100(Marian):

@@ -26,7 +26,8 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.models.transformer import TransformerConfig
 from transduce.nn.layers import Activation
 from transduce.text.sentencepiece import read_sentencepiece, with_vocabulary
-from transduce.text.tokenizer import SpecialTokens, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import SpecialTokens, TokenizerConfig
 
 ACTIVATIONS: dict[str, Activation] = {"swish": "silu", "silu": "silu", "gelu": "gelu", "relu": "relu"}
 VOCABULARY = "vocab.json"
