@@ -12,7 +12,8 @@ from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.facts import CorpusFacts, SideFacts, describe_pairs
 from transduce.experiment import TranslationConfig
-from transduce.experiment.automatic_settings import Choice, choose, choose_cleaning
+from transduce.experiment.automatic_cleaning import choose_cleaning
+from transduce.experiment.automatic_settings import Choice, choose
 from transduce.experiment.machine import Machine
 from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig

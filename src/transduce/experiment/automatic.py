@@ -31,13 +31,8 @@ from transduce.corpora.given import pairs_setting
 from transduce.corpora.languages import UNKNOWN, languages_of, name_of
 from transduce.corpora.shards import open_corpus
 from transduce.corpora.splits import open_held_out
-from transduce.experiment.automatic_settings import (
-    choose,
-    choose_adaptation,
-    choose_cleaning,
-    choose_language_model,
-    choose_width,
-)
+from transduce.experiment.automatic_cleaning import choose_cleaning
+from transduce.experiment.automatic_settings import choose, choose_adaptation, choose_language_model, choose_width
 from transduce.experiment.completion import complete
 from transduce.experiment.machine import BUSY, Machine, measure_machine
 from transduce.experiment.recipe import Recipe, change, find_recipe, load_recipe, recipes, with_files
