@@ -14,8 +14,8 @@ import torch
 from running_server import Running, Serve
 
 from transduce.apps.serving import clients
-from transduce.apps.serving.app import Hosts
 from transduce.apps.serving.client_keys import Keys
+from transduce.apps.serving.middleware import Hosts
 from transduce.apps.serving.server_settings import ServerSettings
 from transduce.base.errors import InputError
 

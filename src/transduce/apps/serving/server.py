@@ -14,7 +14,6 @@ from starlette.requests import Request as HTTPRequest
 from docsegments.budget import budgeted
 from docsegments.tagged_text import Tags
 from docsegments.translating.document_translator import html_data, html_text
-from docsegments.translating.sentence_translator import Tell
 from transduce.apps.projects.project import MOST as MOST_PROJECTS
 from transduce.apps.projects.project import Project, Projects
 from transduce.apps.projects.project_terms import ProjectTerms
@@ -23,21 +22,16 @@ from transduce.apps.projects.repair import Repairs
 from transduce.apps.projects.translation_facts import Learning
 from transduce.apps.serving.admission import Admission
 from transduce.apps.serving.batching import Batcher, SharedTranslator
-from transduce.apps.serving.charged_terms import ChargedTerms
 from transduce.apps.serving.clients import CLIENT
-from transduce.apps.serving.documents.document_workers import DocumentWorkers, Work, in_thread
+from transduce.apps.serving.documents.document_workers import DocumentWorkers, in_thread
 from transduce.apps.serving.documents.messages import (
-    Counted,
     EntriesRead,
     File,
-    OpenSegment,
-    Read,
     ReadEntries,
     Sample,
     Sampled,
-    Translate,
-    Written,
 )
+from transduce.apps.serving.documents.open_document import ChargedTerms, OpenDocument
 from transduce.apps.serving.documents.process import Answers
 from transduce.apps.serving.documents.worker import Limits
 from transduce.apps.serving.glossaries import Glossaries
@@ -291,7 +285,7 @@ class Server:
         file: File,
         glossary: Glossary | None = None,
         project: Project | None = None,
-    ) -> AsyncIterator["OpenDocument"]:
+    ) -> AsyncIterator[OpenDocument]:
         """Opens a document in a process that ends with the block, and counts its characters.
 
         With a project, segments that are in its memory come from there, the model is as it has taught it, and its terms
@@ -352,7 +346,7 @@ class Server:
         is_upload: bool,
         glossary: Glossary | None,
         project: Project | None,
-    ) -> AsyncIterator["OpenDocument"]:
+    ) -> AsyncIterator[OpenDocument]:
         if project is not None:
             model = self.with_project(model, project)
             glossary = glossary or await self.of_project(project.name, self.terms.glossary, project)
@@ -379,46 +373,6 @@ class Server:
             asyncio.run_coroutine_threadsafe(charge(characters), loop).result()
 
         return ChargedTerms(glossary, WantedTokens(model.translator), charge_and_wait)
-
-
-@dataclass(frozen=True)
-class OpenDocument:
-    """Documents in a process of their own, and what answers its questions."""
-
-    work: Work
-    answers: Answers
-    segments: Sequence[OpenSegment] = ()
-    """Segments of the documents that are to be translated; none before `read`."""
-
-    async def read(self, files: Sequence[File], longest: int) -> Counted:
-        """Reads files and counts their text, before `translate`; paragraphs have at most `longest` characters."""
-        return await self.work.ask(self._order(files, longest), Counted)
-
-    async def translate(self, retranslate: bool = False, tell: Tell | None = None) -> list[bytes]:
-        """Translates the files that were read; with `retranslate`, replaces the translations that they have.
-
-        `tell` is called in another thread, now and then, with the share that is done.
-        """
-        order = Translate(tell is not None, retranslate)
-        return (await self.work.ask(order, Written, replace(self.answers, tell=tell))).files
-
-    async def translate_at_once(self, files: Sequence[File], splits_sentences: bool = True) -> list[bytes]:
-        """Reads files of any length and translates them."""
-        order = self._order(files, None, splits_sentences)
-        return (await self.work.ask(order, Written, self.answers)).files
-
-    def _order(self, files: Sequence[File], longest: int | None, splits_sentences: bool = True) -> Read:
-        sentences, languages = self.answers.sentences, self.answers.sentences.languages
-        return Read(
-            list(files),
-            languages.source,
-            languages.target,
-            sentences.can_require,
-            sentences.can_align,
-            longest,
-            splits_sentences,
-            self.answers.memory is not None,
-        )
 
 
 async def _until_gone(http: HTTPRequest) -> None:
