@@ -15,6 +15,7 @@ def test_search_is_kept_from_every_model_family_and_knows_the_interface_alone() 
     assert set(rule["forbidden_modules"]) == {f"transduce.models.{name}" for name in files}
 
 
-def test_each_file_name_occurs_once() -> None:
-    names = Counter(path.name for path in (ROOT / "src").rglob("*.py") if path.name != "__init__.py")
-    assert not [name for name, count in names.items() if count > 1]
+def test_each_file_name_occurs_once_and_no_file_has_more_than_400_lines() -> None:
+    files = [path for path in (ROOT / "src").rglob("*.py") if path.name != "__init__.py"]
+    assert not [name for name, count in Counter(path.name for path in files).items() if count > 1]
+    assert not [str(path) for path in files if path.read_bytes().count(b"\n") > 400]

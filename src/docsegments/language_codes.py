@@ -1,4 +1,4 @@
-"""Codes of languages, in documents and in requests for a translation."""
+"""Codes of languages, in documents and in requests for a translation, and their names."""
 
 import re
 from collections.abc import Sequence
@@ -23,6 +23,15 @@ _FROM_RIGHT = (
 )
 FROM_RIGHT = frozenset(_FROM_RIGHT.split())
 """Codes of languages, and of scripts, that are written from right to left."""
+_NAMES = """
+ar:Arabic az:Azerbaijani bg:Bulgarian bn:Bengali ca:Catalan cs:Czech da:Danish de:German el:Greek en:English
+eo:Esperanto es:Spanish et:Estonian eu:Basque fa:Persian fi:Finnish fr:French ga:Irish gl:Galician he:Hebrew
+hi:Hindi hr:Croatian hu:Hungarian id:Indonesian it:Italian ja:Japanese ko:Korean lt:Lithuanian lv:Latvian
+ms:Malay nb:Norwegian nl:Dutch pl:Polish pt:Portuguese ro:Romanian ru:Russian sk:Slovak sl:Slovenian
+sq:Albanian sr:Serbian sv:Swedish sw:Swahili th:Thai tl:Tagalog tr:Turkish uk:Ukrainian ur:Urdu
+vi:Vietnamese zh:Chinese
+"""
+ENGLISH_NAMES = dict(entry.split(":") for entry in _NAMES.split())
 _CODE = re.compile(r"([a-z]{2})(?:[-_][A-Za-z]{4})?(?:[-_](?:[A-Z]{2}|\d{3}))?")
 
 
@@ -70,3 +79,8 @@ def check(name: str, label: str, code: str, wanted: str) -> None:
 
 def _normal(code: str) -> str:
     return code.strip().replace("_", "-").casefold()
+
+
+def english_name(code: str) -> str:
+    """Returns the English name of a language, as translation servers report it; its code if it has none here."""
+    return ENGLISH_NAMES.get(code.partition("-")[0], code)

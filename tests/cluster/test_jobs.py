@@ -186,7 +186,7 @@ def test_processes_write_the_same_bytes(tmp_path):
 @pytest.mark.slow
 def test_a_cluster_of_ray_writes_the_same_bytes_though_a_worker_is_killed(tmp_path):
     ray = pytest.importorskip("ray", reason="Ray is not installed (transduce[ray])")
-    from transduce.apps.cluster.on_ray import RayWorkers
+    from transduce.apps.cluster.workers import RayWorkers
 
     files = write_shards(tmp_path / "in", 4, 20_000)
     clean_shards(files, tmp_path / "here", STEPS, HERE)

@@ -16,9 +16,8 @@ import pytest
 
 from handmade_folder import HEBREW, UPPER, write_handmade
 from transduce.apps.exchange.firefox.student_files import Paths
-from transduce.apps.exchange.page.export_page import export_page, render_page
+from transduce.apps.exchange.page.export_page import PageModel, export_page, read_page_model, render_page
 from transduce.apps.exchange.page.page_engine import FILE, PageEngine
-from transduce.apps.exchange.page.page_model import PageModel, read_page_model
 from transduce.base.errors import CheckpointError, InputError
 
 CACHE = Path(

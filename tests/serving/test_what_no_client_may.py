@@ -12,9 +12,8 @@ import pytest
 
 from transduce.apps.projects.project import Projects
 from transduce.apps.serving.app import build_app
-from transduce.apps.serving.error_answers import answer_error
 from transduce.apps.serving.keystrokes import Keystrokes
-from transduce.apps.serving.middleware import PIECE, Watch
+from transduce.apps.serving.middleware import PIECE, Watch, answer_error
 from transduce.apps.serving.models import Models
 from transduce.apps.serving.prometheus import Metrics
 from transduce.apps.serving.refusals import Paths

@@ -1,23 +1,22 @@
 """HTML and XHTML: every text that a browser shows, and the attributes that readers see; only their characters change.
 
-`tokens` divides a page, `tree` tracks the open elements, `events` gives tags their roles in sentences, and `segments`
-makes segments of it. Each takes time linear in the length of any page.
+`tokens` divides a page, `tree` tracks the open elements, `events` gives tags their roles in sentences, and
+`html_segments` makes segments of it. Each takes time linear in the length of any page.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 
 from docsegments.document import NO_LANGUAGES, Document, Edit, Languages, TextFile, Unit, Untranslated, Write
 from docsegments.html.character_references import Written, escape_attribute, escape_text, read_text
-from docsegments.html.events import Events, settle_pairs
-from docsegments.html.html_language import label_edits
+from docsegments.html.events import INLINE, Events, settle_pairs
 from docsegments.html.html_segments import HtmlItem, attribute_segment, find_segments
-from docsegments.html.tokens import Attribute, Tokenizer
-from docsegments.language_codes import turn
+from docsegments.html.tokens import Attribute, HtmlToken, Tokenizer
+from docsegments.language_codes import is_same, turn
 from docsegments.orthography.characters import Span
 from docsegments.segment import Mark, Segment
 from docsegments.text.placeholders import Escape
@@ -31,6 +30,8 @@ SENT = "a form sends it (value)"
 _LONGEST_TAG = 1000  # characters of the start tag of an <option>
 _OPTION = re.compile(r"<option[\s/>]", re.IGNORECASE)
 _OPTION_END = re.compile(r"</?(?:option|optgroup|select|datalist)\b", re.IGNORECASE)
+_DOCTYPE = re.compile(r"\s*+<!doctype[^>]*+>", re.IGNORECASE)
+_OF_META = frozenset(["content-language", "dc.language", "language", "og:locale"])
 _TAG = re.compile(r"<[^<>]*+>")
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)", re.DOTALL)
 _META = re.compile(rb"""<meta(?:(?!<meta)[^>])*?charset\s*+=\s*+["']?\s*+([\w.:-]++)""", re.IGNORECASE)
@@ -132,7 +133,7 @@ class HtmlPage:
         settle_pairs(parsed.events, DEEPEST_MARK)
         segments, left = find_segments(page, parsed.events)
         self.untranslated = [*left, *parsed.left]
-        self.labels = list(label_edits(page, parsed.tags, languages))
+        self.labels = list(_label_edits(page, parsed.tags, languages))
         """Edits by which the page says in which language and direction it is."""
         for items in segments:
             self._add(items, "", escape_text)
@@ -204,3 +205,41 @@ def _write(items: Sequence[HtmlItem], escape: Escape, quote: str, more: Sequence
         else:
             pieces.append(part.raw)
     return [Edit(items[0].start, items[-1].end, (*pieces, quote)), *more]
+
+
+def _label_edits(page: str, tags: Sequence[HtmlToken], languages: Languages) -> Iterator[Edit]:
+    """Yields the edits after which a page says that it is in the target language, and in which direction that is read.
+
+    Elements in other languages than the source stay as they are; `dir` is added only where it is needed.
+
+    Args:
+        page: the page.
+        tags: its start tags with `lang` or `dir`, and those of <html>, <body> and <meta>.
+        languages: those of its source and its translation.
+    """
+    if not languages.target:
+        return
+    source, target = languages.source, languages.target
+    direction = turn(source, target)
+    roots = [tag for tag in tags if tag.name in ("html", "body")]
+    for tag in tags:
+        named = {attribute.name: attribute for attribute in reversed(tag.attributes)}
+        values = {name: page[attribute.start : attribute.end] for name, attribute in named.items()}
+        is_translated = False
+        for name in ("lang", "xml:lang"):
+            code = values.get(name, "")
+            if code and (is_same(code, source) or (not source and tag in roots)):
+                is_translated = True
+                yield Edit(named[name].start, named[name].end, (target,))
+        names = {values.get(name, "").lower() for name in ("name", "property", "http-equiv")}
+        if tag.name == "meta" and names & _OF_META and is_same(values.get("content", ""), source):
+            code = target.replace("-", "_") if "og:locale" in names else target
+            yield Edit(named["content"].start, named["content"].end, (code,))
+        is_turned = direction and values.get("dir", "").lower() not in ("auto", direction)
+        if is_turned and "dir" in values and (is_translated or tag.name not in INLINE | {"input", "textarea"}):
+            yield Edit(named["dir"].start, named["dir"].end, (direction,))
+        elif is_turned and direction == "rtl" and tag is roots[0]:
+            at = tag.end - 1 - tag.is_self_closing
+            yield Edit(at, at, (' dir="rtl"',))
+    if direction == "rtl" and not roots and (doctype := _DOCTYPE.match(page)):
+        yield Edit(doctype.end(), doctype.end(), (f'<html lang="{target}" dir="rtl">',))

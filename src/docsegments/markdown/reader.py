@@ -1,7 +1,7 @@
 """Markdown of all dialects: every text that a reader sees; only characters of texts are ever changed.
 
-`parser` finds the texts with markdown-it, `inline` makes them parts of segments, and `writing` writes translations.
-HTML within is read as HTML is.
+`parser` finds the texts with markdown-it, `inline` makes them parts of segments, and `markdown_writer` writes
+translations. HTML within is read as HTML is.
 """
 
 import re

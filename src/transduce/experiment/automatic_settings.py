@@ -8,21 +8,14 @@ from typing import Any
 from transduce.corpora.facts import CorpusFacts
 from transduce.corpora.splitting import default_share
 from transduce.experiment.machine import Machine, weights_of
-from transduce.experiment.training_budget import (
-    KNOWN_TOKENS,
-    MIN_PASSES,
-    MINUTES,
-    TOKENS_OF_A_WORD,
-    affordable_tokens,
-    enough_passes,
-    target_tokens,
-    tokens_a_minute,
-)
 from transduce.models.transformer import TransformerConfig
 from transduce.text.tokenizer_training import FIRST
 from transduce.training.estimate import describe_duration
 
-KNOWN_PAIRS, KNOWN_WORDS = 29_000, 700_000  # those of the set that the recipe was tuned on
+KNOWN_PAIRS, KNOWN_WORDS, KNOWN_TOKENS = 29_000, 700_000, 410_000  # those of the set that the recipe was tuned on
+TOKENS_OF_A_WORD = 1.2  # subwords, punctuation counted
+MINUTES, MAX_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # minutes for this many pairs; more for more
+SHARE_OF_TRAINING = 0.85  # of the minutes given for all
 VALIDATIONS, PATIENCE = 12, 4
 HEADS, HEADS_ON_GPU, GROUPS, SMALL_DIM = 4, 8, 4, 128
 LAYERS = ((4e13, 2), (4e14, 3), (4e15, 4), (math.inf, 6))  # of a side, for so many operations of training
@@ -33,6 +26,7 @@ WIDE = 300.0  # the width that the known set fills
 MORE_PASSES = 3.0  # of those that are enough, before a wider model is taken
 DROPOUT, PASSES_OF_DROPOUT = 0.2, 20.0  # of the known set; less with fewer passes
 UPDATES = 2_500  # of batches of the usual sizes
+MIN_PASSES = 3  # fewer leave a model unfinished, so that training may take longer than it should for them
 FEW_PASSES = 6  # in which a language model memorises little, so that dropout costs more than it saves
 SUBWORDS_OF_A_CHARACTER = 2  # of a little text without spaces: half of them or fewer are single characters
 ADAPTING_PASSES, ADAPTING_RATE = 10, 0.1  # more of either, and a model forgets more than it learns
@@ -207,12 +201,12 @@ def _choose_model(
 
     def passes(dim: int) -> float:
         model = _measured({**sized(dim), **wanted})
-        return affordable_tokens(kept, machine, model, vocabulary, minutes) / target_tokens(kept)
+        return _affordable(kept, machine, model, vocabulary, minutes) / _tokens(kept)
 
     widths = WIDTHS if machine.kind == "cpu" else WIDTHS_ON_GPU
     dim = _choose_dim(widths, kept, passes, lambda dim: weights_of(_measured(sized(dim))), minutes)
     sizes = {**sized(dim), "tie": "all" if is_shared else "target"}
-    made = min(passes(dim), enough_passes(target_tokens(kept)))
+    made = min(passes(dim), _enough_passes(_tokens(kept)))
     share = min(made / PASSES_OF_DROPOUT, 1.0) ** 1.5
     most = (DROPOUT if machine.kind == "cpu" else 2 * DROPOUT) * (dim / 256 * KNOWN_PAIRS / kept.pairs) ** 0.25
     rates = {"dropout": _rounded(max(share * min(most, 0.4), 0.01))}
@@ -240,8 +234,8 @@ def _choose_dim(
     (Hoffmann et al. 2022); where the time allows all passes that the data can use, a wider one makes use of the rest,
     but little text does not fill a wide model.
     """
-    tokens = target_tokens(kept)
-    enough, filled = enough_passes(tokens), WIDE * (tokens / KNOWN_TOKENS) ** 0.25
+    tokens = _tokens(kept)
+    enough, filled = _enough_passes(tokens), WIDE * (tokens / KNOWN_TOKENS) ** 0.25
 
     def widest(fits: Callable[[int], bool]) -> int:
         return max((dim for dim in widths if fits(dim)), default=widths[0])
@@ -252,6 +246,11 @@ def _choose_dim(
     if minutes is not None:  # which are to be used
         dim = max(dim, widest(lambda dim: passes(dim) >= MORE_PASSES * enough))
     return dim
+
+
+def _enough_passes(tokens: float) -> float:
+    """Returns the passes over so many target tokens after which a model learns little more."""
+    return min(24 * (KNOWN_TOKENS / tokens) ** (0.75 if tokens < KNOWN_TOKENS else 0.15), 130.0)
 
 
 def choose_width(wanted: Mapping[str, Any], dim: int = 512, most_heads: int = HEADS) -> Tables:
@@ -274,11 +273,11 @@ def _choose_schedule(
 ) -> Choice:
     training, asked_schedule = wanted.get("training", {}), wanted.get("optimizer", {}).get("schedule", {})
     asked_schedule = asked_schedule if isinstance(asked_schedule, dict) else {}  # a name alone has no settings
-    tokens = target_tokens(kept)
+    tokens = _tokens(kept)
     given = training.get("minutes")
-    affordable = affordable_tokens(kept, machine, model, vocabulary, given)
+    affordable = _affordable(kept, machine, model, vocabulary, given)
     is_adapted = "start_from" in training
-    passes = min(enough_passes(tokens), ADAPTING_PASSES if is_adapted else math.inf)
+    passes = min(_enough_passes(tokens), ADAPTING_PASSES if is_adapted else math.inf)
     all_tokens = affordable if given else min(passes * tokens, affordable)
     batching = wanted.get("batching", {})
     if (sentences := batching.get("sentences")) is not None:
@@ -288,7 +287,7 @@ def _choose_schedule(
         batch = batching.get("target_tokens") or _choose_batch(all_tokens, machine, UPDATES)
         size, of_a_batch = {"target_tokens": batch, "groups": GROUPS}, f"{batch:,} target tokens"
     updates = max(round(all_tokens / batch), 1)
-    minutes = all_tokens / tokens_a_minute(kept, machine, model, vocabulary)
+    minutes = all_tokens / _tokens_a_minute(kept, machine, model, vocabulary)
     why = "as many as a corpus of this size can use"
     if all_tokens == affordable:
         why = f"what this machine can do in about {minutes:.0f} minutes"
@@ -335,6 +334,29 @@ def _choose_schedule(
             *validation.reasons,
         ],
     )
+
+
+def _tokens(kept: CorpusFacts) -> float:
+    """Returns the target tokens of a pass over the data, sentence ends included."""
+    return TOKENS_OF_A_WORD * kept.target.words + kept.pairs
+
+
+def _affordable(
+    kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int, given: float | None
+) -> float:
+    """Returns the target tokens that training can process in the minutes given for all; else in its usual time, or for
+    the fewest passes, in at most `MAX_MINUTES`."""
+    rate = _tokens_a_minute(kept, machine, model, vocabulary)
+    if given is not None:
+        return SHARE_OF_TRAINING * given * rate
+    minutes = min(MINUTES * max(kept.pairs / MINUTES_FOR, 1) ** 0.5, MAX_MINUTES)  # that training may take
+    return max(minutes * rate, min(MIN_PASSES * _tokens(kept), MAX_MINUTES * rate))
+
+
+def _tokens_a_minute(kept: CorpusFacts, machine: Machine, model: TransformerConfig, vocabulary: int) -> float:
+    """Returns the target tokens that training processes per minute."""
+    source_tokens = (TOKENS_OF_A_WORD * kept.source.words + kept.pairs) / _tokens(kept)
+    return 60 / machine.seconds(model, vocabulary, 1, source_tokens)
 
 
 def _trains_adapters(wanted: Mapping[str, Any]) -> bool:

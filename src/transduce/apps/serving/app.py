@@ -19,9 +19,8 @@ from transduce.apps.serving.clients import is_loopback
 from transduce.apps.serving.deepl.api import deepl
 from transduce.apps.serving.deepl.deepl_documents import Jobs, document_routes
 from transduce.apps.serving.detection import Detector
-from transduce.apps.serving.error_answers import answer_error, failure
 from transduce.apps.serving.libretranslate import libretranslate
-from transduce.apps.serving.middleware import Watch
+from transduce.apps.serving.middleware import Watch, answer_error, failure
 from transduce.apps.serving.projects import projects
 from transduce.apps.serving.refusals import RefusedError
 from transduce.apps.serving.server import Server

@@ -1,27 +1,34 @@
-"""What all requests pass before they are read, and all answers before they are sent."""
+"""What all requests pass before they are read, and all answers before they are sent; and answers to errors."""
 
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from urllib.parse import urlsplit
 
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HTTPRequest
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from docsegments.budget import BUDGET, Budget
+from docsegments.budget import BUDGET, Budget, BudgetError
+from transduce.apps.projects.project import DamagedProjectError, UnknownProjectError
+from transduce.apps.projects.project_store import StoreError, UnknownSegmentError
 from transduce.apps.serving.admission import size_of
 from transduce.apps.serving.bodies import FORM, JSON, URLENCODED, content_type, has_body, is_json, unsupported
 from transduce.apps.serving.clients import client_of, is_loopback
 from transduce.apps.serving.connections import TOO_LARGE, TOO_LONG
 from transduce.apps.serving.deepl.api import is_deepl, without_project
-from transduce.apps.serving.error_answers import answer_error, failure
 from transduce.apps.serving.projects import is_of_projects, takes_file
 from transduce.apps.serving.quotas import Holding, Turns
 from transduce.apps.serving.refusals import RefusedError
 from transduce.apps.serving.server import Server
 from transduce.apps.serving.server_settings import LOOPBACK, ServerSettings
+from transduce.base.errors import TransduceError
 
 PIECE = 65_536
 """Bytes of an answer that are sent at a time."""
@@ -239,3 +246,42 @@ class Hosts:
             return False
         is_ours = name == "localhost" or is_loopback(name)
         return is_ours or any(name == own or (own[:2] == "*." and name.endswith(own[1:])) for own in self._names)
+
+
+def failure(path: str, message: str, status: int, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Returns an answer with an error, in the form of the path's API."""
+    return JSONResponse({"message" if is_deepl(path) else "error": message}, status, headers)
+
+
+def answer_error(server: Server, error: Exception, path: str) -> JSONResponse:
+    """Returns the answer to a request that is refused or wrong; raises an error that is neither."""
+    match error:
+        case RefusedError():
+            headers = {"Retry-After": str(max(1, round(error.retry_after)))} if error.retry_after else None
+            return failure(path, error.message, error.status, headers)
+        case HTTPException():
+            return failure(path, str(error.detail), error.status_code, error.headers)
+        case DamagedProjectError():
+            return answer_error(server, RefusedError(503, server.told(error), 60.0), path)
+        case ClientDisconnect():
+            message = "The client has gone away"
+        case OSError() | StoreError():
+            log.error("a request is refused: %s", error)
+            why = str(getattr(error, "strerror", None) or "a file of a project").lower()
+            refusal = RefusedError(503, f"The server cannot do this now ({why}); see its log", 10.0)
+            return answer_error(server, refusal, path)
+        case BudgetError():
+            return answer_error(server, RefusedError(413, f"The request is given up: {error}"), path)
+        case UnknownProjectError() | UnknownSegmentError():
+            return answer_error(server, RefusedError(404, server.told(error)), path)
+        case ValidationError():
+            first = error.errors()[0]
+            message = f"Invalid request: {'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}"[:300]
+        case RequestValidationError():
+            first = error.errors()[0]
+            message = f"Invalid request: {first['loc'][-1]}: {first['msg']}"[:300]
+        case TransduceError():
+            message = server.told(error)
+        case _:
+            raise error
+    return failure(path, message, 400)

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from docsegments.language_codes import english_name
 from transduce.apps.exchange.firefox.arithmetic import IMPOSSIBLE, pieces_of
 from transduce.apps.exchange.firefox.fxtranslate_engine import LONGEST
 from transduce.apps.exchange.firefox.marian_binary import Item, QuantizedMatrix, write_items
@@ -27,7 +28,6 @@ from transduce.apps.exchange.firefox.student_files import (
 from transduce.base.files import sha256
 from transduce.base.version import VERSION
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.corpora.language_names import name_of
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.models.transformer import TransformerConfig
 from transduce.text.sentencepiece_writing import fill_up
@@ -86,7 +86,7 @@ def write_student(
         (folder / name).write_text(_bergamot_config(paths, shortlist is not None), encoding="utf-8")
     model = config.model_as(TransformerConfig)
     kind = KNOWN_SIZES.get((model.dim, model.feed_forward_dim, model.encoder_layers, model.decoder_layers), "custom")
-    source, target = name_of(config.source), name_of(config.target)
+    source, target = english_name(config.source), english_name(config.target)
     facts = {
         "metadata.json": {
             "architecture": kind,

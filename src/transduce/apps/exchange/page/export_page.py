@@ -6,25 +6,30 @@ import gzip
 import hashlib
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 import numpy as np
 from markdown_it import MarkdownIt
 
+from docsegments.language_codes import english_name
 from docsegments.sentences import words_at_stops
 from transduce.analysis.design import palettes
 from transduce.analysis.page import escape_text, json_block
+from transduce.apps.exchange.firefox.arithmetic import open_student
 from transduce.apps.exchange.firefox.export_firefox import export_firefox
+from transduce.apps.exchange.firefox.import_firefox import FirefoxFiles
 from transduce.apps.exchange.firefox.write_student import search_settings
 from transduce.apps.exchange.page.page_engine import PageEngine, load_engine
-from transduce.apps.exchange.page.page_model import PageModel, read_page_model
 from transduce.base.config import Settings
 from transduce.base.errors import InputError
 from transduce.base.files import check_absent, made_parents, new_file
+from transduce.base.verification import CARD
+from transduce.bundle.model_bundle import EXPORT
 from transduce.corpora.catalogue.download import Progress
-from transduce.corpora.language_names import name_of
 from transduce.inference.engines.engine_table import is_firefox
+from transduce.inference.engines.exported import ExportedModel
 
 SUFFIXES = (".html", ".htm")
 SCRIPTS = ("unpacked.js", "sentences.js", "page.js")
@@ -54,6 +59,20 @@ class PageExport(Settings, frozen=True):
     def describe(self) -> str:
         """Returns one line for people."""
         return f"{self.source} to {self.target}, {self.bytes / 1e6:.1f} MB; it holds {self.engine}"
+
+
+@dataclass(frozen=True)
+class PageModel:
+    """A model in Firefox's form that a page can hold."""
+
+    source: str
+    """Code of the language it translates from."""
+    target: str
+    """Code of the language it translates to."""
+    files: dict[str, bytes]
+    """Contents of the model's files: model, source (the vocabulary), target if it has its own, and shortlist if any."""
+    card: str
+    """The model's description, in Markdown; may be empty."""
 
 
 def export_page(
@@ -94,9 +113,36 @@ def export_page(
     return PageExport(bytes=len(content), source=read.source, target=read.target, engine=held.notice)
 
 
+def read_page_model(folder: Path) -> PageModel:
+    """Reads and verifies a folder that `transduce export --to firefox` wrote, or the uncompressed files of a model that
+    was released for Firefox.
+
+    Raises:
+        CheckpointError: if a file is missing, damaged or changed, or does not fit the others.
+        InputError: if it is a model of another kind.
+    """
+    if (folder / EXPORT).exists():
+        ExportedModel.load(folder)  # an error for a file that has changed
+    files = FirefoxFiles.open(folder)
+    open_student(files.paths, files.config, files.tokenizers)
+    paths = files.paths
+    contents = {"model": paths.model, "source": paths.source_vocabulary}
+    if not paths.is_shared:
+        contents["target"] = paths.target_vocabulary
+    if paths.shortlist.exists():
+        contents["shortlist"] = paths.shortlist
+    card = folder / CARD
+    return PageModel(
+        files.config.source,
+        files.config.target,
+        {name: path.read_bytes() for name, path in contents.items()},
+        card.read_text(encoding="utf-8", errors="replace") if card.is_file() else "",
+    )
+
+
 def render_page(model: PageModel, engine: PageEngine) -> str:
     """Returns the page as HTML that loads nothing."""
-    names = (name_of(model.source), name_of(model.target))
+    names = (english_name(model.source), english_name(model.target))
     facts = {
         "source": model.source,
         "target": model.target,

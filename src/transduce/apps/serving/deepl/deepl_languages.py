@@ -3,12 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from docsegments.language_codes import primary
+from docsegments.language_codes import english_name, primary
 from transduce.apps.projects.project import Project
 from transduce.apps.serving.detection import canonical
 from transduce.apps.serving.models import ServedModel
 from transduce.apps.serving.refusals import RefusedError
-from transduce.corpora.language_names import name_of
 
 VARIANTS = {
     "en": {"EN-GB": "English (British)", "EN-US": "English (American)"},
@@ -22,7 +21,7 @@ LONGEST = 20
 def source_languages(models: Iterable[ServedModel]) -> list[dict[str, Any]]:
     """Returns the languages that can be translated from, without regions."""
     codes = dict.fromkeys(base(model.source) for model in models)
-    return [{"language": code, "name": name_of(code.lower())} for code in codes]
+    return [{"language": code, "name": english_name(code.lower())} for code in codes]
 
 
 def target_languages(models: Iterable[ServedModel]) -> list[dict[str, Any]]:
@@ -30,7 +29,7 @@ def target_languages(models: Iterable[ServedModel]) -> list[dict[str, Any]]:
     names: dict[str, str] = {}
     for model in models:
         code = model.target.replace("_", "-").upper()
-        names |= VARIANTS.get(code.lower()) or {code: name_of(primary(code))}
+        names |= VARIANTS.get(code.lower()) or {code: english_name(primary(code))}
     return [{"language": code, "name": name, "supports_formality": False} for code, name in names.items()]
 
 
