@@ -13,7 +13,7 @@ from docsegments.endings import (
     ARCHIVE,
     HEAD,
     OTHER,
-    Refused,
+    RefusedFiles,
     ending_of,
     is_packed,
     refused_by_content,
@@ -80,11 +80,11 @@ def format_of(name: str) -> str | None:
     return next((kind for kind, format in FORMATS.items() if ending in format.endings), None)
 
 
-def refusal_of(name: str) -> Refused | None:
+def refusal_of(name: str) -> RefusedFiles | None:
     """Returns the reason to refuse a file that is neither a document nor lines, by its ending; None for others."""
     ending = ending_of(name)
     if is_packed(name) and (known := next((format for format in FORMATS.values() if ending in format.endings), None)):
-        return Refused(f"compressed {known.title}", ending, "unpack it first")
+        return RefusedFiles(f"compressed {known.title}", ending, "unpack it first")
     return refused_by_ending(name)
 
 

@@ -32,7 +32,7 @@ def work(connection: Connection, limits: worker.Limits) -> None:
         elif text == "makes a mistake":
             raise IndexError(f"in the middle of {text}")
         elif text == "says what it must not":
-            connection.send_bytes(messages.encode(messages.Written([b"made up"])))
+            connection.send_bytes(messages.encode(messages.WrittenFiles([b"made up"])))
         return read_document(data, *others)
 
     worker.read_document = read

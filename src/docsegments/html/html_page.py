@@ -12,10 +12,10 @@ from functools import partial
 from operator import attrgetter
 
 from docsegments.document import NO_LANGUAGES, Document, Edit, Languages, TextFile, Unit, Untranslated, Write
-from docsegments.html.character_references import Written, escape_attribute, escape_text, read_text
+from docsegments.html.character_references import WrittenText, escape_attribute, escape_text, read_text
 from docsegments.html.events import INLINE, Events, settle_pairs
 from docsegments.html.html_segments import HtmlItem, attribute_segment, find_segments
-from docsegments.html.tokens import Attribute, HtmlToken, Tokenizer
+from docsegments.html.tokens import Attribute, HtmlToken, HtmlTokenizer
 from docsegments.language_codes import is_same, turn
 from docsegments.orthography.characters import Span
 from docsegments.segment import Mark, Segment
@@ -92,7 +92,7 @@ class HtmlText:
         """Returns the unit of a file that has the segment at these offsets."""
         return Unit(self.source, self.write, file.where(self.start) + self.place, notes=self.notes)
 
-    def within(self, value: Written, escape: Escape, where: str = "") -> "HtmlText":
+    def within(self, value: WrittenText, escape: Escape, where: str = "") -> "HtmlText":
         """Returns the same segment in a text that has a page in it: an attribute's value, a block of Markdown.
 
         Args:
@@ -107,7 +107,7 @@ class HtmlText:
         return replace(self, start=value.offsets[self.start], place=where + self.place, write=write)
 
 
-def edits_within(edits: Sequence[Edit], value: Written, escape: Escape) -> list[Edit]:
+def edits_within(edits: Sequence[Edit], value: WrittenText, escape: Escape) -> list[Edit]:
     """Returns the edits of a page as edits of the text that holds the page, such as the `srcdoc` of a frame."""
 
     def moved(piece: str | Span) -> str | Span:
@@ -158,7 +158,7 @@ class HtmlPage:
         elif (items := attribute_segment(self._page, value, attribute.quote != "", escape)) is not None:
             self._add(items, f", {attribute.name}", escape, "" if attribute.quote else quote, notes)
 
-    def _read_page(self, attribute: Attribute, value: Written, escape: Escape) -> None:
+    def _read_page(self, attribute: Attribute, value: WrittenText, escape: Escape) -> None:
         """Adds the texts of a page that is the value of an attribute."""
         if self._depth == DEEPEST_PAGE or not attribute.quote:
             self.untranslated.append((attribute.start, value.text, _PAGE_STAYS))
@@ -177,7 +177,7 @@ def _kept_value(page: str, start: int) -> list[Edit]:
     begin = page.rfind("<", max(0, start - _LONGEST_TAG), start)
     if not _OPTION.match(page, begin, start):
         return []
-    token = Tokenizer(page).token_at(begin)
+    token = HtmlTokenizer(page).token_at(begin)
     if token.end > start or any(attribute.name == "value" for attribute in token.attributes):
         return []
     at, stop = token.end - 1 - token.is_self_closing, _OPTION_END.search(page, token.end)

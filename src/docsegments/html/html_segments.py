@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 
-from docsegments.html.character_references import Written, escape_text
+from docsegments.html.character_references import WrittenText, escape_text
 from docsegments.html.events import Event
 from docsegments.html.tree import READINGS, Decision
 from docsegments.segment import Mark, Part, is_text
@@ -105,12 +105,12 @@ def find_segments(page: str, events: Sequence[Event]) -> tuple[list[Sequence[Htm
     return segments, left
 
 
-def attribute_segment(page: str, written: Written, is_exact: bool, escape: Escape) -> Sequence[HtmlItem] | None:
+def attribute_segment(page: str, written: WrittenText, is_exact: bool, escape: Escape) -> Sequence[HtmlItem] | None:
     """Returns the segment of an attribute's value; None where nothing in it can be translated."""
     return _segment(page, [_text_item(written, is_exact)], escape)
 
 
-def _text_item(written: Written, is_exact: bool) -> HtmlItem:
+def _text_item(written: WrittenText, is_exact: bool) -> HtmlItem:
     return HtmlItem(written.text, written.offsets[0], written.offsets[-1], is_exact, written.offsets)
 
 

@@ -15,7 +15,7 @@ from unicodedata import normalize
 from urllib.parse import unquote
 
 from docsegments.document import Document, Languages, TextFile, Unit, Untranslated
-from docsegments.html.character_references import Written, escape_attribute
+from docsegments.html.character_references import WrittenText, escape_attribute
 from docsegments.html.html_page import HtmlPage
 from docsegments.markdown.front_matter import front_matter
 from docsegments.markdown.inline import RunItem, items_of
@@ -188,7 +188,7 @@ class _MarkdownReader:
 
     def _add_html(self, text: str, offsets: Sequence[int], line_begin: str) -> None:
         """Adds the texts of HTML, given the offset of each character and the beginning of each line but the first."""
-        value = Written(text, list(map(self._offset, offsets)))
+        value = WrittenText(text, list(map(self._offset, offsets)))
         line_end = ("\r\n" if self._returns else "\n") + line_begin
         page = HtmlPage(text)
         for html_text in page.texts:

@@ -9,7 +9,7 @@ from importlib.resources import files
 
 
 @dataclass(frozen=True)
-class Family:
+class PlaceholderFamily:
     """A rule for the placeholders of some programs."""
 
     what: str
@@ -35,8 +35,10 @@ def _filled(pattern: str) -> str:
     return re.sub(r"«(\w++)»", lambda match: _filled(_TABLE["fragments"][match[1]]), pattern)
 
 
-def _families(section: str) -> dict[str, Family]:
-    return {name: Family(**{**row, "pattern": _filled(row["pattern"])}) for name, row in _TABLE[section].items()}
+def _families(section: str) -> dict[str, PlaceholderFamily]:
+    return {
+        name: PlaceholderFamily(**{**row, "pattern": _filled(row["pattern"])}) for name, row in _TABLE[section].items()
+    }
 
 
 _OF_GETTEXT = _families("flags")

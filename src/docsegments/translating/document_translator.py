@@ -13,7 +13,7 @@ import msgspec
 from docsegments.document import Document, Languages, Unit, bytes_of
 from docsegments.document_formats import read_document
 from docsegments.language_codes import is_same, primary
-from docsegments.memory import Match, Remembers
+from docsegments.memory import MemoryMatch, Remembers
 from docsegments.messages.tables import Columns
 from docsegments.segment import Mark, Segment, joined, problems
 from docsegments.translating.segment_translator import SegmentTranslator, TranslatedSegment
@@ -175,8 +175,8 @@ class DocumentTranslator:
         """Translates a document that has been read."""
         work = _Work(document)
         waiting: dict[Segment, list[int]] = {}
-        matches: dict[Segment, Match | None] = {}
-        remembered: list[tuple[int, Match]] = []
+        matches: dict[Segment, MemoryMatch | None] = {}
+        remembered: list[tuple[int, MemoryMatch]] = []
         for number, unit in enumerate(document.units):
             core = work.cores[number]
             if not is_open(unit, retranslate) and unit.target is not None:
@@ -204,7 +204,7 @@ class DocumentTranslator:
         ]
         return TranslatedDocument(document.translated(work.targets), [*reports, *left])
 
-    def _look_up(self, core: Segment, matches: dict[Segment, Match | None]) -> Match | None:
+    def _look_up(self, core: Segment, matches: dict[Segment, MemoryMatch | None]) -> MemoryMatch | None:
         """Returns the memory's match; an equal source whose translation has other marks counts as only similar."""
         if self.memory is None:
             return None
@@ -215,7 +215,7 @@ class DocumentTranslator:
             matches[core] = match
         return matches[core]
 
-    def _place(self, pairs: Sequence[tuple[Segment, Match]]) -> list[TranslatedSegment]:
+    def _place(self, pairs: Sequence[tuple[Segment, MemoryMatch]]) -> list[TranslatedSegment]:
         """Puts the marks of segments into the translations of a memory."""
         outputs = [TranslatedSegment(match.target.split_edges()[1], None) for _, match in pairs]
         others = [n for n, (core, match) in enumerate(pairs) if not _has_same_marks(core, match, outputs[n].segment)]
@@ -243,7 +243,7 @@ class _Work:
         self.reports[number] = SegmentReport(unit.where, unit.source.text, target.text, "document", unit.id)
 
     def put(
-        self, number: int, origin: Origin, translated: TranslatedSegment | None = None, match: Match | None = None
+        self, number: int, origin: Origin, translated: TranslatedSegment | None = None, match: MemoryMatch | None = None
     ) -> None:
         """Gives a unit a translation, or its source, with the facts about the source."""
         unit, (before, core, after) = self._units[number], self._edges[number]
@@ -299,7 +299,7 @@ def chosen_languages(known: Languages, wanted: Languages | None = None) -> Langu
     return Languages(*codes)
 
 
-def _has_same_marks(core: Segment, match: Match, target: Segment) -> bool:
+def _has_same_marks(core: Segment, match: MemoryMatch, target: Segment) -> bool:
     """Returns True if a memory's translation has the segment's marks, about the same words."""
     marked = match.marked_source
     return not problems(core, target) and (marked is None or _layout(marked.split_edges()[1]) == _layout(core))

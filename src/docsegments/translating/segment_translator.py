@@ -13,7 +13,7 @@ from docsegments.text.clusters import clusters_of
 from docsegments.text.placing import place_marks
 from docsegments.translating.held_texts import HeldText, after_same, has_tags, held_of, join, without_torn
 from docsegments.translating.sentence_translator import (
-    Progress,
+    PartProgress,
     SentenceRequest,
     SentenceTranslator,
     Tell,
@@ -122,7 +122,7 @@ class SegmentTranslator:
         for begin in range(0, len(pieces), SENTENCES_AT_ONCE):
             chunk = pieces[begin : begin + SENTENCES_AT_ONCE]
             size = sum(len(piece.text) for piece in chunk)
-            progress = None if tell is None else Progress(tell, done / total, size / total)
+            progress = None if tell is None else PartProgress(tell, done / total, size / total)
             translations = self._sentences.translate([self._request(piece) for piece in chunk], progress)
             for piece, translation in zip(chunk, translations, strict=True):
                 piece.output, piece.translation = translation.text, translation

@@ -24,12 +24,12 @@ from transduce.analysis.alignment import (
 )
 from transduce.analysis.attribution import integrated_gradients, occlusion, rank_correlation
 from transduce.analysis.findings import (
-    Agreement,
     AttentionMap,
     Confidence,
     Direction,
     Findings,
     Occlusion,
+    OcclusionAgreement,
     RunnerUp,
     SearchTree,
     TokenText,
@@ -135,7 +135,7 @@ def look_at_pair(
         occlusion=Occlusion(hidden),
         gradient=gradient,
         attended=attended,
-        agreement=Agreement(
+        agreement=OcclusionAgreement(
             None if attended is None else rank_correlation(attended[:-1], totals),
             rank_correlation(gradient.attributions[:-1], totals),
         ),

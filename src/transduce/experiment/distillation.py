@@ -18,7 +18,7 @@ from transduce.experiment.recipe import Recipe, find_recipe, recipe_known_of, re
 from transduce.experiment.synthetic_pairs import Selection
 from transduce.experiment.synthetic_stages import Stages, SyntheticRun, Tell
 from transduce.experiment.synthetic_texts import HeldOutFiles, Sources, open_texts
-from transduce.experiment.translated_shards import Part
+from transduce.experiment.translated_shards import TextPart
 from transduce.inference.engines.inference_precision import InferencePrecision
 from transduce.search.beam import Beam
 from transduce.search.sampling import Sampling
@@ -93,9 +93,9 @@ def distill(
     nearest = msgspec.structs.replace(search, n_best=search.size) if isinstance(search, Beam) else search
     best = msgspec.structs.replace(search, n_best=1)
     parts = [
-        Part("pairs", texts.pairs, nearest),
-        Part("text", texts.text, best),
-        Part("test", [texts.tested], best),
+        TextPart("pairs", texts.pairs, nearest),
+        TextPart("text", texts.text, best),
+        TextPart("test", [texts.tested], best),
     ]
     folder = Path(out or Path("runs") / f"{models[0].resolve().name}-student")
     stages = Stages(
@@ -178,7 +178,7 @@ def backtranslate(
     if not pairs and own is not None:
         sources = replace(sources, recipes=[own])
     texts = open_texts(sources, reverse.reversed, own, held_out or HeldOutFiles(), announce(tell))
-    parts = [Part("text", texts.text, msgspec.structs.replace(search or Beam(), n_best=1))]
+    parts = [TextPart("text", texts.text, msgspec.structs.replace(search or Beam(), n_best=1))]
     if recipe is None:
         recipe = _turned(recipe_known_of(models[0], "settings", "name a recipe"))
     learner = _student(find_recipe(recipe, overrides), overrides)

@@ -43,7 +43,7 @@ class ShortlistSettings(Settings, frozen=True):
 
 
 @dataclass(frozen=True)
-class Measured:
+class ShortlistCoverage:
     """Coverage and length of lists on sentence pairs."""
 
     pairs: int
@@ -71,9 +71,9 @@ class LearnedShortlist:
     """The number of pairs available."""
     vocabulary: int
     """The number of the model's target tokens."""
-    training: Measured
+    training: ShortlistCoverage
     """Measures on pairs that it was learned from."""
-    validation: Measured | None
+    validation: ShortlistCoverage | None
     """Measures on the run's validation data; None for text of the user's own."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def _shortlist(
     return Shortlist(torch.from_numpy(lists), torch.from_numpy(always), len(target))
 
 
-def _measure(shortlist: Shortlist, stores: Sequence[TokenStore], tokenizers: Tokenizers) -> Measured:
+def _measure(shortlist: Shortlist, stores: Sequence[TokenStore], tokenizers: Tokenizers) -> ShortlistCoverage:
     pairs = PairSample.spread(stores, MEASURED)
     listed, tokens, size = 0, 0, 0
     for store, chosen in zip(pairs.stores, pairs.chosen, strict=True):
@@ -178,4 +178,4 @@ def _measure(shortlist: Shortlist, stores: Sequence[TokenStore], tokenizers: Tok
             listed += int((allowed.gather(1, target) & is_real).sum())
             tokens += int(is_real.sum())
             size += int(allowed.sum())
-    return Measured(len(pairs), listed / tokens, size / len(pairs))
+    return ShortlistCoverage(len(pairs), listed / tokens, size / len(pairs))

@@ -51,7 +51,7 @@ LARGE, ATTEMPTS = 8, 3
 
 
 @dataclass(frozen=True)
-class Memory:
+class GpuMemory:
     """Bytes of a process on its GPU at the moment of an update that needs most."""
 
     weights: int
@@ -103,7 +103,7 @@ class TrainingPlan:
     """Multiplications and additions of an update's matrix products and attention on a GPU, forward and backward."""
     launches: int
     """Kernels that the host starts in an update."""
-    memory: Memory
+    memory: GpuMemory
     fit: Fit
     gpu: str
     """The GPU whose figures give the time."""
@@ -284,7 +284,7 @@ def _check(name: str, value: float, range_: Any) -> None:
         raise ConfigError(f"{name} {problem}, but is {value}")
 
 
-def _memory(trainer: Trainer, update: Counts, gradients: int) -> Memory:
+def _memory(trainer: Trainer, update: Counts, gradients: int) -> GpuMemory:
     """Divides the memory of an update at its peak, at which there are some bytes of gradients."""
     kept, at_work = trainer.model, trainer.gradients.at_work
     averaged = _bytes(trainer.average.model.parameters()) if trainer.average else 0
@@ -295,7 +295,7 @@ def _memory(trainer: Trainer, update: Counts, gradients: int) -> Memory:
     weights = _bytes(chain(kept.parameters(), kept.buffers())) + averaged
     copied = 0 if at_work is kept else _bytes(chain(at_work.parameters(), at_work.buffers()))
     rest = update.peak - weights - copied - sum(optimizer.values()) - gradients - update.logits
-    return Memory(weights, copied, optimizer, gradients, update.logits, rest)
+    return GpuMemory(weights, copied, optimizer, gradients, update.logits, rest)
 
 
 def _bytes(tensors: Iterable[Tensor]) -> int:

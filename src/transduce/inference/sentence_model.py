@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from docsegments.document import Languages
 from docsegments.translating.sentence_translator import (
     Links,
-    Progress,
+    PartProgress,
     SentenceRequest,
     Tell,
     TranslatedSentence,
@@ -91,7 +91,7 @@ class SentenceModel:
         return parts, [tokenizer.unknown in ids for ids in tokenizer.encode_batch(texts)]
 
     def translate(
-        self, requests: Sequence[SentenceRequest], progress: Progress | None = None
+        self, requests: Sequence[SentenceRequest], progress: PartProgress | None = None
     ) -> list[TranslatedSentence]:
         """See SentenceTranslator."""
         asked = [Request(request.text, required=request.required) for request in requests]

@@ -49,7 +49,7 @@ Pair = tuple[str, str]
 Words = Sequence[str]
 
 
-class Vocabulary:
+class PhraseVocabulary:
     """Words and their numbers."""
 
     def __init__(self, words: Iterable[str] = ()) -> None:
@@ -72,7 +72,7 @@ class Vocabulary:
         return self._numbers.get(word, -1)
 
 
-class Translated(NamedTuple):
+class PhraseTranslation(NamedTuple):
     """A translation of a sentence."""
 
     text: str
@@ -115,8 +115,8 @@ class Explanation:
 class PhraseModel:
     """All that a phrase-based translator knows."""
 
-    source: Vocabulary
-    target: Vocabulary
+    source: PhraseVocabulary
+    target: PhraseVocabulary
     within: tuple[Counter[str], Counter[str]]
     """The number of times that each word of the source and of the target stands within sentences."""
     sources: Sequence[Sequence[int]]
@@ -163,12 +163,12 @@ class PhraseModel:
         )
         sources = [usual_case(source, within[0]) for source, _ in pairs]
         targets = [usual_case(target, within[1]) for _, target in pairs]
-        stems = Vocabulary(), Vocabulary()
+        stems = PhraseVocabulary(), PhraseVocabulary()
         links = align(
             [stems[0].numbers(word.lower()[:BEGINNING] for word in words) for words in sources],
             [stems[1].numbers(word.lower()[:BEGINNING] for word in words) for words in targets],
         )
-        source, target = Vocabulary(), Vocabulary()
+        source, target = PhraseVocabulary(), PhraseVocabulary()
         read, written = [source.numbers(words) for words in sources], [target.numbers(words) for words in targets]
         table = phrase_table(read, written, links)
         written += [target.numbers(usual_case(words, within[1])) for words in texts]
@@ -200,7 +200,7 @@ class PhraseModel:
 
     def translate(
         self, text: str, n_best: int = 1, demands: Demands = NO_DEMANDS, stack: int = STACK
-    ) -> list[Translated]:
+    ) -> list[PhraseTranslation]:
         """Returns the best translations of a sentence that has words, best first, none if demands cannot be met;
         BudgetError if that is to end. A smaller stack is faster, and finds somewhat worse ones."""
         words = self.read(text)
@@ -224,7 +224,7 @@ class PhraseModel:
         for output in decode(length, options, self.model, self.weights, more, prefix, demands.is_whole, stack):
             written = self._written(output.target, others)
             if not _holds_any(translation := self._spelled(written, demands), banned):
-                found.append(Translated(translation, output, written))
+                found.append(PhraseTranslation(translation, output, written))
         return found[:n_best]
 
     def _spelled(self, words: Words, demands: Demands) -> str:
@@ -372,7 +372,7 @@ class PhraseModel:
                 table[tuple(source.tolist())].append(Option(tuple(target.tolist()), tuple(features)))
         except (SafetensorError, OSError, KeyError, ValueError) as error:
             raise CheckpointError(f"{folder / TENSORS_FILE} is damaged ({error}); {COPY_AGAIN}") from None
-        vocabularies = Vocabulary(words.source), Vocabulary(words.target)
+        vocabularies = PhraseVocabulary(words.source), PhraseVocabulary(words.target)
         within = Counter(words.within_source), Counter(words.within_target)
         sources, texts = ([row.tolist() for row in rows[name]] for name in ("sources", "texts"))
         return PhraseModel(*vocabularies, within, sources, texts, dict(table), words.weights)

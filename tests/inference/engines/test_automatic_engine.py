@@ -17,7 +17,7 @@ import torch
 import transduce
 from biased_model import biased, forbid
 from transduce.apps.exchange.ctranslate2 import exact, kept
-from transduce.apps.exchange.ctranslate2.ctranslate2_model import CTranslate2Model, Output
+from transduce.apps.exchange.ctranslate2.ctranslate2_model import CTranslate2Model, CTranslate2Output
 from transduce.apps.exchange.ctranslate2.exact import ExactCTranslate2Engine
 from transduce.apps.exchange.ctranslate2.export_ctranslate2 import what_cannot_be_exported
 from transduce.base.errors import ConfigError
@@ -277,13 +277,13 @@ def test_a_form_that_translates_otherwise_is_refused(model: Path, monkeypatch: p
 
 
 def test_beams_whose_scores_differ_are_refused(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rank = Output.rank
+    rank = CTranslate2Output.rank
 
-    def higher(output: Output, *others: Any) -> Hypothesis:
+    def higher(output: CTranslate2Output, *others: Any) -> Hypothesis:
         ranked = rank(output, *others)
         return replace(ranked, score=ranked.score + 0.1)
 
-    monkeypatch.setattr(Output, "rank", higher)
+    monkeypatch.setattr(CTranslate2Output, "rank", higher)
     monkeypatch.setattr(exact, "_are_surely_best", lambda *_: True)
     described = transduce.load(model).engine.describe(Beam())
     assert (

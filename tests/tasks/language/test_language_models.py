@@ -12,7 +12,7 @@ import tomli_w
 import torch
 
 import transduce
-from transduce.apps.cli.machine_options import Machine
+from transduce.apps.cli.machine_options import MachineOptions
 from transduce.apps.cli.main import app
 from transduce.apps.cli.main import run as command
 from transduce.apps.cli.options import DataOptions
@@ -300,7 +300,7 @@ def test_models_of_different_tokenizers_are_compared_line_by_line(folder: Path, 
         [str(run), str(tmp_path / "words")],
         DataOptions(reference=str(folder / "text")),
         (),
-        Machine("cpu"),
+        MachineOptions("cpu"),
         lambda line: None,
     )
     first, second = found.systems
@@ -316,7 +316,7 @@ def test_models_of_different_tokenizers_are_compared_line_by_line(folder: Path, 
         (tmp_path / "other").write_text(TEXT[: len(TEXT) // 2], encoding="utf-8")
         other = [f"data.train='{tmp_path / 'other'}'", "training.updates=2"]
         transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=other)
-        compare_models([str(run), str(tmp_path / "run")], DataOptions(), (), Machine("cpu"), print)
+        compare_models([str(run), str(tmp_path / "run")], DataOptions(), (), MachineOptions("cpu"), print)
 
 
 def test_settings_are_swept_by_bits_per_character(folder: Path, tmp_path: Path) -> None:
@@ -404,7 +404,7 @@ def test_a_run_and_evaluate_give_a_test_text_the_same_scores_however_short_the_t
     overrides = {"batching.window": 500, "data.test": "test", "training.updates": 2}
     result = transduce.train(tmp_path / "tiny.toml", tmp_path / "run", overrides=overrides)
     options = DataOptions()
-    _, scores = evaluate_text(str(tmp_path / "run"), options, Machine("cpu"))
+    _, scores = evaluate_text(str(tmp_path / "run"), options, MachineOptions("cpu"))
     assert scores == pytest.approx(result.test, rel=1e-6)
 
 

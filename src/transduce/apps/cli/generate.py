@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from transduce.apps.cli.machine_options import Machine
+from transduce.apps.cli.machine_options import MachineOptions
 from transduce.apps.cli.options import Json, Quiet
 from transduce.apps.cli.printing import as_json, teller
 from transduce.apps.cli.search_options import GenerationOptions
@@ -17,7 +17,7 @@ def generate(
     prompt: str = "",
     *,
     search: GenerationOptions,
-    machine: Machine,
+    machine: MachineOptions,
     max_tokens: ranges.PositiveInt = 200,
     stop: list[str] | None = None,
     output: str = "-",

@@ -46,7 +46,7 @@ class Processor:
 
 
 @dataclass(frozen=True)
-class Machine(Processor):
+class MachineOptions(Processor):
     """A device, and the precision of inference."""
 
     precision: Literal["float32", "bfloat16", "int8"] = "float32"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from transduce.apps.cli.machine_options import Machine, tell_engine
+from transduce.apps.cli.machine_options import MachineOptions, tell_engine
 from transduce.apps.cli.options import (
     BatchTokens,
     DataOptions,
@@ -46,7 +46,7 @@ def evaluate(
     scoring: ScoringOptions,
     all_bleu: bool = False,
     robust: bool = False,
-    machine: Machine,
+    machine: MachineOptions,
     engine: Engine = "auto",
     batch_tokens: BatchTokens = None,
     shortlist: ShortlistOptions,
@@ -123,7 +123,7 @@ def compare(
     data: DataOptions,
     train: str | None = None,
     scoring: ScoringOptions,
-    machine: Machine,
+    machine: MachineOptions,
     engine: Engine = "auto",
     shortlist: UseShortlist = False,
     format: TableFormat = "text",

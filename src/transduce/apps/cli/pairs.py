@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from transduce.apps.cli.fields import From, options_from
-from transduce.apps.cli.machine_options import Machine, Processor
+from transduce.apps.cli.machine_options import MachineOptions, Processor
 from transduce.apps.cli.options import Json, LanguageOptions, Model, Quiet
 from transduce.apps.cli.printing import as_json, print_json, teller
 from transduce.apps.cli.shard_options import Ray
@@ -21,7 +21,7 @@ SETTINGS = From("experiment.learn_shortlist.ShortlistSettings", "per_token frequ
 def score(
     model: Model,
     *,
-    machine: Machine,
+    machine: MachineOptions,
     source: str | None = None,
     target: str | None = None,
     pairs: str | None = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from docsegments.extras import lacking
 from transduce.apps.cli.fields import From, options_from
-from transduce.apps.cli.machine_options import Machine, tell_engine
+from transduce.apps.cli.machine_options import MachineOptions, tell_engine
 from transduce.apps.cli.options import Engine
 from transduce.apps.cli.printing import teller
 from transduce.base.files import check_temporary_folder
@@ -27,7 +27,7 @@ def serve(
     *,
     settings: Annotated["ServerSettings", options_from(SERVER)],
     projects: Path | None = None,
-    machine: Machine,
+    machine: MachineOptions,
     engine: Engine = "auto",
     compile: bool = False,
 ) -> None:

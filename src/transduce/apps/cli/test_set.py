@@ -5,7 +5,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from transduce.apps.cli.machine_options import Machine
+from transduce.apps.cli.machine_options import MachineOptions
 from transduce.apps.cli.options import DataOptions, ScoringOptions
 from transduce.apps.cli.output import text_output
 from transduce.apps.cli.printing import teller
@@ -49,7 +49,7 @@ def check_options(data: DataOptions, scoring: ScoringOptions) -> None:
 
 def open_system(
     path: str,
-    machine: Machine,
+    machine: MachineOptions,
     engine: EngineName = "auto",
     shortlist: bool | str = False,
     batch_tokens: int | None = None,

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from transduce.apps.cli.listing import explained
-from transduce.apps.cli.machine_options import Machine, tell_engine
+from transduce.apps.cli.machine_options import MachineOptions, tell_engine
 from transduce.apps.cli.options import (
     BatchTokens,
     DocumentOptions,
@@ -50,7 +50,7 @@ def translate(
     input: str = "-",
     *,
     search: TranslationOptions,
-    machine: Machine,
+    machine: MachineOptions,
     output: str = "-",
     languages: LanguageOptions,
     lines: LineOptions,
@@ -204,7 +204,7 @@ def _translate_lines(
         teller(quiet)(line)
 
 
-def _check_options(options: Mapping[str, Any], machine: Machine, is_document: bool) -> None:
+def _check_options(options: Mapping[str, Any], machine: MachineOptions, is_document: bool) -> None:
     """Raises InputError for options that do not go together, before anything is read."""
     if options["compile"] and options["input"] != "-" and not machine.is_gpu:
         raise InputError(

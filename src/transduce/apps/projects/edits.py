@@ -10,7 +10,7 @@ import msgspec
 
 from docsegments.extras import require
 from transduce.apps.projects.project import Project
-from transduce.apps.projects.project_store import Segment
+from transduce.apps.projects.project_store import ConfirmedSegment
 from transduce.base.errors import DataError, InputError
 from transduce.corpora.lines import file_kind, read_lines, read_objects
 from transduce.evaluation.translations import count_ter, ter_words
@@ -29,7 +29,7 @@ class PastEdit:
     target: str
 
 
-Edited = PastEdit | Segment
+Edited = PastEdit | ConfirmedSegment
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 
 from transduce.apps.projects.general import General
-from transduce.apps.projects.lessons import Check, Learned, Lesson, Progress, loss_difference, mean_loss
+from transduce.apps.projects.lessons import Check, Learned, LearningProgress, Lesson, loss_difference, mean_loss
 from transduce.apps.projects.project_settings import (
     CHECK_AFTER,
     GENERAL_WEIGHT,
@@ -67,7 +67,7 @@ Encoded = tuple[list[int], list[int]]
 @dataclass
 class _State:
     key: str
-    progress: Progress = field(default_factory=Progress)
+    progress: LearningProgress = field(default_factory=LearningProgress)
     kept: dict[str, Tensor] = field(default_factory=dict)
     """Tensors at the last check; none if no update came after it."""
 
@@ -170,7 +170,7 @@ class Learner:
             self._load(self._first)
             return
         kept = {name.removeprefix(KEPT): tensor for name, tensor in snapshot.tensors.items() if name.startswith(KEPT)}
-        self._state = _State(snapshot.key, msgspec.json.decode(snapshot.facts, type=Progress), kept)
+        self._state = _State(snapshot.key, msgspec.json.decode(snapshot.facts, type=LearningProgress), kept)
         self._load({name: tensor for name, tensor in snapshot.tensors.items() if not name.startswith(KEPT)})
 
     def _save(self, keys: Sequence[str]) -> None:

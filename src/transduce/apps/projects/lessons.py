@@ -48,7 +48,7 @@ class Check(msgspec.Struct):
     """Hash of all that the check is a function of."""
 
 
-class Progress(msgspec.Struct):
+class LearningProgress(msgspec.Struct):
     """The part of a learner's state that is not tensors: its lessons and checks so far."""
 
     lessons: list[Lesson] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from transduce.apps.projects.lessons import Learned, Lesson, Progress
+from transduce.apps.projects.lessons import Learned, LearningProgress, Lesson
 from transduce.apps.projects.project_settings import LearningSettings
 from transduce.apps.projects.snapshots import Confirmed, segment_keys
 from transduce.base.files import new_folder, remove
@@ -44,9 +44,9 @@ class PhraseSnapshot:
         """The number of segments that were learned."""
         return int(self.folder.name[:7])
 
-    def progress(self) -> Progress:
+    def progress(self) -> LearningProgress:
         """Reads the record of what was learned."""
-        return msgspec.json.decode((self.folder / PROGRESS).read_bytes(), type=Progress)
+        return msgspec.json.decode((self.folder / PROGRESS).read_bytes(), type=LearningProgress)
 
     def taught(self, model: Model) -> Model:
         """Returns the model that was learned, in place of a served one."""
@@ -82,7 +82,7 @@ def learn_phrases(folder: Path, model: Path, settings: LearningSettings, segment
         seconds = (time.monotonic() - began) / len(sources)
         both = zip(static, adapted, strict=True)
         lessons += [Lesson("learned", one.text, other.text, seconds=seconds) for one, other in both]
-        _write(paths[-1], served, learned, Progress(lessons))
+        _write(paths[-1], served, learned, LearningProgress(lessons))
     for stale in sorted({*folder.glob(f"*{ENDING}")} - {*paths[1:]}) + [
         path for path in paths[1:-KEPT] if path.exists()
     ]:
@@ -97,7 +97,7 @@ def _paths(folder: Path, model: Path, segments: Sequence[Confirmed]) -> list[Pat
     return [folder / f"{position:07d}-{key[:16]}{ENDING}" for position, key in keys]
 
 
-def _write(path: Path, served: ExportedModel, model: PhraseModel, progress: Progress) -> None:
+def _write(path: Path, served: ExportedModel, model: PhraseModel, progress: LearningProgress) -> None:
     """Writes a model as the served one is written."""
     path.parent.mkdir(exist_ok=True)
     with new_folder(path) as new:

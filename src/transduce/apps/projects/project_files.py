@@ -10,10 +10,10 @@ from docsegments import language_codes
 from docsegments.document import Languages, bytes_of
 from docsegments.document_formats import format_of, read_document
 from docsegments.memory import plain_text
-from docsegments.messages.tbx import Term, write_tbx
+from docsegments.messages.tbx import ConceptTerm, write_tbx
 from docsegments.parallel_text import languages_in
 from transduce.apps.projects.project import Project
-from transduce.apps.projects.project_store import FileUnit, Segment
+from transduce.apps.projects.project_store import ConfirmedSegment, FileUnit
 from transduce.base.errors import InputError
 from transduce.text.glossary import Entry, cells_of
 
@@ -31,7 +31,7 @@ GLOSSARIES = {
 """Kinds of glossaries by what HTTP calls them, as endings of files."""
 
 
-def learn_file(project: Project, path: str | Path) -> list[Segment]:
+def learn_file(project: Project, path: str | Path) -> list[ConfirmedSegment]:
     """Confirms the units of a TMX, PO or XLIFF file that are final, and new or changed since the file was last given.
 
     A unit is known by the file's path, its own name and its source. Raises InputError for a file that cannot be read or
@@ -91,10 +91,10 @@ def write_glossary(entries: Sequence[Entry], kind: str, wanted: Languages) -> by
     return text.getvalue().encode()
 
 
-def _concept(entry: Entry) -> tuple[list[Term], list[Term]]:
-    sources = [Term(entry.source), *(Term(form, is_variant=True) for form in entry.source_forms)]
-    targets = [Term(entry.target, is_banned=entry.is_banned)]
-    targets += [Term(form, is_banned=entry.is_banned, is_variant=True) for form in entry.target_forms]
+def _concept(entry: Entry) -> tuple[list[ConceptTerm], list[ConceptTerm]]:
+    sources = [ConceptTerm(entry.source), *(ConceptTerm(form, is_variant=True) for form in entry.source_forms)]
+    targets = [ConceptTerm(entry.target, is_banned=entry.is_banned)]
+    targets += [ConceptTerm(form, is_banned=entry.is_banned, is_variant=True) for form in entry.target_forms]
     return sources, targets
 
 

@@ -55,7 +55,7 @@ class UnknownSegmentError(TransduceError):
 
 
 @dataclass(frozen=True)
-class Segment:
+class ConfirmedSegment:
     """A translation that a person confirmed."""
 
     id: int
@@ -71,7 +71,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Event:
+class ProjectEvent:
     """Something that happened to a project, such as an update that was undone."""
 
     id: int
@@ -153,7 +153,7 @@ class Store:
                 if there != own and is_ == was:  # SQLite would read it with the file that has taken this one's place
                     path.unlink(missing_ok=True)
 
-    def confirm(self, source: str, machine: str, target: str, origin: str = "api") -> Segment:
+    def confirm(self, source: str, machine: str, target: str, origin: str = "api") -> ConfirmedSegment:
         """Adds a segment; InputError for a blank source or target, or text that is not Unicode."""
         check_segment(source, machine, target)
         with self._writing() as database:
@@ -168,11 +168,11 @@ class Store:
             if not taken.rowcount:
                 raise UnknownSegmentError(f"there is no segment {id}; it may have been taken back already")
 
-    def segments(self, after: int = 0, most: int | None = None) -> list[Segment]:
+    def segments(self, after: int = 0, most: int | None = None) -> list[ConfirmedSegment]:
         """Returns the segments of later ids that were not taken back, in order; at most `most` if given."""
         limit = -1 if most is None else most
         query = f"{SEGMENT} where id > ? and taken_back is null order by id limit ?"
-        return [Segment(*row) for row in self._read(query, (_number(after), limit))]
+        return [ConfirmedSegment(*row) for row in self._read(query, (_number(after), limit))]
 
     def revision(self) -> int:
         """Counts changes: each segment confirmed, and each taken back."""
@@ -188,7 +188,7 @@ class Store:
         """Counts the segments that were taken back."""
         return int(self._read("select count(*) from segments where taken_back is not null")[0][0])
 
-    def confirm_units(self, file: str, units: Sequence[FileUnit], origin: str) -> list[Segment]:
+    def confirm_units(self, file: str, units: Sequence[FileUnit], origin: str) -> list[ConfirmedSegment]:
         """Adds segments for those units of a file that are new or changed since the file was last given.
 
         A new unit whose pair is confirmed already, and a changed one whose translation is the newest of its source,
@@ -246,13 +246,13 @@ class Store:
                 (kind, time.time(), msgspec.json.encode(facts).decode()),
             )
 
-    def events(self, after: int = 0, last: int | None = None) -> list[Event]:
+    def events(self, after: int = 0, last: int | None = None) -> list[ProjectEvent]:
         """Returns the events of later ids, in order; only the `last` ones if given."""
         query = (
             "select * from (select id, kind, at, facts from events where id > ? order by id desc limit ?) order by id"
         )
         rows = self._read(query, (_number(after), -1 if last is None else last))
-        return [Event(id, kind, at, msgspec.json.decode(facts)) for id, kind, at, facts in rows]
+        return [ProjectEvent(id, kind, at, msgspec.json.decode(facts)) for id, kind, at, facts in rows]
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[Any]:
         with self._refusals():
@@ -333,14 +333,14 @@ def _check(database: sqlite3.Connection, path: Path) -> None:
         raise sqlite3.DatabaseError(state.splitlines()[-1])
 
 
-def _insert(database: sqlite3.Connection, source: str, machine: str, target: str, origin: str) -> Segment:
+def _insert(database: sqlite3.Connection, source: str, machine: str, target: str, origin: str) -> ConfirmedSegment:
     confirmed = time.time()
     row = (source, machine, target, confirmed, origin)
     cursor = database.execute(
         "insert into segments (source, machine, target, confirmed, origin) values (?, ?, ?, ?, ?)", row
     )
     assert cursor.lastrowid is not None
-    return Segment(cursor.lastrowid, *row)
+    return ConfirmedSegment(cursor.lastrowid, *row)
 
 
 def _number(value: int) -> int:

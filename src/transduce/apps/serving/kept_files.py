@@ -28,7 +28,7 @@ class KeptFile:
     until: float
 
 
-class Files:
+class KeptFiles:
     """Translated files, kept for ten minutes, which may be fetched any number of times.
 
     A client has at most a quarter of the space; beyond that, its oldest file is dropped. If the space is full, the

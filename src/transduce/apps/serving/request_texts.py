@@ -29,7 +29,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedSentences:
     """Sentences that are ready to be searched."""
 
     places: list[tuple[int, int, int]]
@@ -49,7 +49,7 @@ def prepare(
     most: int,
     most_characters: int,
     split: Split = "lines",
-) -> Prepared:
+) -> PreparedSentences:
     """Divides texts into sentences with their constraints; each text has a prefix, which may be empty.
 
     Raises RefusedError (413) for too many sentences or characters of terms, or for required texts too long to be
@@ -70,7 +70,7 @@ def prepare(
             raise RefusedError(413, f"The terms of the text have more than {most_characters:,} characters; use fewer")
         requests.append(request)
         before = number
-    return Prepared(positions, requests, translator.encode(requests), characters)
+    return PreparedSentences(positions, requests, translator.encode(requests), characters)
 
 
 class WantedTokens:

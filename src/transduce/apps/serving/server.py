@@ -28,19 +28,19 @@ from transduce.apps.serving.documents.messages import (
     EntriesRead,
     File,
     ReadEntries,
-    Sample,
+    ReadSample,
     Sampled,
 )
 from transduce.apps.serving.documents.open_document import ChargedTerms, OpenDocument
 from transduce.apps.serving.documents.process import Answers
-from transduce.apps.serving.documents.worker import Limits
+from transduce.apps.serving.documents.worker import ProcessLimits
 from transduce.apps.serving.glossaries import Glossaries
-from transduce.apps.serving.kept_files import Files
+from transduce.apps.serving.kept_files import KeptFiles
 from transduce.apps.serving.models import Models, ServedModel
 from transduce.apps.serving.prometheus import Metrics
 from transduce.apps.serving.quotas import Turns
 from transduce.apps.serving.refusals import Paths, RefusedError
-from transduce.apps.serving.request_texts import Prepared, Sentence, Split, WantedTokens, prepare
+from transduce.apps.serving.request_texts import PreparedSentences, Sentence, Split, WantedTokens, prepare
 from transduce.apps.serving.server_settings import ServerSettings
 from transduce.inference.sentence_model import SentenceModel
 from transduce.search.beam import Beam
@@ -70,7 +70,7 @@ class Server:
     """Adapts models to projects in the background."""
 
     def __post_init__(self) -> None:
-        limits = Limits(self.settings.document_memory * 2**20, max(1, round(self.settings.timeout)))
+        limits = ProcessLimits(self.settings.document_memory * 2**20, max(1, round(self.settings.timeout)))
         self.terms = ProjectTerms()
         self.quality = ProjectQuality(self.translator_of)
         self.repairs = Repairs(self.translator_of)
@@ -79,7 +79,7 @@ class Server:
         folder = None if self.projects is None else self.projects.folder
         kept = (self.settings.glossaries, self.settings.keys, folder)
         self.paths = Paths([*self.models.folders, *(path for path in kept if path)])
-        self.files = Files(self.settings.max_kept_bytes)
+        self.files = KeptFiles(self.settings.max_kept_bytes)
         self.glossaries = None if self.settings.glossaries is None else Glossaries(self.settings.glossaries)
         self._project_turns, self._preparing = Turns(MOST_PROJECTS * TURNS, TURNS), Turns(PREPARED_AT_ONCE, 1)
         self.metrics.watch(
@@ -246,10 +246,10 @@ class Server:
         glossary: Glossary | None,
         prefixes: Sequence[str],
         split: Split,
-    ) -> Prepared:
+    ) -> PreparedSentences:
         """See `prepare`: at once if it is soon done, else in a thread, one request of each client at a time."""
 
-        def work() -> Prepared:
+        def work() -> PreparedSentences:
             most = self.settings.max_sentences, self.settings.max_characters
             return prepare(model.translator, texts, glossary, prefixes, *most, split)
 
@@ -310,7 +310,7 @@ class Server:
     async def sample_document(self, http: HTTPRequest, file: File, target: str) -> str:
         """Returns the beginning of a document's text; raises as `open_document` does."""
         async with self.documents.work(http.state.client, is_upload=True) as work:
-            return (await work.ask(Sample(file, target), Sampled)).text
+            return (await work.ask(ReadSample(file, target), Sampled)).text
 
     async def read_entries(self, http: HTTPRequest, file: File, project: Project) -> list[Entry]:
         """Returns the sources and translations in a memory or a glossary; raises as `open_document` does."""

@@ -9,9 +9,9 @@ import torch
 from transduce.apps.exchange.ctranslate2.ctranslate2_model import (
     NO_PENALTY,
     CTranslate2Model,
-    Output,
-    Run,
-    Sentence,
+    CTranslate2Output,
+    EncodedPiece,
+    SearchRun,
     never_written,
 )
 from transduce.base.errors import InputError
@@ -79,12 +79,12 @@ class CTranslate2Engine:
         ]
 
     def _search(
-        self, sources: Sequence[Sentence], beam: Beam, shortest: Sequence[int], longest: Sequence[int]
-    ) -> list[list[Output]]:
-        finished: dict[int, list[Output]] = {}
+        self, sources: Sequence[EncodedPiece], beam: Beam, shortest: Sequence[int], longest: Sequence[int]
+    ) -> list[list[CTranslate2Output]]:
+        finished: dict[int, list[CTranslate2Output]] = {}
         forbidden = never_written(self.model.target, beam.allow_unknown)
         penalty = beam.length_penalty or NO_PENALTY  # n^alpha, n counting the end token: near ours, it cuts the list
-        waiting = {i: Run(own_shortest, max(longest), penalty) for i, own_shortest in enumerate(shortest)}
+        waiting = {i: SearchRun(own_shortest, max(longest), penalty) for i, own_shortest in enumerate(shortest)}
         while waiting:
             run = next(iter(waiting.values()))
             chosen = [i for i, other in waiting.items() if other == run]
@@ -109,5 +109,5 @@ def _plain_beam(pieces: Sequence[Piece], search: Search) -> Beam:
     return search
 
 
-def _ranked(beam: Beam, outputs: Iterable[Output], longest: int) -> list[Hypothesis]:
+def _ranked(beam: Beam, outputs: Iterable[CTranslate2Output], longest: int) -> list[Hypothesis]:
     return sorted((output.rank(beam, longest) for output in outputs), key=lambda hypothesis: -hypothesis.score)

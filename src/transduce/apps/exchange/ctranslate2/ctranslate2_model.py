@@ -54,7 +54,7 @@ def never_written(tokenizer: Tokenizer, allow_unknown: bool) -> set[int]:
 
 
 @dataclass(frozen=True)
-class Run:
+class SearchRun:
     """Properties that sentences must share to be searched for together."""
 
     shortest: int
@@ -68,7 +68,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Sentence:
+class EncodedPiece:
     """A piece as CTranslate2 reads it."""
 
     source: list[str]
@@ -77,7 +77,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Output:
+class CTranslate2Output:
     """A hypothesis as CTranslate2 gives it."""
 
     tokens: list[int]
@@ -129,16 +129,16 @@ class CTranslate2Model:
         self.reads_first = start != self.target_pieces[target.bos]
         self.prefixed = 1 if self.reads_first and start is not None else 0
 
-    def sentence(self, piece: Piece) -> Sentence:
+    def sentence(self, piece: Piece) -> EncodedPiece:
         """Returns a piece as CTranslate2 reads it."""
         begin = self.target.bos if piece.begin is None else piece.begin
         source = [*(self.source_pieces[token] for token in piece.source), *self.source_end]
-        return Sentence(source, [self.target_pieces[begin]] if self.reads_first else [])
+        return EncodedPiece(source, [self.target_pieces[begin]] if self.reads_first else [])
 
-    def search(self, sources: Sequence[Sentence], beam: Beam, run: Run) -> list[list[Output]]:
+    def search(self, sources: Sequence[EncodedPiece], beam: Beam, run: SearchRun) -> list[list[CTranslate2Output]]:
         """Returns the finished hypotheses of each sentence, at most as many as the beam has."""
         if run.longest == 1:  # only the end token, a length that CTranslate2 does not support
-            return [[Output([], None)] for _ in sources]
+            return [[CTranslate2Output([], None)] for _ in sources]
         forbidden = never_written(self.target, beam.allow_unknown) if run.forbids else ()
         results = self.translator.translate_batch(
             [sentence.source for sentence in sources],
@@ -155,7 +155,7 @@ class CTranslate2Model:
             return_scores=True,
         )
         is_plain = not (run.forbids or run.shortest > 1 or beam.no_repeat_ngram or self.reads_first)
-        outputs: list[list[Output]] = []
+        outputs: list[list[CTranslate2Output]] = []
         for result in results:
             outputs.append([])
             for pieces, score in zip(result.hypotheses, result.scores, strict=True):
@@ -163,10 +163,12 @@ class CTranslate2Model:
                 length = len(tokens) + 1
                 if score > IMPOSSIBLE:
                     is_known = is_plain and length < run.longest
-                    outputs[-1].append(Output(tokens, score * length**run.penalty if is_known else None))
+                    outputs[-1].append(CTranslate2Output(tokens, score * length**run.penalty if is_known else None))
         return outputs
 
-    def score(self, sources: Sequence[Sentence], candidates: Sequence[Sequence[Output]]) -> list[list[Output]]:
+    def score(
+        self, sources: Sequence[EncodedPiece], candidates: Sequence[Sequence[CTranslate2Output]]
+    ) -> list[list[CTranslate2Output]]:
         """Returns the same outputs, all with the model's own log-probability."""
         unscored = [
             (i, output) for i, outputs in enumerate(candidates) for output in outputs if output.log_probability is None

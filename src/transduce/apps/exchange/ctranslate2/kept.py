@@ -125,7 +125,7 @@ class KeptExport:
             raise InputError(f"{self.model} has changed since it was loaded")
         folder, beside = parent / self.name, parent / f".{self.name}"  # where others do not see it uncertified
         try:
-            certificate = Certificate(bundle, self.model)
+            certificate = SampleOutputs(bundle, self.model)
             export_bundle(bundle, beside, "float32", certificate.samples)
             certificate.check(ExportedModel.load(beside))
             remove(folder)  # if it is damaged
@@ -171,7 +171,7 @@ def why_never(pytorch: PyTorchEngine) -> list[str]:
     return what_cannot_be_exported(bundle)
 
 
-class Certificate:
+class SampleOutputs:
     """A model's own outputs of sample sentences, which its form for CTranslate2 must give too.
 
     Raises CheckpointError if a token that no output may have is likely at one of their steps.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from transduce.apps.exchange.firefox.marian_shortlist import read_lexicon
-from transduce.apps.exchange.firefox.student_files import OUTPUT, Matrix, Paths, StudentFile
+from transduce.apps.exchange.firefox.student_files import OUTPUT, Matrix, StudentFile, StudentPaths
 from transduce.base.errors import CheckpointError
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.bundle.model_bundle import ModelBundle, load_weights
@@ -100,7 +100,9 @@ def engine_model(student: StudentFile, tokenizers: Tokenizers, is_reduced: bool)
     return model.eval()
 
 
-def open_student(paths: Paths, config: BundleConfig, tokenizers: Tokenizers) -> tuple[ModelBundle, Shortlist | None]:
+def open_student(
+    paths: StudentPaths, config: BundleConfig, tokenizers: Tokenizers
+) -> tuple[ModelBundle, Shortlist | None]:
     """Returns the model of a folder in 8-bit arithmetic, with its shortlist if it has one.
 
     Raises CheckpointError for a file that is damaged or does not fit the others, InputError for another kind of

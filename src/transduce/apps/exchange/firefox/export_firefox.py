@@ -8,7 +8,7 @@ from docsegments.orthography.words import has_words
 from transduce.apps.exchange.firefox.alphas import GREEDY, collect_multipliers
 from transduce.apps.exchange.firefox.arithmetic import open_student
 from transduce.apps.exchange.firefox.fxtranslate_engine import LONGEST, Student, require_fxtranslate, version
-from transduce.apps.exchange.firefox.student_files import Paths, student_config
+from transduce.apps.exchange.firefox.student_files import StudentPaths, student_config
 from transduce.apps.exchange.firefox.write_student import is_shared, write_student
 from transduce.base.config import Settings
 from transduce.base.errors import CheckpointError, InputError
@@ -34,7 +34,7 @@ WIDTH = 64
 """Engines want matrices whose rows are a multiple of this."""
 
 
-class Difference(Settings, frozen=True):
+class EngineDifference(Settings, frozen=True):
     """A sentence that the engine translates differently than what we compute."""
 
     source: str
@@ -46,7 +46,7 @@ class StudentExport(Settings, frozen=True):
     """The facts of an exported folder, with the comparison made when it was written."""
 
     export: Export
-    differences: list[Difference]
+    differences: list[EngineDifference]
     """A few of the sentences that the engine translates differently."""
     as_float: int
     """The number of translations, of those compared, that are also the model's in float32."""
@@ -103,11 +103,13 @@ def export_firefox(model: Path, folder: Path, texts: Sequence[str]) -> StudentEx
     multipliers = collect_multipliers(bundle, bundle.tokenizers.source.encode_batch(lines))
     with new_folder(folder) as new:
         bundle.describe(new)
-        paths = Paths.of(new, f"{bundle.config.source}{bundle.config.target}", is_shared(bundle))
+        paths = StudentPaths.of(new, f"{bundle.config.source}{bundle.config.target}", is_shared(bundle))
         write_student(bundle, multipliers, shortlist, paths)
         translations = _compare(bundle, paths, lines[:COMPARED])
         differences = [
-            Difference(source=each[0], ours=each[1], engine=each[2]) for each in translations if each[1] != each[2]
+            EngineDifference(source=each[0], ours=each[1], engine=each[2])
+            for each in translations
+            if each[1] != each[2]
         ]
         parity = Parity(
             sentences=len(translations), identical=len(translations) - len(differences), largest_difference=0.0
@@ -193,7 +195,7 @@ def _usable(bundle: ModelBundle, texts: Iterable[str]) -> Iterator[str]:
             yield line
 
 
-def _compare(bundle: ModelBundle, paths: Paths, lines: Sequence[str]) -> list[tuple[str, str, str, str]]:
+def _compare(bundle: ModelBundle, paths: StudentPaths, lines: Sequence[str]) -> list[tuple[str, str, str, str]]:
     """Returns sentences, each with its translation by our arithmetic, by the engine, and by the model in float32."""
     student, shortlist = open_student(paths, bundle.config, bundle.tokenizers)
     ours = Translator(student, shortlist=shortlist).translate(lines, GREEDY)

@@ -10,7 +10,7 @@ import torch
 
 from docsegments.extras import require
 from transduce.apps.exchange.firefox.arithmetic import open_student
-from transduce.apps.exchange.firefox.student_files import Paths
+from transduce.apps.exchange.firefox.student_files import StudentPaths
 from transduce.base.errors import CheckpointError, InputError
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.inference.engines.engine import EngineChoice, beyond
@@ -33,7 +33,7 @@ def open_engine(model: ExportedModel, asked: str | None) -> EngineChoice:
     if model.device.type != "cpu":
         raise InputError(f"{folder} is exported for fxtranslate, which computes on the cpu; leave {model.device} out")
     if asked == "pytorch":
-        student, lexicon = open_student(Paths.find(folder), model.config, model.tokenizers)
+        student, lexicon = open_student(StudentPaths.find(folder), model.config, model.tokenizers)
         return PyTorchEngine(student, shortlist=lexicon)
     return FxtranslateEngine(folder, model.config, model.tokenizers)
 
@@ -57,7 +57,7 @@ class Student:
     Raises CheckpointError if fxtranslate cannot read them.
     """
 
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: StudentPaths) -> None:
         files = [paths.model, paths.source_vocabulary, paths.target_vocabulary]
         if paths.shortlist.exists():
             files.append(paths.shortlist)
@@ -82,7 +82,7 @@ class FxtranslateEngine:
     batches_at_once = 1
 
     def __init__(self, folder: Path, config: BundleConfig, tokenizers: Tokenizers) -> None:
-        paths = Paths.find(folder)
+        paths = StudentPaths.find(folder)
         self.source_limit: int | None = LONGEST
         self.tokenizers = tokenizers
         self.version = version()

@@ -11,7 +11,7 @@ import torch
 from transduce.apps.exchange.firefox.alphas import GREEDY
 from transduce.apps.exchange.firefox.arithmetic import float_model, open_student
 from transduce.apps.exchange.firefox.fxtranslate_engine import LONGEST
-from transduce.apps.exchange.firefox.student_files import Paths, StudentFile
+from transduce.apps.exchange.firefox.student_files import StudentFile, StudentPaths
 from transduce.apps.exchange.firefox.student_files import read_tokenizers as read_vocabularies
 from transduce.base.config import Settings
 from transduce.base.errors import CheckpointError, InputError
@@ -61,7 +61,7 @@ class StudentImport(Settings, frozen=True):
 class FirefoxFiles:
     """The files of a folder, read and found to fit each other, except the shortlist."""
 
-    paths: Paths
+    paths: StudentPaths
     student: StudentFile
     config: BundleConfig
     """The settings of the bundle that they make."""
@@ -70,7 +70,7 @@ class FirefoxFiles:
     @staticmethod
     def open(folder: Path) -> "FirefoxFiles":
         """Reads a folder; see `import_firefox` for what it holds and for errors."""
-        paths = Paths.find(folder)
+        paths = StudentPaths.find(folder)
         source, target = _languages(folder, paths)
         student = StudentFile(paths.model)
         if student.is_shared != paths.is_shared:
@@ -128,7 +128,7 @@ def import_firefox(folder: Path, output: Path, texts: Sequence[str] | None = Non
     return result
 
 
-def _languages(folder: Path, paths: Paths) -> tuple[str, str]:
+def _languages(folder: Path, paths: StudentPaths) -> tuple[str, str]:
     """Returns both languages: those in metadata.json, which is checked, else those in the names of files."""
     pair = paths.model.name.split(".")[1]
     languages: tuple[Any, Any] = (pair[:2], pair[2:]) if len(pair) == 4 else UNKNOWN

@@ -41,7 +41,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Paths:
+class StudentPaths:
     """The files of a model in its folder."""
 
     model: Path
@@ -56,14 +56,14 @@ class Paths:
         return self.source_vocabulary == self.target_vocabulary
 
     @staticmethod
-    def of(folder: Path, pair: str, is_shared: bool) -> "Paths":
+    def of(folder: Path, pair: str, is_shared: bool) -> "StudentPaths":
         """Returns the names of a model's files; the pair is both languages, such as deen."""
         names = ("vocab", "vocab") if is_shared else ("srcvocab", "trgvocab")
         source, target = (folder / f"{name}.{pair}.spm" for name in names)
-        return Paths(folder / f"model.{pair}{SUFFIX}", source, target, folder / f"lex.50.50.{pair}.s2t.bin")
+        return StudentPaths(folder / f"model.{pair}{SUFFIX}", source, target, folder / f"lex.50.50.{pair}.s2t.bin")
 
     @staticmethod
-    def find(folder: Path) -> "Paths":
+    def find(folder: Path) -> "StudentPaths":
         """Finds the files of a folder; CheckpointError unless it has one model and its vocabulary."""
         models = sorted(folder.glob("model.*.bin"))
         if len(models) != 1:
@@ -72,13 +72,13 @@ class Paths:
                 "uncompressed"
             )
         pair = models[0].name.split(".")[1]
-        paths = Paths.of(folder, pair, is_shared=not (folder / f"srcvocab.{pair}.spm").exists())
-        return Paths(models[0], paths.source_vocabulary, paths.target_vocabulary, paths.shortlist)
+        paths = StudentPaths.of(folder, pair, is_shared=not (folder / f"srcvocab.{pair}.spm").exists())
+        return StudentPaths(models[0], paths.source_vocabulary, paths.target_vocabulary, paths.shortlist)
 
 
 def read_tokenizers(folder: Path) -> Tokenizers:
     """Reads the tokenizers from the vocabularies of a folder; CheckpointError for a damaged file."""
-    paths = Paths.find(folder)
+    paths = StudentPaths.find(folder)
     source = read_model(paths.source_vocabulary)
     return Tokenizers(source, source if paths.is_shared else read_model(paths.target_vocabulary))
 

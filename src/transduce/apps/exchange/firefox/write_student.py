@@ -21,7 +21,7 @@ from transduce.apps.exchange.firefox.student_files import (
     SHARED,
     SOURCE,
     TARGET,
-    Paths,
+    StudentPaths,
     linear_layers,
     norms,
 )
@@ -60,7 +60,7 @@ KNOWN_SIZES = {
 
 
 def write_student(
-    bundle: ModelBundle, multipliers: Mapping[str, float], shortlist: Shortlist | None, paths: Paths
+    bundle: ModelBundle, multipliers: Mapping[str, float], shortlist: Shortlist | None, paths: StudentPaths
 ) -> None:
     """Writes the files of a student for the engines.
 
@@ -186,7 +186,7 @@ def _filled(rows: int) -> int:
     return -(-rows // MULTIPLE) * MULTIPLE
 
 
-def _bergamot_config(paths: Paths, has_shortlist: bool) -> str:
+def _bergamot_config(paths: StudentPaths, has_shortlist: bool) -> str:
     """Returns the settings by which Bergamot and translateLocally run a model."""
     return _yaml(
         {

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from docsegments.budget import budgeted
 from transduce.apps.serving.documents.messages import Order, Result
 from transduce.apps.serving.documents.process import Answers, DocumentProcess
-from transduce.apps.serving.documents.worker import Limits
+from transduce.apps.serving.documents.worker import ProcessLimits
 from transduce.apps.serving.quotas import Quota, Turns, nothing
 from transduce.apps.serving.refusals import RefusedError
 
@@ -53,7 +53,7 @@ class DocumentWorkers:
     take minutes, have at most three quarters, those of one client half: other clients and short texts wait little.
     """
 
-    def __init__(self, count: int, limits: Limits, most_waiting: int) -> None:
+    def __init__(self, count: int, limits: ProcessLimits, most_waiting: int) -> None:
         self._count = count
         self._limits = limits
         most, half = -(-3 * count // 4), -(-count // 2)

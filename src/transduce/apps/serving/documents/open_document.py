@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from docsegments.translating.sentence_translator import Tell
 from transduce.apps.serving.documents.document_workers import Work
-from transduce.apps.serving.documents.messages import Counted, File, OpenSegment, Read, Translate, Written
+from transduce.apps.serving.documents.messages import Counted, File, OpenSegment, Read, Translate, WrittenFiles
 from transduce.apps.serving.documents.process import Answers
 from transduce.apps.serving.request_texts import WantedTokens
 from transduce.inference.request import Request
@@ -32,12 +32,12 @@ class OpenDocument:
         `tell` is called in another thread, now and then, with the share that is done.
         """
         order = Translate(tell is not None, retranslate)
-        return (await self.work.ask(order, Written, replace(self.answers, tell=tell))).files
+        return (await self.work.ask(order, WrittenFiles, replace(self.answers, tell=tell))).files
 
     async def translate_at_once(self, files: Sequence[File], splits_sentences: bool = True) -> list[bytes]:
         """Reads files of any length and translates them."""
         order = self._order(files, None, splits_sentences)
-        return (await self.work.ask(order, Written, self.answers)).files
+        return (await self.work.ask(order, WrittenFiles, self.answers)).files
 
     def _order(self, files: Sequence[File], longest: int | None, splits_sentences: bool = True) -> Read:
         sentences, languages = self.answers.sentences, self.answers.sentences.languages
