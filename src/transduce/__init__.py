@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from transduce.inference.generator import Generator as Generator
     from transduce.inference.loading import load as load
     from transduce.inference.model_documents import DocumentTranslator as DocumentTranslator
-    from transduce.inference.requests import Request as Request
+    from transduce.inference.request import Request as Request
     from transduce.inference.scorer import Scorer as Scorer
     from transduce.inference.tagger import Tagger as Tagger
     from transduce.inference.text_encoder import Encoder as Encoder
@@ -52,7 +52,7 @@ _MODULES = {
     "Tagger": "transduce.inference.tagger",
     "Answerer": "transduce.inference.answerer",
     "Encoder": "transduce.inference.text_encoder",
-    "Request": "transduce.inference.requests",
+    "Request": "transduce.inference.request",
     "Beam": "transduce.search.beam",
     "DiverseBeam": "transduce.search.diverse",
     "Sampling": "transduce.search.sampling",

@@ -18,7 +18,7 @@ from transduce.analysis.look_at_text import Look, direction_of, linked_words, wo
 from transduce.analysis.recorded_attention import record_pass
 from transduce.base.errors import InputError
 from transduce.data.batch import make_batch
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.recurrent.recurrent_config import RecurrentConfig

@@ -17,7 +17,7 @@ import pytest
 
 from transduce.apps.cli import progress, resuming, streams
 from transduce.apps.cli.stopping import Terminated
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 
 Command = Callable[..., tuple[int, str, str]]

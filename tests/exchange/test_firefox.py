@@ -25,7 +25,7 @@ from transduce.apps.exchange.firefox.student_files import OUTPUT, StudentFile, S
 from transduce.apps.exchange.firefox.write_student import SEARCH, student_items
 from transduce.base.errors import CheckpointError, InputError
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.sentence_model import confidence_of
 from transduce.inference.shortlist.shortlist import FILE
 from transduce.search.beam import Beam

@@ -28,7 +28,7 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.formats import text_file
 from transduce.inference.generator import Generator
 from transduce.inference.growing_text import GrowingText, text_of
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import ModelConfig, build_model
 from transduce.models.transformer import TransformerConfig

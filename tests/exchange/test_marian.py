@@ -17,8 +17,9 @@ from transduce.apps.exchange.huggingface.import_huggingface import import_huggin
 from transduce.base.errors import CheckpointError, InputError, TransduceError
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
+from transduce.inference.constraints import Constraints
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.requests import Constraints, Request
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.transformer import TransformerConfig

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from transduce.inference.requests import Constraints, Request
+from transduce.inference.constraints import Constraints
+from transduce.inference.request import Request
 from transduce.search.rules import BannedPhrases, Prefixes
 from transduce.text.tokenizer import Tokenizer
 from transduce.text.tokenizer_settings import SideConfig, TokenizerKind

@@ -17,9 +17,10 @@ from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.batched_search import held_phrases, with_most_phrases
+from transduce.inference.constraints import Piece, required_of_pieces
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.inflections import other_form
-from transduce.inference.requests import Piece, Request, required_of_pieces
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.transformer import TransformerConfig

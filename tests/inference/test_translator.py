@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import transduce
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.transformer import TransformerConfig

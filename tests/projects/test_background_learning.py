@@ -27,7 +27,7 @@ from transduce.apps.serving.batching import Batcher
 from transduce.base.config import to_toml
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.engines.inference_precision import at_precision
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 

@@ -23,7 +23,7 @@ from transduce.apps.serving.client_keys import Keys
 from transduce.apps.serving.detection import Detector
 from transduce.apps.serving.refusals import RefusedError
 from transduce.base.errors import InputError
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam

@@ -13,6 +13,7 @@ from transduce.base.errors import InputError
 from transduce.base.reprs import shown_by
 from transduce.base.task_table import check_tool
 from transduce.bundle.model_bundle import ModelBundle, bundle_facts
+from transduce.inference.constraints import Constraints, Piece, Vocabulary
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.inference_precision import InferencePrecision, load_bundle
 from transduce.inference.engines.pytorch import problem_of, rules_for
@@ -20,7 +21,7 @@ from transduce.inference.execution.malloc import keep_free_memory
 from transduce.inference.execution.parallel_search import size_of, threads_for
 from transduce.inference.growing_text import Ends, GrowingText, Writing, ends_of, text_of
 from transduce.inference.looking import look_at_generation
-from transduce.inference.requests import Constraints, Piece, Request, Vocabulary
+from transduce.inference.request import Request
 from transduce.models.interface import SegmentRecurrence, Writer
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam

@@ -15,8 +15,8 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import make_batch
 from transduce.data.text_batch import Ids, row_length
 from transduce.data.windows import batch_of
+from transduce.inference.constraints import Constraints, Piece, Vocabulary
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.requests import Constraints, Piece, Vocabulary
 from transduce.search.beam import Beam
 from transduce.search.loop import TakeStep
 from transduce.text.tokenizer import Tokenizer

@@ -22,6 +22,7 @@ from transduce.corpora.corpus import Pair, is_pair
 from transduce.corpora.directions import Direction
 from transduce.inference.batched_search import BatchedSearch
 from transduce.inference.completer import Completer, Completion
+from transduce.inference.constraints import Constraints, Piece, required_of_pieces
 from transduce.inference.details import Details, details_of, find_head
 from transduce.inference.engines.choice import EngineName, engine_for, pytorch_of
 from transduce.inference.engines.compiled import compiling
@@ -33,7 +34,7 @@ from transduce.inference.engines.phrase_engine import PhraseEngine
 from transduce.inference.execution.malloc import keep_free_memory
 from transduce.inference.looking import check_length, check_not_blank, look_at_translation
 from transduce.inference.outcomes import translation_of, why_unsatisfied
-from transduce.inference.requests import Constraints, Piece, Request, required_of_pieces
+from transduce.inference.request import Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
 from transduce.inference.translation import Candidate, Translation

@@ -16,7 +16,7 @@ from docsegments.translating import segment_translator
 from docsegments.translating.segment_translator import TAGS_PLACED, SegmentTranslator
 from transduce.base.errors import InputError
 from transduce.inference.model_documents import DocumentTranslator
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.sentence_model import SentenceModel
 from transduce.inference.translation import Candidate, Translation
 from transduce.inference.translator import Translator

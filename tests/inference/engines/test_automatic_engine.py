@@ -23,7 +23,7 @@ from transduce.apps.exchange.ctranslate2.export_ctranslate2 import what_cannot_b
 from transduce.base.errors import ConfigError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.engines.automatic_engine import AutomaticEngine
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import ModelConfig, build_model
 from transduce.models.recurrent.recurrent_config import RecurrentConfig

@@ -19,7 +19,7 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment import load_recipe, train
 from transduce.inference.engines import compiled as compiled_module
 from transduce.inference.engines.choice import engine_for
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.search.loop import take_step

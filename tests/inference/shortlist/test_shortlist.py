@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 import transduce
 from transduce.base.errors import CheckpointError, InputError
 from transduce.base.shapes import Logits, Mask, Tokens
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator

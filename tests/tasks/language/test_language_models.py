@@ -31,7 +31,7 @@ from transduce.evaluation.perplexity import count_text
 from transduce.experiment.recipe import load_recipe
 from transduce.experiment.sweep import sweep
 from transduce.inference.generator import Generator
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.scorer import Scorer
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam

@@ -19,7 +19,7 @@ from transduce.corpora.directions import Direction, LanguageTokens
 from transduce.corpora.splits import WeightedCorpus, open_splits
 from transduce.experiment import load_recipe, train
 from transduce.inference.model_documents import DocumentTranslator
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.scorer import Scorer
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam

@@ -7,7 +7,7 @@ from itertools import islice, repeat
 from transduce.apps.cli.input import count_lines
 from transduce.base.errors import InputError
 from transduce.corpora.lines import read_lines
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.search.choices import DecisionRule, can_require
 from transduce.text.glossary import Entry, Glossary, Use

@@ -32,7 +32,7 @@ from transduce.base.errors import InputError
 if TYPE_CHECKING:
     from transduce.apps.projects.edits import Edited
     from transduce.apps.projects.quality import QualityEstimator
-    from transduce.inference.requests import Request
+    from transduce.inference.request import Request
     from transduce.inference.translation import Translation
     from transduce.inference.translator import Translator
     from transduce.search.choices import DecisionRule

@@ -15,7 +15,7 @@ from transduce.apps.serving.prometheus import Metrics
 from transduce.apps.serving.refusals import RefusedError
 from transduce.apps.serving.request_texts import WantedTokens
 from transduce.base.errors import InputError
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Result, Translator
 from transduce.search.choices import DecisionRule

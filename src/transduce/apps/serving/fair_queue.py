@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from transduce.apps.serving.clients import UNKNOWN
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule, search_of

@@ -8,7 +8,7 @@ from transduce.apps.serving.batching import Batcher, fail, settle
 from transduce.apps.serving.clients import CLIENT
 from transduce.base.errors import InputError
 from transduce.inference.pivot import Pivot, best_of, only_text, through
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Result, Translator
 from transduce.search.choices import DecisionRule

@@ -5,10 +5,10 @@ import threading
 from typing import Any
 
 from transduce.base.errors import TransduceError
+from transduce.inference.constraints import Piece
 from transduce.inference.engines.engine import Engine, beyond
 from transduce.inference.engines.engine_table import automatic_form
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.requests import Piece
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 

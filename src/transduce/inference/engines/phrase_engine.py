@@ -7,9 +7,9 @@ from transduce.analysis.alignment import Links, pharaoh
 from transduce.analysis.look_at_phrases import SUMMED, PhraseLook
 from transduce.base.errors import InputError
 from transduce.corpora.corpus import Pair, as_pair
+from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.engine import beyond
 from transduce.inference.engines.exported import ExportedModel
-from transduce.inference.requests import Constraints, Piece
 from transduce.phrases.demands import Demands, Required
 from transduce.phrases.linking import links_between
 from transduce.phrases.phrase_model import PhraseModel

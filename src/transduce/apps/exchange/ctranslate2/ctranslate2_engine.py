@@ -15,9 +15,9 @@ from transduce.apps.exchange.ctranslate2.ctranslate2_model import (
     never_written,
 )
 from transduce.base.errors import InputError
+from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.engine import beyond
 from transduce.inference.engines.exported import ExportedModel
-from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.loop import Hypothesis

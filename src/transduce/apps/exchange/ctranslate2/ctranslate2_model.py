@@ -10,8 +10,8 @@ import torch
 
 from docsegments.extras import require
 from transduce.base.errors import CheckpointError
+from transduce.inference.constraints import Piece
 from transduce.inference.execution.parallel_search import LITTLE
-from transduce.inference.requests import Piece
 from transduce.search.beam import Beam
 from transduce.search.loop import Hypothesis
 from transduce.text.tokenizer import Tokenizer, Tokenizers

@@ -12,10 +12,10 @@ from transduce.apps.exchange.ctranslate2.ctranslate2_model import (
     never_written,
 )
 from transduce.data.parts import batches_by_length
+from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.parallel_search import map_parallel
-from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.loop import Hypothesis

@@ -14,10 +14,10 @@ from transduce.base.files import check_absent, new_folder
 from transduce.base.task_table import check_tool
 from transduce.bundle.model_bundle import ModelBundle, find_bundle, save_tokenizers
 from transduce.bundle.probe import read_probe
+from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.engine import Engine
 from transduce.inference.engines.exported import Export, Parity, Quantization
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.requests import Constraints, Piece
 from transduce.models.transformer import Transformer, TransformerConfig
 from transduce.search.beam import Beam
 

@@ -25,13 +25,13 @@ from transduce.base.version import VERSION
 from transduce.bundle.model_bundle import EXPORT, ModelBundle, identity
 from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.data.batch import pad
+from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.automatic_engine import why_failed
 from transduce.inference.engines.engine import Engine
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.engines.inference_precision import precision_of
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam
 from transduce.search.loop import Hypothesis
 

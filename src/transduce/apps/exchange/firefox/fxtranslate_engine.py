@@ -13,10 +13,10 @@ from transduce.apps.exchange.firefox.arithmetic import open_student
 from transduce.apps.exchange.firefox.student_files import StudentPaths
 from transduce.base.errors import CheckpointError, InputError
 from transduce.bundle.bundle_config import BundleConfig
+from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.engine import EngineChoice, beyond
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.requests import Constraints, Piece
 from transduce.search.choices import Search
 from transduce.search.loop import Hypothesis
 from transduce.text.tokenizer import SPACE, Tokenizer, Tokenizers

@@ -20,8 +20,8 @@ from transduce.base.verification import read_json
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle, read_tokenizers
 from transduce.corpora.languages import UNKNOWN, is_tag
+from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.requests import Constraints, Piece
 from transduce.inference.shortlist.shortlist import FILE, Shortlist
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 from transduce.text.tokenizer_settings import TokenizerConfig

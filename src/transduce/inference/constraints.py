@@ -1,4 +1,4 @@
-"""Requests for the translation of one line, and how a target vocabulary writes them."""
+"""Constraints of requests, as a target vocabulary writes them, and the pieces that a line is searched in."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import chain
 
 from transduce.base.errors import InputError
-from transduce.inference.request import Request as Request
+from transduce.inference.request import Request
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import Banned
 from transduce.text.glossary import comparable
