@@ -26,7 +26,7 @@ from transduce.models.xlnet import XLNetConfig, XLNetEncoder, XLNetLanguageModel
 
 class PhrasesConfig(Settings, frozen=True, tag_field="kind", tag="phrases"):
     """A phrase-based model (Koehn, Och and Marcu 2003), for hundreds to some thousands of sentence pairs: learned in
-    seconds, it translates better than a neural model of so little text. It is in `transduce.phrases`."""
+    seconds, it translates better than a neural model of so little text."""
 
 
 EncoderDecoderConfig = TransformerConfig | RecurrentConfig | PhrasesConfig
