@@ -17,7 +17,8 @@ from toy_models import logits_of
 
 import transduce
 from gpt2_folder import END, POSITIONS, TEXT, byte_level_tokenizer, write_gpt2
-from transduce.apps.exchange.huggingface import certificate, exporting, families
+from transduce.apps.exchange.huggingface import certificate, huggingface_families
+from transduce.apps.exchange.huggingface import export_huggingface as exporting
 from transduce.apps.exchange.huggingface.certificate import LIBRARY
 from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
 from transduce.apps.exchange.huggingface.gpt2 import GPT2
@@ -263,7 +264,7 @@ def test_a_model_that_transformers_computes_otherwise_is_not_imported(
         def outputs(self, bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
             return torch.zeros(1)
 
-    monkeypatch.setattr(families, "FAMILIES", (Other(),))
+    monkeypatch.setattr(huggingface_families, "FAMILIES", (Other(),))
     with pytest.raises(CheckpointError, match=r"the logits of transformers .* are up to .* apart"):
         import_huggingface(folder, tmp_path / "model")
     assert not (tmp_path / "model").exists()

@@ -14,7 +14,7 @@ from docsegments.document_formats import read_document
 from transduce.apps.serving.documents import messages, worker
 
 
-def work(connection: Connection, limits: worker.Limits) -> None:
+def work(connection: Connection, limits: worker.ProcessLimits) -> None:
     """The work of a process, whose reader obeys the documents above."""
 
     def read(data: bytes, *others: Any) -> Any:
@@ -39,7 +39,7 @@ def work(connection: Connection, limits: worker.Limits) -> None:
     worker.work(connection, limits)
 
 
-def report(connection: Connection, limits: worker.Limits) -> None:
+def report(connection: Connection, limits: worker.ProcessLimits) -> None:
     """The work of a process that only says what it has."""
     worker.confine(limits, connection.fileno())
     connection.recv_bytes()

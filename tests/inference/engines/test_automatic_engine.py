@@ -257,7 +257,7 @@ def test_a_model_that_gives_forbidden_tokens_weight_is_refused_once(
     model = Path(shutil.copytree(tiny_run / "model", tmp_path / "model"))
     described = transduce.load(model).engine.describe(Beam())
     assert "PyTorch, for the model gives <" in described
-    monkeypatch.setattr(kept, "Certificate", None)
+    monkeypatch.setattr(kept, "SampleOutputs", None)
     assert transduce.load(model).engine.describe(Beam()) == described
 
 
