@@ -27,7 +27,7 @@ import torch
 import transduce
 from peers.environments import interpreter
 from peers.report import describe_machine, table
-from transduce.apps.exchange.huggingface.exporting import export_huggingface
+from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
 from transduce.base.files import write_text
 from transduce.corpora.splits import open_split
 from transduce.evaluation.compare import compare

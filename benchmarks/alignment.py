@@ -23,10 +23,10 @@ from transduce.analysis.alignment import (
     link_words,
     without_punctuation,
 )
-from transduce.analysis.attention import record_pass
 from transduce.analysis.attribution import occlusion
+from transduce.analysis.recorded_attention import record_pass
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.lexical_translation import LexicalTable
 from transduce.corpora.splits import open_splits

@@ -83,10 +83,10 @@ def busy_processes(count: int) -> Iterator[None]:
 def measure(model: str, repeats: int, share_little: bool) -> tuple[list[float], list[float]]:
     """Seconds of updates and of sentences, so many times each; in a process of its own."""
     import transduce  # first, because it says how threads wait
-    from transduce.inference.execution import workers
+    from transduce.inference.execution import parallel_search
 
     if share_little:
-        workers.LITTLE = 0
+        parallel_search.LITTLE = 0
     translator = transduce.Translator.load(model)
     search = transduce.Beam(max_ratio=1.0, max_extra=5)
 

@@ -21,9 +21,9 @@ from typing import Any, cast
 from xml.sax.saxutils import escape
 
 from docsegments.document import Languages
-from docsegments.translating.segments import SegmentTranslator
+from docsegments.translating.segment_translator import SegmentTranslator
 from transduce.inference.model_documents import DocumentTranslator
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.sentence_model import SentenceModel
 from transduce.inference.translation import Candidate, Translation
 from transduce.inference.translator import Translator

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from transduce.data.batch import Batch
     from transduce.data.planned import PlannedData
     from transduce.data.store import TokenStore
-    from transduce.tasks.translation.settings import TranslationConfig
+    from transduce.tasks.translation.translation_settings import TranslationConfig
     from transduce.text.tokenizer import Tokenizers
 
 AIM = 100_000_000
@@ -100,7 +100,7 @@ def _bytes_read() -> int:
 
 def _config(folder: Path) -> "TranslationConfig":
     from transduce.base.config import convert
-    from transduce.tasks.translation.settings import TranslationConfig
+    from transduce.tasks.translation.translation_settings import TranslationConfig
 
     steps = [{"kind": "length", "max_words": 120}, {"kind": "ratio", "most": 3.0}]
     return convert(
@@ -130,7 +130,7 @@ def _tokenizers(folder: Path) -> "Tokenizers":
 
 
 def _stores(folder: Path, searches: bool) -> "list[TokenStore]":
-    from transduce.corpora.catalogue.files import cache_folder
+    from transduce.corpora.catalogue.dataset_files import cache_folder
     from transduce.corpora.overlap import OverlapSearch
     from transduce.data.store import open_stores
 
@@ -197,7 +197,7 @@ def largest(folder: Path, _: int) -> None:
 
 
 def _pairs(folder: Path) -> "PlannedData[Batch]":
-    from transduce.corpora.catalogue.files import cache_folder
+    from transduce.corpora.catalogue.dataset_files import cache_folder
     from transduce.data.batch import SpecialIds
     from transduce.data.sentence_pairs import SentencePairs
 

@@ -23,12 +23,12 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 import transduce
-from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.splits import open_split
 from transduce.evaluation.translations import score_bleu
 from transduce.inference.engines.choice import EngineName
-from transduce.inference.engines.precision import InferencePrecision
+from transduce.inference.engines.inference_precision import InferencePrecision
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.text.tokenizer import Tokenizers

@@ -81,10 +81,13 @@ def measure(name: str, way: str, pairs: list[Pair], test: list[Pair], out: Path)
         asked: dict[str, Any] = {"model.kind": "phrases", "data.test_share": 0.0}
         told: list[str] = []
         run = transduce.train(
-            files, out / f"runs/{name} {way}", asked | ({} if way == "doctor" else {"data.doctor": 0}),
-            overwrite=True, tell=told.append,
-        )  # fmt: skip
-        outputs = transduce.load(run).translate([source for source, _ in test])
+            files,
+            out / f"runs/{name} {way}",
+            overwrite=True,
+            overrides=asked if way == "doctor" else {**asked, "data.doctor": 0},
+            tell=told.append,
+        )
+        outputs = transduce.Translator.load(run.model).translate([source for source, _ in test])
         texts, references = [each.text for each in outputs], [target for _, target in test]
         scores = [score(texts, references).score for score in (score_chrf, score_bleu)]
         learned = next(line for line in told if line.startswith("training data")).split(":")[1].split(" from")[0]

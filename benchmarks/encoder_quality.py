@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 import transduce
 from fine_tuning import RECIPES, FineTuning, TransformersClassifier
 from peers.report import table
-from transduce.apps.exchange.huggingface.importing import import_huggingface
+from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
 from transduce.base.config import to_toml
 from transduce.base.files import new_folder, write_text
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.evaluation.compare import compare_scores
 from transduce.evaluation.metric import SentenceCounts
-from transduce.evaluation.scores import Scores
+from transduce.evaluation.score_table import Scores
 from transduce.tasks.classification import CLASSIFICATION
 
 HEAD = ("recipe", "seed", "metric", "transformers", "Transduce", "difference [95 %]", "p (randomisation)")

@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 
 from fine_tuning import RECIPES, FineTuning, TransformersClassifier
-from transduce.apps.exchange.huggingface.importing import import_huggingface
+from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
 from transduce.training.optimizer import build_optimizers, normalize_gradients
 
 Update = Callable[[NDArray[np.int64]], None]

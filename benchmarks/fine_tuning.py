@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from transduce.base.config import Changes
 from transduce.base.task_table import find_task
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.corpora.examples import ExampleCorpus, LabelledText
+from transduce.corpora.labelled_text import ExampleCorpus, LabelledText
 from transduce.data.parts import batches_by_length
 from transduce.evaluation.metric import PLAIN
-from transduce.evaluation.scores import Scores
+from transduce.evaluation.score_table import Scores
 from transduce.experiment.recipe import load_recipe
 from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
 from transduce.tasks.classification import CLASSIFICATION, ClassificationConfig, Labelled

@@ -20,9 +20,9 @@ from pathlib import Path
 import torch
 
 from transduce.apps.exchange.firefox.alphas import GREEDY
-from transduce.apps.exchange.firefox.engine import Student
-from transduce.apps.exchange.firefox.files import Paths
-from transduce.corpora.formats import read_lines
+from transduce.apps.exchange.firefox.fxtranslate_engine import Student
+from transduce.apps.exchange.firefox.student_files import StudentPaths
+from transduce.corpora.lines import read_lines
 from transduce.inference.translator import Translator
 
 NODE = Path(__file__).parent / "bergamot_lines.mjs"
@@ -41,7 +41,7 @@ def main() -> None:
     lines = [line for line in read_lines(options.source) if line.strip()][: options.lines]
     words = sum(len(line.split()) for line in lines)
     ours = Translator.load(options.folder, engine="pytorch")
-    student = Student(Paths.find(options.folder))
+    student = Student(StudentPaths.find(options.folder))
     outputs = {
         "ours": timed("ours", words, lambda: [each.text for each in ours.translate(lines, GREEDY)]),
         "ours, one by one": timed(

@@ -28,7 +28,7 @@ import numpy as np
 import torch
 
 from peers.report import describe_machine, table
-from transduce.evaluation.forecast import Estimate, Law, Measured, divide, measure
+from transduce.evaluation.forecast import Law, MeasuredScores, ScoreEstimate, divide, measure
 
 SMALLEST = 50
 SIZES = 4  # that a forecast is made from
@@ -61,7 +61,7 @@ class Trial:
         """Doublings from the last known size."""
         return round(math.log2(self.size / self.known[-1][0]))
 
-    def estimate(self, law: Law) -> Estimate:
+    def estimate(self, law: Law) -> ScoreEstimate:
         """Returns the score that a law forecasts for the later size."""
         return law.estimate([size for size, _ in self.known], [score for _, score in self.known], self.size)
 
@@ -106,9 +106,9 @@ def corpora(data: Path) -> dict[str, tuple[Callable[[], Iterable[tuple[str, str]
     }
 
 
-def curves(data: Path, kept: Path) -> dict[str, list[Measured]]:
+def curves(data: Path, kept: Path) -> dict[str, list[MeasuredScores]]:
     """The scores of each corpus at all sizes, kept in a file."""
-    found = msgspec.json.decode(kept.read_bytes(), type=dict[str, list[Measured]]) if kept.exists() else {}
+    found = msgspec.json.decode(kept.read_bytes(), type=dict[str, list[MeasuredScores]]) if kept.exists() else {}
     for name, (read, most) in corpora(data).items():
         if name not in found:
             learned, held_out = divide(read())

@@ -28,7 +28,7 @@ from transduce.nn.positions import turns
 from transduce.objectives.next_segment import NextSegment
 from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Objective
-from transduce.tasks.language.settings import LanguageConfig
+from transduce.tasks.language.language_settings import LanguageConfig
 from transduce.training.optimizer import build_optimizers, normalize_gradients
 from transduce.training.precision import WorkingCopy, choose_precision
 

@@ -23,7 +23,7 @@ from transduce.analysis.alignment import choose_head
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.evaluation.translations import score_bleu
 from transduce.inference.aligner import Aligner
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.text.glossary import Entry, Glossary
 

@@ -32,11 +32,11 @@ from docsegments.document import Languages
 from docsegments.memory import Memory
 from docsegments.text.placeholders import plain_segment
 from peers.report import describe_machine, table
-from transduce.apps.projects.exchange import final_units
 from transduce.apps.projects.general import General
 from transduce.apps.projects.learner import Learner
 from transduce.apps.projects.lessons import Learned
-from transduce.apps.projects.settings import LearningSettings
+from transduce.apps.projects.project_files import final_units
+from transduce.apps.projects.project_settings import LearningSettings
 from transduce.apps.projects.snapshots import with_adapter
 from transduce.base.files import write_text
 from transduce.bundle.model_bundle import ModelBundle

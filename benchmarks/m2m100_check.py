@@ -57,8 +57,8 @@ def _check(name: str, lines: list[str], place: Path) -> None:
     import transformers
 
     from m2m100_folder import write_m2m100, write_nllb
-    from transduce.apps.exchange.huggingface.exporting import export_huggingface
-    from transduce.apps.exchange.huggingface.importing import import_huggingface
+    from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
+    from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
     from transduce.bundle.model_bundle import ModelBundle
 
     write, kind = (write_m2m100, "M2M100Tokenizer") if name == "m2m100" else (write_nllb, "NllbTokenizer")
@@ -87,8 +87,9 @@ def _check(name: str, lines: list[str], place: Path) -> None:
 
 def _same_outputs(theirs: Any, tokenizer: Any, bundle: Any, languages: list[str], size: int, lines: list[str]) -> int:
     """Without normalisation for length, since transformers counts the token of the language as one of the output."""
+    from transduce.inference.constraints import Constraints
     from transduce.inference.engines.pytorch import PyTorchEngine
-    from transduce.inference.requests import Constraints, Request
+    from transduce.inference.request import Request
     from transduce.search.beam import Beam
 
     beam = Beam(size=size, length_penalty=0.0, max_ratio=0, max_extra=39)

@@ -65,10 +65,11 @@ def _check(name: str, pairs: Iterator[tuple[str, str]], place: Path) -> None:
     import transformers
 
     from marian_folder import write_marian
-    from transduce.apps.exchange.huggingface.importing import import_huggingface
+    from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
     from transduce.bundle.model_bundle import ModelBundle
+    from transduce.inference.constraints import Constraints
     from transduce.inference.engines.pytorch import PyTorchEngine
-    from transduce.inference.requests import Constraints, Request
+    from transduce.inference.request import Request
     from transduce.search.beam import Beam
 
     stride = 1 if name == "jpn" else 3  # the other files are sorted by length

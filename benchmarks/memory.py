@@ -19,7 +19,7 @@ from peaks import peak_of, watch
 from transduce.corpora.generated.grammar import derive_pairs
 from transduce.experiment import load_recipe
 from transduce.tasks.translation import preparation
-from transduce.tasks.translation.task import TranslationExperiment
+from transduce.tasks.translation.translation_task import TranslationExperiment
 from transduce.training.trainer import Trainer
 
 PAIRS, HELD_OUT = 2_000_000, 2_000

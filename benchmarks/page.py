@@ -17,9 +17,9 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from firefox_certificate import by_bergamot, timed
-from transduce.apps.exchange.firefox.engine import Student
-from transduce.apps.exchange.firefox.files import Paths
-from transduce.apps.exchange.page.writing import export_page
+from transduce.apps.exchange.firefox.fxtranslate_engine import Student
+from transduce.apps.exchange.firefox.student_files import StudentPaths
+from transduce.apps.exchange.page.export_page import export_page
 from transduce.corpora.splits import open_split
 
 SHOWN = 5
@@ -45,7 +45,7 @@ def main() -> None:
     print(f"the page has {export.bytes / 1e6:.2f} MB and is ready after {loading:.2f} s")
     print(f"Chromium: {words / seconds:.0f} words a second ({len(lines)} lines in {seconds:.1f} s)")
     sources = [source for source, _ in rows]
-    student = Student(Paths.find(arguments.folder))
+    student = Student(StudentPaths.find(arguments.folder))
     name = f"fxtranslate {version('fxtranslate')}"
     compare(name, rows, timed(name, words, lambda: [student.translate(source) for source in sources]))
     if arguments.bergamot is not None:

@@ -16,11 +16,11 @@ import torch
 import transduce
 from transduce.corpora.splits import open_split
 from transduce.evaluation.translations import score_bleu
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
-from transduce.text.phrases import holds
+from transduce.text.phrase_encoder import holds
 
 
 def main() -> None:

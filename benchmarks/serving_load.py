@@ -34,11 +34,11 @@ from peers.serving import (
     transduce_serve,
 )
 from transduce.apps.exchange.argos import export_argos
-from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 from transduce.apps.exchange.ctranslate2.package import ENDING
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment import load_recipe
-from transduce.inference.engines.precision import InferencePrecision
+from transduce.inference.engines.inference_precision import InferencePrecision
 from transduce.training.observers import Lines
 
 LIBRETRANSLATE = "LibreTranslate"

@@ -21,8 +21,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.example_sets import open_labelled, open_questions, open_tagged
-from transduce.corpora.examples import LabelColumns, LabelledText
-from transduce.corpora.tagged import TagColumns
+from transduce.corpora.labelled_text import LabelColumns, LabelledText
+from transduce.corpora.tagged_sentences import TagColumns
 from transduce.evaluation.labels import PredictedClasses
 from transduce.evaluation.metric import SentenceCounts, Texts
 from transduce.evaluation.metrics import METRICS, count_all

@@ -27,7 +27,7 @@ from transduce.corpora.splits import open_split
 from transduce.evaluation.translations import score_bleu
 from transduce.experiment import load_recipe
 from transduce.models.transformer import Transformer, TransformerConfig
-from transduce.text.words import detokenize
+from transduce.text.detokenization import detokenize
 from transduce.training.observers import Lines
 
 OURS = "Transduce float32"

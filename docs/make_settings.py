@@ -12,8 +12,8 @@ from transduce.base.ranges import LARGEST, MOST, members, number_of
 from transduce.experiment import TranslationConfig
 from transduce.tasks.answering import AnsweringConfig
 from transduce.tasks.classification import ClassificationConfig
-from transduce.tasks.encoder import PretrainingConfig
-from transduce.tasks.language.settings import LanguageConfig
+from transduce.tasks.language.language_settings import LanguageConfig
+from transduce.tasks.pretraining import PretrainingConfig
 from transduce.tasks.tagging import TaggingConfig
 
 INTRODUCTION = f"""# Settings

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import torch
 
-from transduce.apps.exchange.ctranslate2.model import never_written
+from transduce.apps.exchange.ctranslate2.ctranslate2_model import never_written
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.models.families import build_model
 from transduce.text.tokenizer import Tokenizer

@@ -8,15 +8,16 @@ import msgspec
 import torch
 
 from transduce.apps.exchange.firefox.alphas import collect_multipliers
-from transduce.apps.exchange.firefox.files import Paths, student_config
-from transduce.apps.exchange.firefox.writing import write_student
+from transduce.apps.exchange.firefox.student_files import StudentPaths, student_config
+from transduce.apps.exchange.firefox.write_student import write_student
 from transduce.base.verification import checksums
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import EXPORT, ModelBundle
 from transduce.inference.engines import exported
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.models.families import build_model
-from transduce.text.tokenizer import SideConfig, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import SideConfig, TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 
@@ -58,7 +59,9 @@ def write_firefox(folder: Path, texts: Sequence[str]) -> None:
     folder.mkdir()
     bundle.describe(folder)
     multipliers = collect_multipliers(bundle, bundle.tokenizers.source.encode_batch(texts[:3]))
-    write_student(bundle, multipliers, random_shortlist(bundle.tokenizers), Paths.of(folder, "ende", is_shared=True))
+    write_student(
+        bundle, multipliers, random_shortlist(bundle.tokenizers), StudentPaths.of(folder, "ende", is_shared=True)
+    )
     export = exported.Export(
         format=exported.FORMAT,
         engine="fxtranslate",

@@ -18,15 +18,10 @@ MOST = 8.0  # times the time for four times the length: linear is 4, quadratic 1
 SLACK = 2**25  # bytes that the process may take beside what the text's length allows: libraries, caches
 FLOOR = 100e-6  # seconds: a shorter time counts as this one, since the clock is not exact
 SHORTEST = 5e-6  # the same where texts are only chosen by it
-PAUSES = (
-    0.0,
-    0.1,
-    0.5,
-    2.0,
-)  # seconds before what took too long is tried again: a busy machine slows more than one try
+PAUSES = (0.0, 0.1, 0.5, 2.0)  # seconds before what took too long is tried again
 
 
-PRELOADED = ["torch", "pytest", "sacrebleu", "transduce.experiment", "docsegments.formats"]
+PRELOADED = ["torch", "pytest", "sacrebleu", "transduce.experiment", "docsegments.document_formats"]
 """Modules that one process imports, which forks for each worker: importing takes seconds, as most attacks together."""
 NUMBER, CHARACTER = "\ue000", "\ue001"
 """In a unit: another number, and another character, each time it is repeated."""

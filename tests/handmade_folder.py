@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.apps.exchange.firefox.binary import Item, QuantizedMatrix, write_items
-from transduce.apps.exchange.firefox.files import (
+from transduce.apps.exchange.firefox.marian_binary import Item, QuantizedMatrix, write_items
+from transduce.apps.exchange.firefox.student_files import (
     MULTIPLIER,
     OUTPUT_BIAS,
     OUTPUT_MULTIPLIERS,
     SETTINGS,
     SHARED,
-    Paths,
+    StudentPaths,
     linear_layers,
     norms,
     student_config,
@@ -39,7 +39,7 @@ PIECES = 104
 def write_handmade(sentencepiece: Any, folder: Path, table: Mapping[str, str] = UPPER, pair: str = "deen") -> None:
     """Write model and vocabulary; what the table does not have is written as it is."""
     folder.mkdir(parents=True)
-    paths = Paths.of(folder, pair, is_shared=True)
+    paths = StudentPaths.of(folder, pair, is_shared=True)
     characters = list(dict.fromkeys([*CHARACTERS, *table.values()]))
     filling = [chr(ord("А") + number) for number in range(PIECES - 3 - len(characters))]
     sentencepiece.SentencePieceTrainer.train(

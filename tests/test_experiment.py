@@ -20,7 +20,7 @@ from file_server import FileServer
 from transduce.base.errors import ConfigError, DataError, InputError
 from transduce.base.files import locked
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.corpora.settings import DataConfig
+from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.splits import open_splits
 from transduce.experiment import average, describe_recipe, load_recipe, recipes
 from transduce.search.beam import Beam

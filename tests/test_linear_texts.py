@@ -22,23 +22,24 @@ from transduce.apps.serving.detection import Detector
 from transduce.base.errors import TransduceError
 from transduce.corpora.cleaning import Length, Prefix, Ratio, Script, cleaning_filters
 from transduce.corpora.corpus import SentencePair
-from transduce.corpora.examples import LabelColumns, labelled_file
 from transduce.corpora.formats import parallel_files
+from transduce.corpora.labelled_text import LabelColumns, labelled_file
 from transduce.corpora.questions import question_corpus
 from transduce.corpora.splitting import letters_of
-from transduce.corpora.tagged import TagColumns, tagged_corpus
+from transduce.corpora.tagged_sentences import TagColumns, tagged_corpus
 from transduce.evaluation.copied_numbers import numbers_in
 from transduce.evaluation.labels import word_f1
 from transduce.evaluation.translations import count_bleu, count_chrf
 from transduce.inference.tagger import WORD
 from transduce.text.chrf import pairwise_chrf
+from transduce.text.detokenization import detokenize
 from transduce.text.glossary import Entry, Glossary
 from transduce.text.long_texts import split_text
-from transduce.text.phrases import ends_with, holds
+from transduce.text.phrase_encoder import ends_with, holds
 from transduce.text.running_text import encode_running
-from transduce.text.tokenizer import Tokenizer, TokenizerConfig, TokenizerKind
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer_settings import TokenizerConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizer
-from transduce.text.words import detokenize
 
 pytestmark = pytest.mark.slow
 

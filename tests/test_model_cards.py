@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import transduce
-from transduce.apps.exchange.huggingface.exporting import export_huggingface
+from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
 from transduce.base.errors import ConfigError
 from transduce.bundle.model_bundle import ModelBundle, card_of
 from transduce.experiment import load_recipe
@@ -86,7 +86,7 @@ def test_a_licence_is_an_identifier_and_goes_along_with_an_export(tmp_path: Path
     with pytest.raises(ConfigError, match=r"license: expected an identifier such as cc-by-4.0"):
         load_recipe(recipe_file, ["license=The MIT License"])
     from gpt2_folder import write_gpt2
-    from transduce.apps.exchange.huggingface.importing import import_huggingface
+    from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
 
     write_gpt2(tmp_path / "gpt2")
     import_huggingface(tmp_path / "gpt2", tmp_path / "model")

@@ -17,7 +17,7 @@ from typing import IO
 
 import pytest
 
-from transduce.apps.cli import failures, output, stopping, streams
+from transduce.apps.cli import failures, input, output, stopping
 from transduce.apps.projects.project import Projects, UnknownProjectError, check_name
 from transduce.base import files
 from transduce.base.environment import prepare_environment
@@ -79,7 +79,7 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> set[int]:
         held.add(inode)
 
     real_open = os.open
-    for module in (files, output, streams):
+    for module in (files, output, input):
         monkeypatch.setattr(module, "WINDOWS", True)
     monkeypatch.setattr(files, "msvcrt", SimpleNamespace(LK_NBLCK=2, locking=locking), raising=False)
     monkeypatch.delattr(files, "fcntl")
@@ -152,7 +152,7 @@ def test_lines_arrive_where_only_sockets_can_be_waited_for(windows: set[int], mo
     os.write(writing, b"".join(b"line %d\n" % number for number in range(5)))
     os.close(writing)
     monkeypatch.setattr(sys, "stdin", os.fdopen(reading, encoding="utf-8"))
-    assert [line for group in streams.lines_of("-") for line in group] == [f"line {number}" for number in range(5)]
+    assert [line for group in input.lines_of("-") for line in group] == [f"line {number}" for number in range(5)]
 
 
 def test_a_reader_that_has_gone_is_noticed_without_poll(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +208,7 @@ def test_documents_are_read_by_spawned_processes_where_there_is_no_fork_server(m
     monkeypatch.setattr(worker, "HAS_LIMITS", False)
     monkeypatch.delattr(worker, "resource")
     worker._limit("RLIMIT_DATA", 0)
-    worker._limit_time(worker.Limits(memory=1, processor_seconds=1))
+    worker._limit_time(worker.ProcessLimits(memory=1, processor_seconds=1))
 
 
 @pytest.mark.parametrize("name", ["NUL", "con", "aux.de", "Com1", "lpt9.x.y", "name."])

@@ -25,7 +25,7 @@ from hypothesis.strategies import from_regex
 from tokenizers import normalizers, pre_tokenizers
 
 import transduce
-from docsegments.text.families import FAMILIES, GENERAL, MESSAGES, pattern_of
+from docsegments.text.placeholder_families import FAMILIES, GENERAL, MESSAGES, pattern_of
 from growth import RULE, Attack, Growth, Rule, Run, growths
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import transduce
-from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 from transduce.base.errors import ConfigError, InputError
 
 TEXTS = ["The dog sleeps.", "A cat."]

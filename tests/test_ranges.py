@@ -10,17 +10,17 @@ from transduce.base.config import Settings, convert, to_tree
 from transduce.base.errors import ConfigError
 from transduce.base.ranges import NonNegativeFloat, Number, PositiveInt, number_of
 from transduce.corpora.cleaning import Prefix, Script
-from transduce.corpora.settings import CorpusConfig, DataConfig, FilesConfig
+from transduce.corpora.data_settings import CorpusConfig, DataConfig, FilesConfig
 from transduce.experiment import TranslationConfig, load_recipe
 from transduce.experiment.learn_shortlist import ShortlistSettings
-from transduce.models.recurrent.attention import LuongAttentionConfig
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_attention import LuongAttentionConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
 from transduce.text.new_words import NewWordsConfig
 from transduce.training.schedules import Noam
-from transduce.training.settings import TrainingConfig
+from transduce.training.training_settings import TrainingConfig
 
 ROOTS = (TranslationConfig, Beam, DiverseBeam, Sampling, ShortlistSettings)
 RECIPE = load_recipe("quickstart").config

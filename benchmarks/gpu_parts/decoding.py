@@ -11,12 +11,13 @@ import torch
 
 import transduce
 from gpu_parts.measuring import LONGEST, Figures, Measurement, Scale, configure, median_seconds
-from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.inference.engines.precision import InferencePrecision, load_bundle
+from transduce.inference.engines.inference_precision import InferencePrecision, load_bundle
 from transduce.models.families import build_model
-from transduce.text.tokenizer import SideConfig, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import SideConfig, TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 PRECISIONS: tuple[InferencePrecision, ...] = ("float32", "bfloat16")

@@ -11,7 +11,7 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 
-from transduce.apps.exchange.ctranslate2.model import adds_source_end, vocabulary_of
+from transduce.apps.exchange.ctranslate2.ctranslate2_model import adds_source_end, vocabulary_of
 from transduce.inference.engines.exported import ExportedModel
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 from peers.load import Answer, Ask, Job
 from peers.measurements import BENCHMARKS
-from transduce.apps.serving.texts import sentence_bounds
-from transduce.corpora.formats import read_lines
+from transduce.apps.serving.request_texts import sentence_bounds
+from transduce.corpora.lines import read_lines
 from transduce.corpora.splits import open_split
-from transduce.inference.engines.precision import InferencePrecision
+from transduce.inference.engines.inference_precision import InferencePrecision
 from transduce.inference.translator import Translator
 
 SECONDS_TO_START = 300.0

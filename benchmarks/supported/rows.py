@@ -9,7 +9,7 @@ import msgspec
 from transduce.base.config import override
 from transduce.base.ranges import members, number_of
 from transduce.base.task_table import TASKS, find_task
-from transduce.models.phrases import PhrasesConfig
+from transduce.models.families import PhrasesConfig
 
 SIZES = {
     "heads": 2,

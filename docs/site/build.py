@@ -50,7 +50,9 @@ PARTS = {
         "nn.positions nn.layers nn.permutation nn.ssru"
     ),
     "Losses and objectives": "objectives.objective objectives.next_token objectives.masked_words nn.losses",
-    "Looking inside": "analysis.look analysis.attention analysis.attribution analysis.plots analysis.mask_picture",
+    "Looking inside": (
+        "analysis.look_at_text analysis.recorded_attention analysis.attribution analysis.plots analysis.mask_picture"
+    ),
 }
 """Modules by the pages of the reference."""
 

@@ -23,7 +23,7 @@ from transduce.corpora.generated.grammar import derive_pairs
 from transduce.corpora.generated.lexicon import NAMES, PAST_TIMES, PLACES, PRESENT_TIMES, VERBS
 
 if TYPE_CHECKING:  # the pages need no PyTorch
-    from transduce.analysis.look import Look
+    from transduce.analysis.look_at_text import Look
 
 PAST = {"was", "were", "did", *(verb.past.split()[0] for verb in VERBS)}
 PLACE = re.compile(rf"(?:{'|'.join(english for english, _ in PLACES)})\b")

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from docsegments.document import Languages as Languages
-    from docsegments.errors import UserError as UserError
-    from docsegments.formats import read_document as read_document
+    from docsegments.document_formats import read_document as read_document
     from docsegments.memory import Memory as Memory
-    from docsegments.translating.translate import DocumentTranslator as DocumentTranslator
+    from docsegments.translating.document_translator import DocumentTranslator as DocumentTranslator
+    from docsegments.user_errors import UserError as UserError
 
 _MODULES = {
-    "DocumentTranslator": "docsegments.translating.translate",
+    "DocumentTranslator": "docsegments.translating.document_translator",
     "Languages": "docsegments.document",
     "Memory": "docsegments.memory",
-    "read_document": "docsegments.formats",
-    "UserError": "docsegments.errors",
+    "read_document": "docsegments.document_formats",
+    "UserError": "docsegments.user_errors",
 }
 """The module of each public name, which is imported on first use."""
 

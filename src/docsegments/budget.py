@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import ParamSpec, TypeVar
 
-from docsegments.errors import UserError
+from docsegments.user_errors import UserError
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -10,9 +10,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from docsegments.errors import InputError
 from docsegments.orthography.characters import Span
 from docsegments.segment import Segment
+from docsegments.user_errors import InputError
 
 MARKS_OF_ORDER = (
     (codecs.BOM_UTF8, "utf-8"),

@@ -11,7 +11,7 @@ PACKED = (".gz", ".xz", ".zst", ".bz2")
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedFiles:
     """Files that are not translated as they are."""
 
     what: str
@@ -27,20 +27,20 @@ class Refused:
     """Bytes that such files may begin with."""
 
     @staticmethod
-    def read(line: str) -> "Refused":
+    def read(line: str) -> "RefusedFiles":
         """Reads a line of the table."""
         what, endings, advice, lines, first_bytes = line.split("\t")
-        return Refused(what, endings, advice, lines == "lines", tuple(map(bytes.fromhex, first_bytes.split())))
+        return RefusedFiles(what, endings, advice, lines == "lines", tuple(map(bytes.fromhex, first_bytes.split())))
 
 
 _TABLE = files(__package__).joinpath("refused.tsv").read_text("utf-8")
-REFUSED = tuple(map(Refused.read, _TABLE.splitlines()[1:]))
+REFUSED = tuple(map(RefusedFiles.read, _TABLE.splitlines()[1:]))
 """All refused kinds of files; text files of other endings are translated line by line."""
 _BY_ENDING = {ending: kind for kind in REFUSED for ending in kind.endings.split()}
 ARCHIVE = next(kind for kind in REFUSED if b"PK\3\4" in kind.first_bytes)
-OTHER = Refused("what is no text", "", "it holds zero bytes")
-_MARKUP = Refused("XML or HTML", "", "give it the ending of its format, such as .html or .xlf", True)
-_CODE = Refused(
+OTHER = RefusedFiles("what is no text", "", "it holds zero bytes")
+_MARKUP = RefusedFiles("XML or HTML", "", "give it the ending of its format, such as .html or .xlf", True)
+_CODE = RefusedFiles(
     "what looks like code or data",
     "",
     "take its texts out, one a line, into a .txt file; such a file is never taken for code",
@@ -69,12 +69,12 @@ def is_packed(name: str) -> bool:
     return PurePath(name).suffix.lower() in PACKED
 
 
-def refused_by_ending(name: str) -> Refused | None:
+def refused_by_ending(name: str) -> RefusedFiles | None:
     """Returns the reason to refuse a file by its ending; None for any other file."""
     return _BY_ENDING.get(ending_of(name))
 
 
-def refused_by_content(data: bytes) -> Refused | None:
+def refused_by_content(data: bytes) -> RefusedFiles | None:
     """Returns the reason to refuse data that is not text by its first bytes or a zero byte; None for text."""
     refused = next((kind for kind in REFUSED if data.startswith(kind.first_bytes)), None)
     if refused is not None or not data:
@@ -83,7 +83,7 @@ def refused_by_content(data: bytes) -> Refused | None:
     return OTHER if b"\0" in data[:HEAD] and not is_wide else None
 
 
-def refused_as_lines(data: bytes, name: str = "") -> Refused | None:
+def refused_as_lines(data: bytes, name: str = "") -> RefusedFiles | None:
     """Returns the reason to refuse data as lines: it is markup, code or no text at all; None for text.
 
     A file whose name ends in `.txt` is text, whatever its lines look like.

@@ -4,7 +4,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from docsegments.errors import InputError
+from docsegments.user_errors import InputError
 
 TRAINING = ("matplotlib", "sacrebleu", "tensorboard")
 """The packages of the extra `train`, for training, scoring and drawing."""

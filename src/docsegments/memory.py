@@ -9,12 +9,12 @@ from typing import Protocol
 
 from docsegments.budget import check
 from docsegments.document import Languages, TextFile, bytes_of
-from docsegments.errors import InputError
+from docsegments.document_formats import format_of, read_document
 from docsegments.extras import require
-from docsegments.formats import format_of, read_document
 from docsegments.messages.tables import rows_in_direction, rows_of
 from docsegments.segment import Mark, Segment
 from docsegments.text.placeholders import plain_segment
+from docsegments.user_errors import InputError
 
 LEAST_LIKE = 0.7
 """Least similarity, 0 to 1, of two similar segments: the share of characters that need not change."""
@@ -26,7 +26,7 @@ AT_ONCE = 256
 
 
 @dataclass(frozen=True)
-class Match:
+class MemoryMatch:
     """A segment of a memory, and its similarity to the one that was asked for."""
 
     source: str
@@ -40,7 +40,7 @@ class Match:
 class Remembers(Protocol):
     """Finds translations of segments."""
 
-    def find(self, segment: Segment) -> Match | None:
+    def find(self, segment: Segment) -> MemoryMatch | None:
         """Returns the same segment (`similarity` 1), or else the most similar; None if none is similar enough."""
 
 
@@ -76,17 +76,17 @@ class Memory:
             raise InputError(f"{name}: no translations; each segment is without a target")
         return memory
 
-    def find(self, segment: Segment) -> Match | None:
+    def find(self, segment: Segment) -> MemoryMatch | None:
         """See Remembers."""
         return next(iter(self.matches(segment, 1)), None)
 
-    def matches(self, segment: Segment, most: int) -> list[Match]:
+    def matches(self, segment: Segment, most: int) -> list[MemoryMatch]:
         """Returns the same segment alone, or else at most so many that are similar enough, the most similar first; none
         that are similar to one of more than LONGEST characters. BudgetError if that is to end."""
         wanted = segment.one_line
         if wanted in self.pairs:
             source, target = self.pairs[wanted]
-            return [Match(wanted, target, 1.0, source)]
+            return [MemoryMatch(wanted, target, 1.0, source)]
         if not most or not wanted or len(wanted) > LONGEST:
             return []
         process, fuzz = require("rapidfuzz.process", "documents"), require("rapidfuzz.fuzz", "documents")
@@ -96,7 +96,9 @@ class Memory:
             check()
             similar += process.extract(wanted, self._sources[begin : begin + AT_ONCE], **settings)
         similar.sort(key=lambda one: -one[1])
-        return [Match(text, self.pairs[text][1], min(percent / 100, 0.999)) for text, percent, _ in similar[:most]]
+        return [
+            MemoryMatch(text, self.pairs[text][1], min(percent / 100, 0.999)) for text, percent, _ in similar[:most]
+        ]
 
     @cached_property
     def _sources(self) -> list[str]:

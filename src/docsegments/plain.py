@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 from docsegments.document import Document, Languages, TextFile, Unit
-from docsegments.errors import InputError
 from docsegments.orthography.characters import Span
 from docsegments.segment import Segment
 from docsegments.text.placeholders import hold
+from docsegments.user_errors import InputError
 
 _BULLET = re.compile(r"[ \t]*+(?:[-*•–—]|\d++[.)])[ \t]++")
 _LINE = re.compile(r"[^\r\n]*+(?:\r\n?|\n)|[^\r\n]++")

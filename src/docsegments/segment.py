@@ -37,7 +37,7 @@ class Segment:
 
     parts: tuple[Part, ...]
     families: tuple[str, ...] = field(default=(), compare=False, repr=False)
-    """Names of the rules that found its placeholders, see `text/families.py`; none for the general ones."""
+    """Names of the rules that found its placeholders, see `text/placeholder_families.py`; none for the general ones."""
 
     @staticmethod
     def of(parts: Iterable[Part], families: tuple[str, ...] = ()) -> "Segment":

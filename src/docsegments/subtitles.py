@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from docsegments.document import Document, Edit, Languages, TextFile, Unit, Untranslated
-from docsegments.errors import InputError
 from docsegments.html.character_references import escape_text, read_text
 from docsegments.orthography.characters import Span
 from docsegments.segment import Mark, Part, Segment, divided_by, is_text
 from docsegments.sentences import ends_sentence
 from docsegments.text.layout import mark_layout
 from docsegments.text.placeholders import Escape, hold, pair_tags
+from docsegments.user_errors import InputError
 
 _LINE = re.compile(r"([^\r\n]*+)(?:\r\n|\r|\n|\Z)")
 _TIME = r"(?:(\d{1,4}+):)?(\d{1,2}+):(\d{1,2}+)(?:[,.:](\d{1,3}+))?"

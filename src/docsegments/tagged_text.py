@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from docsegments.document import Document, Edit, TextFile, Unit
-from docsegments.errors import InputError
 from docsegments.inline_xml import InlineKind, segment_of
 from docsegments.segment import Segment
 from docsegments.sentences import ends_sentence
 from docsegments.text.elements import BLOCKS
 from docsegments.text.layout import mark_layout
 from docsegments.text.placeholders import hold, mark_tags
+from docsegments.user_errors import InputError
 from docsegments.xml import Element, element_of, text_unit, tokens_of
 
 ROOT = "text"

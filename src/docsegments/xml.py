@@ -10,8 +10,8 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape as _escape
 
 from docsegments.document import Edit, TextFile, Unit
-from docsegments.errors import InputError
 from docsegments.segment import Mark, Part, Segment, divided_by
+from docsegments.user_errors import InputError
 
 BLOCK = 2**16  # bytes given to the parser at a time
 DEEPEST = 200  # elements within each other

@@ -11,36 +11,36 @@ if TYPE_CHECKING:
     from transduce.corpora.corpus import SentencePair as SentencePair
     from transduce.evaluation.compare import compare as compare
     from transduce.evaluation.evaluate import evaluate as evaluate
-    from transduce.experiment.distill import backtranslate as backtranslate
-    from transduce.experiment.distill import distill as distill
-    from transduce.experiment.plan import plan as plan
+    from transduce.experiment.distillation import backtranslate as backtranslate
+    from transduce.experiment.distillation import distill as distill
     from transduce.experiment.recipe import load_recipe as load_recipe
     from transduce.experiment.run import train as train
+    from transduce.experiment.training_plan import plan as plan
     from transduce.inference.answerer import Answerer as Answerer
     from transduce.inference.classifier import Classifier as Classifier
-    from transduce.inference.encoder import Encoder as Encoder
     from transduce.inference.generator import Generation as Generation
     from transduce.inference.generator import Generator as Generator
     from transduce.inference.loading import load as load
     from transduce.inference.model_documents import DocumentTranslator as DocumentTranslator
-    from transduce.inference.requests import Request as Request
+    from transduce.inference.request import Request as Request
     from transduce.inference.scorer import Scorer as Scorer
     from transduce.inference.tagger import Tagger as Tagger
+    from transduce.inference.text_encoder import Encoder as Encoder
     from transduce.inference.translation import Translation as Translation
     from transduce.inference.translator import Translator as Translator
     from transduce.search.beam import Beam as Beam
     from transduce.search.choices import MinimumBayesRisk as MinimumBayesRisk
     from transduce.search.diverse import DiverseBeam as DiverseBeam
     from transduce.search.sampling import Sampling as Sampling
-    from transduce.tasks.language.settings import LanguageConfig as LanguageConfig
-    from transduce.tasks.translation.settings import TranslationConfig as TranslationConfig
+    from transduce.tasks.language.language_settings import LanguageConfig as LanguageConfig
+    from transduce.tasks.translation.translation_settings import TranslationConfig as TranslationConfig
 
 _MODULES = {
     "load": "transduce.inference.loading",
     "train": "transduce.experiment.run",
-    "plan": "transduce.experiment.plan",
-    "distill": "transduce.experiment.distill",
-    "backtranslate": "transduce.experiment.distill",
+    "plan": "transduce.experiment.training_plan",
+    "distill": "transduce.experiment.distillation",
+    "backtranslate": "transduce.experiment.distillation",
     "evaluate": "transduce.evaluation.evaluate",
     "compare": "transduce.evaluation.compare",
     "Translator": "transduce.inference.translator",
@@ -51,16 +51,16 @@ _MODULES = {
     "Classifier": "transduce.inference.classifier",
     "Tagger": "transduce.inference.tagger",
     "Answerer": "transduce.inference.answerer",
-    "Encoder": "transduce.inference.encoder",
-    "Request": "transduce.inference.requests",
+    "Encoder": "transduce.inference.text_encoder",
+    "Request": "transduce.inference.request",
     "Beam": "transduce.search.beam",
     "DiverseBeam": "transduce.search.diverse",
     "Sampling": "transduce.search.sampling",
     "MinimumBayesRisk": "transduce.search.choices",
     "Scorer": "transduce.inference.scorer",
     "SentencePair": "transduce.corpora.corpus",
-    "TranslationConfig": "transduce.tasks.translation.settings",
-    "LanguageConfig": "transduce.tasks.language.settings",
+    "TranslationConfig": "transduce.tasks.translation.translation_settings",
+    "LanguageConfig": "transduce.tasks.language.language_settings",
     "load_recipe": "transduce.experiment.recipe",
     "TransduceError": "transduce.base.errors",
 }

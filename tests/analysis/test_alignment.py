@@ -12,7 +12,7 @@ from transduce.analysis.alignment import (
     symmetrize,
     without_punctuation,
 )
-from transduce.text.tokenizer import SideConfig, TokenizerKind
+from transduce.text.tokenizer_settings import SideConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizer
 
 links = st.sets(st.tuples(st.integers(0, 4), st.integers(0, 6)), max_size=12)

@@ -13,17 +13,17 @@ import torch
 
 import transduce
 from transduce.analysis.alignment import choose_head
-from transduce.analysis.attention import record_pass
 from transduce.analysis.attribution import integrated_gradients, occlusion, rank_correlation
-from transduce.analysis.look import Look, direction_of, linked_words, words_of_output
+from transduce.analysis.look_at_text import Look, direction_of, linked_words, words_of_output
+from transduce.analysis.recorded_attention import record_pass
 from transduce.base.errors import InputError
 from transduce.data.batch import make_batch
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.search.beam import Beam
-from transduce.text.tokenizer import SideConfig
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 SHORT: dict[str, Any] = {"max_ratio": 0.5, "max_extra": 4}  # of a model that has learned little, and goes on and on

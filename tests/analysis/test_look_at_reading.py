@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 
-from transduce.analysis.attention import record_pass
-from transduce.analysis.look import Look
 from transduce.analysis.look_at_reading import record_reading
+from transduce.analysis.look_at_text import Look
+from transduce.analysis.recorded_attention import record_pass
 from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
@@ -18,9 +18,9 @@ from transduce.data.text_batch import make_text_batch
 from transduce.data.windows import batch_of
 from transduce.inference.answerer import Answerer
 from transduce.inference.classifier import Classifier
-from transduce.inference.encoder import Encoder
 from transduce.inference.generator import Generator
 from transduce.inference.tagger import Tagger
+from transduce.inference.text_encoder import Encoder
 from transduce.models.bert import BertConfig
 from transduce.models.families import ModelConfig, build_model
 from transduce.models.heads import (
@@ -36,7 +36,7 @@ from transduce.models.transformer_xl import TransformerXLConfig
 from transduce.models.xlnet import XLNetConfig
 from transduce.nn import packing
 from transduce.nn.recording import record_attention
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizers
 
 LAYERS, HEADS, DIM = 2, 3, 12

@@ -14,7 +14,8 @@ from bad_inputs.outcome import Outcome, describe
 from bad_inputs.row import Row
 from bad_inputs.tables import ROWS
 from transduce.apps.cli.main import app
-from transduce.corpora.formats import COMPRESSED, PAIR_FORMATS
+from transduce.corpora.compression import COMPRESSED
+from transduce.corpora.formats import PAIR_FORMATS
 
 pytestmark = pytest.mark.slow
 

@@ -231,7 +231,7 @@ def write_examples() -> None:
 def write_project() -> None:
     """Make a project with a few segments, for others to damage."""
     from transduce.apps.projects.project import Project
-    from transduce.apps.projects.settings import ProjectSettings
+    from transduce.apps.projects.project_settings import ProjectSettings
 
     shop = Project.create("projects/shop", ProjectSettings(source="en", target="de"))
     for number in range(30):
@@ -260,7 +260,7 @@ def prepare(folder: Path) -> None:
     from transduce.experiment import average, load_recipe, train
     from transduce.experiment.learn_shortlist import learn_shortlist
     from transduce.experiment.sweep import sweep
-    from transduce.text.tokenizer import TokenizerConfig
+    from transduce.text.tokenizer_settings import TokenizerConfig
     from transduce.text.tokenizer_training import train_tokenizers
 
     for name, part in zip(("train", "dev", "test"), split_pairs(small_corpus(90), 11, 7), strict=True):
@@ -291,7 +291,7 @@ def prepare(folder: Path) -> None:
         import sentencepiece
         import transformers
 
-        from transduce.apps.exchange.huggingface.importing import import_huggingface
+        from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
 
         write_marian(transformers, sentencepiece, Path("marian"), [texts[0] * 2, texts[1] * 2], size=60)
         import_huggingface(Path("marian"), Path("opus"))
@@ -299,7 +299,7 @@ def prepare(folder: Path) -> None:
         write_nllb(transformers, sentencepiece, Path("nllb"), texts[0] + texts[1], size=80)
         import_huggingface(Path("nllb"), Path("polyglot"))
     if _has("ctranslate2"):
-        from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+        from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 
         export_ctranslate2(Path("run"), Path("exported"))
     write_bert(Path("minilm"))

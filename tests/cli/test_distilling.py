@@ -13,7 +13,7 @@ import pytest
 import transduce as package
 from transduce.apps.cli.main import app
 from transduce.experiment import Selection, translated_shards
-from transduce.experiment.distill import DEFAULT_BEAM
+from transduce.experiment.distillation import DEFAULT_BEAM
 
 Command = Callable[..., tuple[int, str, str]]
 SMALL = ("training.updates=4", "tokenizer.kind=bytes", "checkpoint.every_updates=2", "validation.every_updates=2")

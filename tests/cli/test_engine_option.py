@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from transduce.inference.constraints import Piece
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.requests import Piece
 
 Command = Callable[..., tuple[int, str, str]]
 

@@ -6,13 +6,13 @@ from typing import Annotated, Any, get_args
 import msgspec
 import pytest
 
-from docsegments.formats import FORMATS
+from docsegments.document_formats import FORMATS
 from transduce.apps.cli.commands import command_of
 from transduce.apps.cli.fields import From, meanings_of, options_from
 from transduce.apps.cli.file_options import Data
 from transduce.apps.cli.main import app
 from transduce.apps.cli.translate import Format
-from transduce.apps.serving.settings import ServerSettings
+from transduce.apps.serving.server_settings import ServerSettings
 from transduce.base.ranges import PositiveInt
 from transduce.experiment.learn_shortlist import ShortlistSettings
 from transduce.search.beam import Beam

@@ -9,7 +9,7 @@ import pytest
 
 from transduce.apps.cli.output import open_partial, text_output
 from transduce.base.errors import InputError
-from transduce.corpora.formats import open_bytes
+from transduce.corpora.lines import open_bytes
 
 Command = Callable[..., tuple[int, str, str]]
 SHORT = ("--max-ratio", 0, "--max-extra", 3)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from transduce.apps.cluster import commands
-from transduce.apps.cluster.commands import Command
+from transduce.apps.cluster import command_tasks
+from transduce.apps.cluster.command_tasks import Command
 from transduce.apps.cluster.workers import LocalWorkers
 
 Run = Callable[..., tuple[int, str, str]]
@@ -22,7 +22,7 @@ def begun(monkeypatch: pytest.MonkeyPatch) -> list[Command]:
         seen.extend(each)
         return []
 
-    monkeypatch.setattr(commands, "run_commands", record)
+    monkeypatch.setattr(command_tasks, "run_commands", record)
     return seen
 
 

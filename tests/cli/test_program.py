@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from transduce.apps.cli.messages import as_typed
+from transduce.apps.cli.printing import as_typed
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from transduce.apps.cli import progress, resuming, streams
+from transduce.apps.cli import input, progress, resuming
 from transduce.apps.cli.stopping import Terminated
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 
 Command = Callable[..., tuple[int, str, str]]
@@ -27,7 +27,7 @@ AT_ONCE = 5
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "LINES_AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(input, "LINES_AT_ONCE", AT_ONCE)
 
 
 @pytest.fixture

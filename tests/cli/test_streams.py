@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from transduce.apps.cli import streams
-from transduce.apps.cli.streams import BLOCK, lines_of
+from transduce.apps.cli import input
+from transduce.apps.cli.input import BLOCK, lines_of
 from transduce.base.errors import DataError
 
 Command = Callable[..., tuple[int, str, str]]
@@ -62,7 +62,7 @@ def test_lines_that_have_arrived_come_together_and_none_is_waited_for(pipe: int)
 def test_long_streams_come_whole_in_groups_that_can_be_held(
     pipe: int, at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "LINES_AT_ONCE", at_once)
+    monkeypatch.setattr(input, "LINES_AT_ONCE", at_once)
     lines = [f"{number} " + "x" * (number % 150) for number in range(5000)] + ["y" * (3 * BLOCK + 5)]
     writer = write(pipe, "\n".join(lines).encode())
     groups = list(lines_of("-"))

@@ -11,7 +11,7 @@ from transduce.apps.projects.general import General
 from transduce.apps.projects.knowledge import Knowledge
 from transduce.apps.projects.learner import Learner
 from transduce.apps.projects.project import ADAPTERS, SETTINGS, Project
-from transduce.apps.projects.settings import LearningSettings, ProjectSettings
+from transduce.apps.projects.project_settings import LearningSettings, ProjectSettings
 from transduce.apps.projects.snapshots import Snapshot, Snapshots, model_key, segment_keys, with_adapter
 from transduce.base.config import to_toml
 from transduce.bundle.model_bundle import ModelBundle, find_bundle, identity

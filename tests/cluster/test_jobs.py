@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transduce.apps.cluster import commands, jobs, shard_tasks
-from transduce.apps.cluster.commands import Command, run_commands
+from transduce.apps.cluster import command_tasks, jobs, shard_tasks
+from transduce.apps.cluster.command_tasks import Command, run_commands
 from transduce.apps.cluster.jobs import clean_shards, mark_firsts, tokenize_shards
 from transduce.apps.cluster.workers import LocalWorkers, TaskEndedError
 from transduce.base.errors import DataError, InputError
@@ -186,7 +186,7 @@ def test_processes_write_the_same_bytes(tmp_path):
 @pytest.mark.slow
 def test_a_cluster_of_ray_writes_the_same_bytes_though_a_worker_is_killed(tmp_path):
     ray = pytest.importorskip("ray", reason="Ray is not installed (transduce[ray])")
-    from transduce.apps.cluster.on_ray import RayWorkers
+    from transduce.apps.cluster.workers import RayWorkers
 
     files = write_shards(tmp_path / "in", 4, 20_000)
     clean_shards(files, tmp_path / "here", STEPS, HERE)
@@ -215,7 +215,7 @@ def test_a_cluster_of_ray_writes_the_same_bytes_though_a_worker_is_killed(tmp_pa
 
 def test_a_command_whose_process_is_killed_is_told_apart_from_one_that_fails(tmp_path, monkeypatch):
     def command(code):
-        monkeypatch.setattr(commands, "PROGRAM", ("-c", code))
+        monkeypatch.setattr(command_tasks, "PROGRAM", ("-c", code))
         return list(run_commands([Command((), tmp_path / "a", tmp_path)], HERE))
 
     with pytest.raises(TaskEndedError, match="a: its process was ended by signal 9; what is finished stays"):

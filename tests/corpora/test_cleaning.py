@@ -16,7 +16,7 @@ from transduce.corpora.cleaning import (
     cleaning_filters,
 )
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
-from transduce.corpora.settings import DataConfig
+from transduce.corpora.data_settings import DataConfig
 
 
 def corpus(*pairs):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transduce.base.errors import DataError
-from transduce.corpora.examples import ExampleCorpus
+from transduce.corpora.labelled_text import ExampleCorpus
 
 
 def corpus(texts: Sequence[str]) -> ExampleCorpus[tuple[int, str]]:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from transduce.base.errors import DataError
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
-from transduce.corpora.formats import open_bytes, parallel_files, read_lines, text_file
+from transduce.corpora.formats import parallel_files, text_file
+from transduce.corpora.lines import open_bytes, read_lines
 
 COMPRESS = {
     "": bytes,

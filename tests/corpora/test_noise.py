@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from transduce.base.config import convert
 from transduce.base.errors import ConfigError
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
+from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.noise import WAYS_OF_TYPING, Noise
-from transduce.corpora.settings import DataConfig
 
 PAIR = SentencePair("The old dog's bowl is empty.", "Der Napf des alten Hundes ist leer.")
 

@@ -5,7 +5,7 @@ import pytest
 from transduce.base.errors import DataError
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.formats import parallel_files
-from transduce.corpora.writing import write_pairs
+from transduce.corpora.pair_files import write_pairs
 
 pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed (transduce[parquet])")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -8,8 +8,8 @@ import pytest
 from transduce.base.errors import DataError
 from transduce.corpora.cleaning import Duplicates, Identical
 from transduce.corpora.corpus import SentencePair
+from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.languages import UNKNOWN
-from transduce.corpora.settings import DataConfig
 from transduce.corpora.shards import open_corpus, shards_of
 from transduce.corpora.splits import open_splits
 from transduce.corpora.splitting import PartFilter, Split

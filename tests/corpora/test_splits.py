@@ -9,13 +9,13 @@ import pytest
 
 from transduce.base.config import convert
 from transduce.base.errors import ConfigError, DataError
-from transduce.corpora.catalogue import files as dataset_files
+from transduce.corpora.catalogue import dataset_files
 from transduce.corpora.catalogue.download import Remote
 from transduce.corpora.catalogue.registry import DATASETS, Dataset, find_dataset
 from transduce.corpora.cleaning import Identical
+from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.generated.sequences import SequencesConfig
 from transduce.corpora.overlap import plain
-from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import Splits, open_split, open_splits, open_text
 from transduce.corpora.splitting import default_share, letters_of
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from docsegments.document import Languages
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
 from docsegments.memory import Memory
 from docsegments.messages.tables import rows_in_direction, rows_of
 from transduce.base.errors import InputError

@@ -12,7 +12,8 @@ from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.data import all_cores
 from transduce.data.all_cores import for_each
 from transduce.data.store import open_store, open_stores
-from transduce.text.tokenizer import SideConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 

@@ -6,7 +6,7 @@ from torch.testing import assert_close
 from fake_cuda import fake_cuda
 from transduce.data.batch import SpecialIds, make_batch
 from transduce.data.text_batch import make_text_batch
-from transduce.objectives.labels import TaggedBatch
+from transduce.objectives.label_losses import TaggedBatch
 
 SPECIAL = SpecialIds(source_pad=0, source_eos=2, target_pad=0, target_bos=1, target_eos=2)
 

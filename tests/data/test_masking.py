@@ -4,18 +4,19 @@ import numpy as np
 import pytest
 import torch
 
-from transduce.corpora.documents import TextDocument
+from transduce.corpora.text_documents import TextDocument
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import TextBatchingConfig
-from transduce.data.masked_words import MaskedBatch, MaskedRow, MaskedTexts, SentenceStore, store_sentences
+from transduce.data.masked_texts import MaskedBatch, MaskedRow, MaskedTexts, SentenceStore, store_sentences
 from transduce.data.masking import Masking, MaskingConfig
 from transduce.data.planned import Epoch
 from transduce.models.bert import BertConfig
 from transduce.models.families import build_model
 from transduce.models.heads import WordHeadConfig
 from transduce.objectives.masked_words import MaskedWords
-from transduce.text.phrases import PhraseEncoder
-from transduce.text.tokenizer import Tokenizer, TokenizerConfig
+from transduce.text.phrase_encoder import PhraseEncoder
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 WORDS = [f"{first}{second}{third}" for first in "abcd" for second in "efg" for third in "hij"]

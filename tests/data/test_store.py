@@ -17,7 +17,8 @@ from transduce.corpora.cleaning import Identical
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.data import store as module
 from transduce.data.store import open_store
-from transduce.text.tokenizer import SideConfig, Tokenizer, Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 BYTES = train_tokenizer(SideConfig(kind="bytes"), [])

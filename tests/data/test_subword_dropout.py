@@ -16,7 +16,8 @@ from transduce.data.sentence_pairs import BatchingConfig, SentencePairs
 from transduce.data.store import open_store
 from transduce.data.subword_dropout import SubwordDropout
 from transduce.text.bpe_dropout import BpeDropout, BpeMerges
-from transduce.text.tokenizer import SideConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 PAIRS = small_corpus()

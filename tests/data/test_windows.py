@@ -9,7 +9,7 @@ from transduce.base.errors import DataError
 from transduce.corpora.corpus import TextCorpus
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import Windows, WindowsConfig, windows_in_order
-from transduce.text.tokenizer import SideConfig
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 LINES = ["to be or not", "", "to be", "that is  the question"]

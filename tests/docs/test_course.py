@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pages import ROOT, headings
 
-from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.catalogue.dataset_files import cache_folder
 
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("nbclient")

@@ -12,7 +12,7 @@ import torch
 from pages import PAGES, ROOT, examples
 from workplace import Workplace, make_small, train_stand_in, write_data, write_files
 
-from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 
 pytestmark = pytest.mark.slow
 

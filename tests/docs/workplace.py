@@ -28,7 +28,7 @@ from gpt2_folder import write_gpt2
 from m2m100_folder import write_nllb
 from marian_folder import write_marian
 from transduce.apps.cli.main import app, run
-from transduce.apps.exchange.ctranslate2 import engine as ctranslate2_engine
+from transduce.apps.exchange.ctranslate2 import ctranslate2_engine
 from transduce.base.task_table import find_task
 from transduce.corpora import splits as datasets
 from transduce.corpora.catalogue.registry import DATASETS
@@ -37,10 +37,10 @@ from transduce.corpora.generated.grammar import derive_pairs, split_pairs
 from transduce.experiment import Recipe, from_words, load_recipe
 from transduce.experiment import run as running
 from transduce.experiment.machine import Machine
-from transduce.experiment.plan import plan
 from transduce.experiment.recipe import find_recipe
+from transduce.experiment.training_plan import plan
 from transduce.inference.engines import pytorch as decoding
-from transduce.search.settings import limits_for
+from transduce.search.search_settings import limits_for
 from transduce.training.memory_check import MemoryCheck
 from xlnet_folder import write_xlnet
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from docsegments.formats import FORMATS
+from docsegments.document_formats import FORMATS
 from documents.made_documents import made_document
 from documents.made_texts import Made
 from growth import Attack

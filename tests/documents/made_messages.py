@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from docsegments.text.families import FAMILIES, GENERAL
+from docsegments.text.placeholder_families import FAMILIES, GENERAL
 
 WORDS = [
     "The", "dog", "sees", "small", "cat", "it's", "(now)", "who?", "end.", "100", "-", "über", "犬", '"quoted"',

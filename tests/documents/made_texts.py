@@ -7,8 +7,8 @@ from random import Random
 from typing import Any
 
 from docsegments.segment import Mark
-from docsegments.text.families import FAMILIES
-from docsegments.text.families import GENERAL as GENERAL_FAMILIES
+from docsegments.text.placeholder_families import FAMILIES
+from docsegments.text.placeholder_families import GENERAL as GENERAL_FAMILIES
 from docsegments.text.placeholders import hold
 
 VOWELS, CONSONANTS = "aeiou", "bdfgklmnprstvz"

@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from docsegments.formats import format_of
+from docsegments.document_formats import format_of
 from documents.made_documents import MAKERS, made_document
 from documents.theorem import CHANGES, Deviation, Shown, Skeleton, check_theorem, deviations, readers_of
 from transduce.base.errors import TransduceError

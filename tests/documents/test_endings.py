@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import docsegments.endings as endings
+from docsegments.document_formats import refusal_of
 from docsegments.endings import refused_as_lines
-from docsegments.formats import refusal_of
 
 CODE = {
     "python": inspect.getsource(endings),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docsegments.document import Document, Languages
-from docsegments.formats import format_of, read_document
+from docsegments.document_formats import format_of, read_document
 from docsegments.segment import Mark, Segment, problems
 from docsegments.text.placing import place_marks
 from transduce.base.errors import InputError

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 
 from docsegments.segment import Segment, problems
 from docsegments.text.clusters import clusters_of
-from docsegments.text.families import families_for
 from docsegments.text.layout import mark_layout
+from docsegments.text.placeholder_families import families_for
 from docsegments.text.placeholders import hold, mark_tags
 from docsegments.translating.held_texts import held_of
-from docsegments.translating.segments import SegmentTranslator
+from docsegments.translating.segment_translator import SegmentTranslator
 from docsegments.translating.sentence_translator import FunctionTranslator
 from documents.made_messages import flagged_messages
 from documents.theorem import reordered, sentence_by_sentence, translated

@@ -15,7 +15,7 @@ import torch  # noqa: F401 (what it takes is no document's, and some errors impo
 from hostile import Place, attacks, places
 from theorem import in_capitals
 
-from docsegments.formats import FORMATS
+from docsegments.document_formats import FORMATS
 from growth import Attack, Growth, Rule, growths
 from transduce.base.errors import InputError
 

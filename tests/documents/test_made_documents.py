@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from docsegments.document import Languages
-from docsegments.formats import FORMATS, read_document
+from docsegments.document_formats import FORMATS, read_document
 from docsegments.segment import Segment, problems
-from docsegments.translating.translate import TranslatedDocument
+from docsegments.translating.document_translator import TranslatedDocument
 from documents.made_documents import MAKERS, made_document
 from documents.theorem import CHANGES, deviations, in_capitals, reordered
 

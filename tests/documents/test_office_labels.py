@@ -7,8 +7,8 @@ import zipfile
 import pytest
 
 from docsegments.document import Languages
-from docsegments.formats import read_document
-from docsegments.office.labels import labelled
+from docsegments.document_formats import read_document
+from docsegments.office.office_language import labelled
 from docsegments.segment import Segment
 from documents.office_files import docx_bytes, odt_bytes, pptx_bytes, xlsx_bytes
 

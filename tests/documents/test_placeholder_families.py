@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from docsegments.segment import Mark
-from docsegments.text.families import (
+from docsegments.text.placeholder_families import (
     FAMILIES,
     GENERAL,
     MESSAGES,

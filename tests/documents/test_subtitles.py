@@ -5,7 +5,7 @@ import re
 import pytest
 
 from docsegments.document import Document
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
 from docsegments.segment import Segment
 from documents.theorem import in_capitals
 

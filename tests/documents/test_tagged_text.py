@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from docsegments.document import Document
-from docsegments.formats import read_marked_up
+from docsegments.document_formats import read_marked_up
 from docsegments.segment import Segment
 from docsegments.tagged_text import Tags
 from transduce.base.errors import InputError

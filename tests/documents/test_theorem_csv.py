@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from docsegments.document import Languages
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
 from docsegments.messages.tables import Columns
 from documents.chance import said, tags
 from documents.theorem import in_capitals

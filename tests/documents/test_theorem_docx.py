@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
 from documents.theorem import in_capitals
 from transduce.base.errors import InputError
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from docsegments.document import Languages
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
 from docsegments.segment import Segment
 from documents.theorem import check_theorem, in_capitals
 

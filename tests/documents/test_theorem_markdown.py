@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
 from docsegments.segment import Mark, Segment
 from documents.theorem import in_capitals, reordered
 from transduce.base.errors import InputError

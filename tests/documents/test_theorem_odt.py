@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from docsegments.translating.translate import TranslatedDocument
+from docsegments.translating.document_translator import TranslatedDocument
 from documents.theorem import in_capitals
 
 text = pytest.importorskip("odf.text")

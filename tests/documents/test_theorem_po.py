@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from docsegments.document import Languages
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
 from documents import theorem
 from documents.made_messages import flagged_messages
 from documents.theorem import in_capitals, reordered

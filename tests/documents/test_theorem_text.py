@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
 from documents.theorem import check_theorem
 
 BULLET = re.compile(r"(?:[-*•–—]|\d+[.)])$")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from docsegments.document import Languages
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
 from documents.chance import said, tags
 from documents.theorem import in_capitals
 

@@ -3,7 +3,7 @@
 import pytest
 
 from docsegments.document import Languages
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
 from docsegments.xml import read_xml, tokens_of
 from documents.theorem import in_capitals, reordered
 from transduce.base.errors import InputError

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from docsegments.document import Languages
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
+from docsegments.translating.document_translator import DocumentTranslator, TranslatedDocument
 from docsegments.translating.sentence_translator import Translate
-from docsegments.translating.translate import DocumentTranslator, TranslatedDocument
 from transduce.base.errors import TransduceError
 
 if TYPE_CHECKING:

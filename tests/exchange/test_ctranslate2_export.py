@@ -12,15 +12,15 @@ import pytest
 import torch
 from tokenizers import Tokenizer as Backend
 
-from transduce.apps.exchange.ctranslate2 import writing
-from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.apps.exchange.ctranslate2 import export_ctranslate2 as exporting
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 from transduce.base.errors import CheckpointError, InputError
 from transduce.base.verification import checksums
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.translator import Translator
 from transduce.models.families import ModelConfig, build_model
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.text.tokenizer import Tokenizer, Tokenizers
@@ -75,7 +75,7 @@ def save(tiny_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Save:
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
 def test_greedy_outputs_and_their_scores_are_the_models(config: ModelConfig, save: Save, tmp_path: Path) -> None:
     export = export_ctranslate2(save(config), tmp_path / "exported")
-    assert export.parity.identical == export.parity.sentences == writing.SAMPLES
+    assert export.parity.identical == export.parity.sentences == exporting.SAMPLES
     assert export.parity.largest_difference < 1e-3
 
 
@@ -129,14 +129,14 @@ def test_int8_is_smaller_and_leaves_the_model_that_is_exported_as_it_was(save: S
 def test_an_export_that_translates_otherwise_is_not_written(
     save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = writing.make_specification
+    plain = exporting.make_specification
 
     def broken(*arguments: Any) -> Any:
         specification = plain(*arguments)
         specification.decoder.layer[1].ffn.linear_1.bias[0] += 3  # more than a norm takes away
         return specification
 
-    monkeypatch.setattr(writing, "make_specification", broken)
+    monkeypatch.setattr(exporting, "make_specification", broken)
     bundle = save(CONFIGS["sinusoids, before"])
     with pytest.raises(CheckpointError, match=r"exported is not written: of 32 sample sentences .* expected all"):
         export_ctranslate2(bundle, tmp_path / "exported")
@@ -145,7 +145,7 @@ def test_an_export_that_translates_otherwise_is_not_written(
 
 def test_all_that_cannot_be_exported_is_reported(save: Save, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bundle = save(RecurrentConfig(dim=6, encoder_dim=5, decoder_dim=7))
-    monkeypatch.setattr(writing, "vocabulary_of", lambda tokenizer: ["<pad>", "", ""])
+    monkeypatch.setattr(exporting, "vocabulary_of", lambda tokenizer: ["<pad>", "", ""])
     with pytest.raises(InputError) as told:
         export_ctranslate2(bundle, tmp_path / "exported")
     assert 'model.kind = "recurrent": CTranslate2 export supports encoder-decoder Transformers only' in str(told.value)

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 import transduce
 from firefox_folder import make_student, random_shortlist
 from transduce.apps.exchange.firefox.alphas import GREEDY, collect_multipliers
-from transduce.apps.exchange.firefox.binary import Item, QuantizedMatrix, read_items, write_items
-from transduce.apps.exchange.firefox.engine import LONGEST
-from transduce.apps.exchange.firefox.exporting import export_firefox, what_cannot_be_exported
-from transduce.apps.exchange.firefox.files import OUTPUT, Paths, StudentFile
-from transduce.apps.exchange.firefox.importing import import_firefox
-from transduce.apps.exchange.firefox.lexicon import read_lexicon, write_lexicon
-from transduce.apps.exchange.firefox.writing import SEARCH, student_items
+from transduce.apps.exchange.firefox.export_firefox import export_firefox, what_cannot_be_exported
+from transduce.apps.exchange.firefox.fxtranslate_engine import LONGEST
+from transduce.apps.exchange.firefox.import_firefox import import_firefox
+from transduce.apps.exchange.firefox.marian_binary import Item, QuantizedMatrix, read_items, write_items
+from transduce.apps.exchange.firefox.marian_shortlist import read_lexicon, write_lexicon
+from transduce.apps.exchange.firefox.student_files import OUTPUT, StudentFile, StudentPaths
+from transduce.apps.exchange.firefox.write_student import SEARCH, student_items
 from transduce.base.errors import CheckpointError, InputError
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.sentence_model import confidence_of
 from transduce.inference.shortlist.shortlist import FILE
 from transduce.search.beam import Beam
@@ -199,7 +199,7 @@ def test_an_import_has_the_weights_of_the_bytes(shared: bool, make: Make, tmp_pa
         kept = slice(2, rows - 2) if is_of_tokens else slice(0, rows)  # no special tokens
         assert (after[name][kept] - weight[kept]).abs().max() <= 0.51 * step
     export_firefox(tmp_path / "back", tmp_path / "again", lines_of(corpus))
-    first, second = (StudentFile(Paths.find(tmp_path / name).model) for name in ("ende", "again"))
+    first, second = (StudentFile(StudentPaths.find(tmp_path / name).model) for name in ("ende", "again"))
     assert (first.target_table.values == second.target_table.values[: len(first.target_table.values)]).all()
     for name, parts in first.layers.items():
         for part, again in zip(parts, second.layers[name], strict=True):

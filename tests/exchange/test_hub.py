@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from gpt2_folder import write_gpt2
 from hub_server import HubServer, running_hub
 from transduce.apps.exchange.huggingface.hub import fetch_model
-from transduce.apps.exchange.huggingface.importing import import_huggingface
+from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
 from transduce.base.errors import CheckpointError, InputError
 from transduce.bundle.model_bundle import ModelBundle
 

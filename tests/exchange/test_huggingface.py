@@ -17,27 +17,29 @@ from toy_models import logits_of
 
 import transduce
 from gpt2_folder import END, POSITIONS, TEXT, byte_level_tokenizer, write_gpt2
-from transduce.apps.exchange.huggingface import certificate, exporting, families
+from transduce.apps.exchange.huggingface import certificate, huggingface_families
+from transduce.apps.exchange.huggingface import export_huggingface as exporting
 from transduce.apps.exchange.huggingface.certificate import LIBRARY
-from transduce.apps.exchange.huggingface.exporting import export_huggingface
+from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
 from transduce.apps.exchange.huggingface.gpt2 import GPT2
-from transduce.apps.exchange.huggingface.importing import import_huggingface, read_bundle
+from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface, read_bundle
 from transduce.base.errors import CheckpointError, InputError, TransduceError
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.formats import text_file
 from transduce.inference.generator import Generator
-from transduce.inference.requests import Request
-from transduce.inference.writing import GrowingText, text_of
+from transduce.inference.growing_text import GrowingText, text_of
+from transduce.inference.request import Request
 from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import ModelConfig, build_model
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
-from transduce.tasks.language.validation import count_lines, score_text
+from transduce.tasks.language.language_validation import count_lines, score_text
 from transduce.text.running_text import encode_lines, encode_running
-from transduce.text.tokenizer import Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 TIME = 37
@@ -262,7 +264,7 @@ def test_a_model_that_transformers_computes_otherwise_is_not_imported(
         def outputs(self, bundle: ModelBundle, ids: Sequence[int]) -> Tensor:
             return torch.zeros(1)
 
-    monkeypatch.setattr(families, "FAMILIES", (Other(),))
+    monkeypatch.setattr(huggingface_families, "FAMILIES", (Other(),))
     with pytest.raises(CheckpointError, match=r"the logits of transformers .* are up to .* apart"):
         import_huggingface(folder, tmp_path / "model")
     assert not (tmp_path / "model").exists()

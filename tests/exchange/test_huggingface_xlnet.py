@@ -11,17 +11,18 @@ from torch.testing import assert_close
 
 import transduce
 from transduce.apps.cli.main import app
-from transduce.apps.exchange.huggingface.exporting import export_huggingface
-from transduce.apps.exchange.huggingface.importing import import_huggingface, read_bundle
-from transduce.apps.exchange.huggingface.xlnet import MEMORY as MEMORY_OF_NULL
-from transduce.apps.exchange.huggingface.xlnet import XLNet
+from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
+from transduce.apps.exchange.huggingface.huggingface_xlnet import MEMORY as MEMORY_OF_NULL
+from transduce.apps.exchange.huggingface.huggingface_xlnet import XLNet
+from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface, read_bundle
 from transduce.base.errors import InputError, TransduceError
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.generator import Generator
 from transduce.models.families import build_model
 from transduce.models.xlnet import XLNetConfig, XLNetLanguageModel
-from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 from xlnet_folder import MEMORY, SPECIAL, TEXT, write_xlnet
 

@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import load_file
 
 from m2m100_folder import write_m2m100, write_nllb
-from transduce.apps.exchange.huggingface.exporting import export_huggingface
-from transduce.apps.exchange.huggingface.importing import import_huggingface, read_bundle
+from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
+from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface, read_bundle
 from transduce.base.errors import InputError, TransduceError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.translator import Translator

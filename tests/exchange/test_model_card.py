@@ -9,8 +9,8 @@ import pytest
 
 from gpt2_folder import write_gpt2
 from transduce.apps.exchange.huggingface.card import check_license, hub_card
-from transduce.apps.exchange.huggingface.exporting import export_huggingface
-from transduce.apps.exchange.huggingface.importing import import_huggingface
+from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
+from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
 from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.directions import Direction, LanguageTokens

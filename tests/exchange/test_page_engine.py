@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from file_server import FileServer
-from transduce.apps.exchange.page import engine
-from transduce.apps.exchange.page.engine import FILE, PACKAGE, PROGRAM, SCRIPT, VERSION, load_engine
+from transduce.apps.exchange.page import page_engine
+from transduce.apps.exchange.page.page_engine import FILE, PACKAGE, PROGRAM, SCRIPT, VERSION, load_engine
 from transduce.base.errors import DataError, InputError
 
 ADDRESS = f"{PACKAGE}/-/{FILE}"
@@ -34,7 +34,7 @@ GENUINE, OTHER = package(), package(b"another program")
 
 @pytest.fixture(autouse=True)
 def _known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "SHA512", hashlib.sha512(GENUINE).hexdigest())
+    monkeypatch.setattr(page_engine, "SHA512", hashlib.sha512(GENUINE).hexdigest())
 
 
 @pytest.fixture

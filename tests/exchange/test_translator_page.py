@@ -15,10 +15,9 @@ import platformdirs
 import pytest
 
 from handmade_folder import HEBREW, UPPER, write_handmade
-from transduce.apps.exchange.firefox.files import Paths
-from transduce.apps.exchange.page.engine import FILE, PageEngine
-from transduce.apps.exchange.page.model import PageModel, read_page_model
-from transduce.apps.exchange.page.writing import export_page, render_page
+from transduce.apps.exchange.firefox.student_files import StudentPaths
+from transduce.apps.exchange.page.export_page import PageModel, export_page, read_page_model, render_page
+from transduce.apps.exchange.page.page_engine import FILE, PageEngine
 from transduce.base.errors import CheckpointError, InputError
 
 CACHE = Path(
@@ -149,7 +148,7 @@ def test_languages_are_those_of_the_metadata_or_of_the_names_of_files(folder: Pa
 def test_a_cut_model_is_not_put_into_a_page(folder: Path, engine: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
-    model = Paths.find(copy).model
+    model = StudentPaths.find(copy).model
     model.write_bytes(model.read_bytes()[:-1000])
     with pytest.raises(CheckpointError, match="no model of Firefox Translations, or a damaged one"):
         export_page(copy, tmp_path / "a.html", engine=engine)
@@ -290,7 +289,7 @@ def test_text_is_divided_into_sentences_and_is_the_same_when_joined(
 @pytest.mark.slow
 def test_the_engine_outside_the_browser_gives_the_same(opened: Opened, folder: Path) -> None:
     fxtranslate = pytest.importorskip("fxtranslate", reason="the native engine: pip install fxtranslate")
-    paths = Paths.find(folder)
+    paths = StudentPaths.find(folder)
     vocabulary = paths.source_vocabulary.read_bytes()
     native = fxtranslate.Translator(paths.model.read_bytes(), vocabulary, vocabulary)
     lines = [f"Der {number}. Hund Frau Anna's bellt, nicht wahr?" for number in range(9)]

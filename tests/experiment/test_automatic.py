@@ -19,7 +19,7 @@ from transduce.experiment.automatic import recipe_for
 from transduce.experiment.automatic_settings import choose_language_model
 from transduce.experiment.machine import Machine, measure_machine, rounded
 from transduce.experiment.recipe import find_recipe
-from transduce.tasks.language.settings import LanguageConfig
+from transduce.tasks.language.language_settings import LanguageConfig
 
 pytestmark = pytest.mark.slow
 

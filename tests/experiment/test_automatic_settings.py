@@ -9,14 +9,15 @@ import pytest
 from transduce.base.config import convert
 from transduce.corpora.cleaning import selecting_filters
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
+from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.facts import CorpusFacts, SideFacts, describe_pairs
-from transduce.corpora.settings import DataConfig
 from transduce.experiment import TranslationConfig
-from transduce.experiment.automatic_settings import Choice, choose, choose_cleaning
+from transduce.experiment.automatic_cleaning import choose_cleaning
+from transduce.experiment.automatic_settings import Choice, choose
 from transduce.experiment.machine import Machine
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
-from transduce.text.tokenizer import SideConfig
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import FIRST, train_tokenizer
 from transduce.training.schedules import WarmupStableDecay
 

@@ -371,7 +371,7 @@ def test_samples_are_drawn_anew_with_another_seed_alone(world: Path, tmp_path: P
 @pytest.mark.slow
 def test_an_ensemble_and_an_exported_model_teach(world: Path, tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2")
-    from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+    from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 
     export_ctranslate2(world / "run-de-fr", tmp_path / "fast")
     teachers = {"ensemble": [world / "run-de-fr"] * 2, "exported": [tmp_path / "fast"]}

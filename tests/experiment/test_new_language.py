@@ -11,8 +11,8 @@ from torch.testing import assert_close
 import transduce
 from m2m100_folder import write_m2m100, write_nllb
 from marian_folder import write_marian
-from transduce.apps.exchange.huggingface.exporting import export_huggingface
-from transduce.apps.exchange.huggingface.importing import import_huggingface
+from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
+from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
 from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment import add_language

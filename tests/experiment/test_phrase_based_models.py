@@ -14,7 +14,7 @@ from transduce.base.errors import ConfigError, DataError, InputError
 from transduce.bundle.model_card import PARTS
 from transduce.experiment import sweep
 from transduce.inference.engines.exported import ExportedModel
-from transduce.phrases.model import PhraseModel
+from transduce.phrases.phrase_model import PhraseModel
 
 TINY: dict[str, Any] = {
     "phrases": True,

@@ -16,8 +16,8 @@ from transduce.base.errors import ConfigError
 from transduce.base.task_table import find_task
 from transduce.experiment.building import build_trainer, prepare
 from transduce.experiment.machine import operations_of_a_token
-from transduce.experiment.plan import plan
 from transduce.experiment.recipe import find_recipe
+from transduce.experiment.training_plan import plan
 from transduce.models.transformer import TransformerConfig
 from transduce.training.distributed import ALONE
 from transduce.training.gpu_work import GPU

@@ -14,7 +14,7 @@ from transduce.base.errors import CheckpointError, ConfigError, InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment.recipe import load_recipe
 from transduce.models.named_parts import is_in, parameters_of, stacks
-from transduce.text.tokenizer import SideConfig, TokenizerConfig
+from transduce.text.tokenizer_settings import SideConfig, TokenizerConfig
 
 FEW = {"updates": 1, "precision": "float32"}
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from transduce.inference.requests import Constraints, Request
+from transduce.inference.constraints import Constraints
+from transduce.inference.request import Request
 from transduce.search.rules import BannedPhrases, Prefixes
-from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerKind
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer_settings import SideConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizer
 
 TEXTS = ["A skateboarder (in red) says skate to the dogs.", "The well-known dog is red. A cat skates; do it."] * 4

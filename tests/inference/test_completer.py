@@ -13,7 +13,7 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference import completer
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.text.glossary import Entry, Glossary

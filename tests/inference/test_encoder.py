@@ -13,11 +13,12 @@ from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.text_batch import make_text_batch
-from transduce.inference.encoder import Encoder
+from transduce.inference.text_encoder import Encoder
 from transduce.models.bert import BertConfig
 from transduce.models.families import build_encoder_model
 from transduce.models.heads import HeadConfig, WordHead, WordHeadConfig
-from transduce.text.tokenizer import SpecialTokens, Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import SpecialTokens, TokenizerConfig
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "dog", "cat", "see", "##s", "a", "."]
 TEXTS = ["the dog sees", "a cat .", "the dog sees the cat . " * 9]

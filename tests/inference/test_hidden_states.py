@@ -13,11 +13,11 @@ from transformers import AutoModel, AutoTokenizer
 from bert_folder import write_bert
 from toy_languages import settings, write_corpora
 from transduce.apps.cli.main import app
-from transduce.apps.exchange.huggingface.importing import import_huggingface
+from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
 from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment import load_recipe, train
-from transduce.inference.encoder import Encoder
+from transduce.inference.text_encoder import Encoder
 from transduce.models.families import build_encoder_model
 from transduce.models.xlnet import XLNetConfig
 from transduce.nn.recording import record_inputs

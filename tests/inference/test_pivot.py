@@ -10,7 +10,7 @@ from transduce.apps.cli.main import app, run
 from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.pivot import Pivot
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 

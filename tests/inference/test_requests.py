@@ -17,9 +17,10 @@ from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.batched_search import held_phrases, with_most_phrases
+from transduce.inference.constraints import Piece, required_of_pieces
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.inflections import other_form
-from transduce.inference.requests import Piece, Request, required_of_pieces
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.transformer import TransformerConfig
@@ -30,9 +31,9 @@ from transduce.search.loop import Hypothesis
 from transduce.search.required_phrases import Phrase
 from transduce.search.sampling import Sampling
 from transduce.text.long_texts import split_text
-from transduce.text.phrases import holds
+from transduce.text.phrase_encoder import holds
 from transduce.text.terms import Term
-from transduce.text.tokenizer import TokenizerConfig, TokenizerKind
+from transduce.text.tokenizer_settings import TokenizerConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizers
 
 SOURCES = ["The dog sleeps.", "The old man buys a red car.", "A cat."]

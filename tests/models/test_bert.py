@@ -10,8 +10,8 @@ from torch.testing import assert_close
 from transformers import BertConfig as TheirConfig
 from transformers import BertModel
 
-from transduce.apps.exchange.huggingface.bert import BERT
-from transduce.apps.exchange.huggingface.weights import from_theirs
+from transduce.apps.exchange.huggingface.huggingface_bert import BERT
+from transduce.apps.exchange.huggingface.tensor_names import from_theirs
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.models.bert import Bert, BertConfig, build_bert
 from transduce.models.families import build_encoder_model
@@ -26,7 +26,7 @@ from transduce.models.heads import (
 )
 from transduce.models.interface import Pooling, TextEncoder
 from transduce.nn import packing
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer_settings import TokenizerConfig
 
 VOCABULARY, ROWS, TIME = 23, 5, 11
 CONFIG = BertConfig(layers=2, dim=12, heads=3, feed_forward_dim=17, max_positions=13)

@@ -23,21 +23,21 @@ from toy_models import (
 
 from transduce.data.batch import SpecialIds, make_batch
 from transduce.models.families import ModelConfig, build_model
-from transduce.models.recurrent.attention import (
+from transduce.models.recurrent.recurrent_attention import (
     BahdanauAttentionConfig,
     HardAttentionConfig,
     LocalAttentionConfig,
     LuongAttentionConfig,
     NoAttentionConfig,
 )
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.nn.recording import record_attention
 from transduce.objectives.next_token import NextToken
 from transduce.search.beam import Beam
 from transduce.search.loop import SearchProblem
 from transduce.search.rules import SuppressTokens
-from transduce.search.settings import limits_for
+from transduce.search.search_settings import limits_for
 
 EVERY_CONFIG = pytest.mark.parametrize("name", CONFIGS)
 TRANSFORMING = {

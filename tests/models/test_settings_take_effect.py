@@ -14,9 +14,9 @@ from transduce.models.bert import BertConfig
 from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import build_model
 from transduce.models.heads import EncoderModel
-from transduce.models.recurrent.attention import LuongAttentionConfig
-from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.language import RecurrentLanguageConfig
+from transduce.models.recurrent.recurrent_attention import LuongAttentionConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.models.transformer_encoder import TransformerEncoderConfig
 from transduce.models.transformer_xl import TransformerXLConfig

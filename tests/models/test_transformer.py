@@ -26,7 +26,7 @@ from transduce.nn.recording import record_attention
 from transduce.search.beam import Beam
 from transduce.search.loop import SearchProblem
 from transduce.search.rules import SuppressTokens
-from transduce.search.settings import limits_for
+from transduce.search.search_settings import limits_for
 
 NAMES = [name for name in CONFIGS if name.startswith("transformer")]
 

@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 
 from transduce.models.families import ModelConfig, build_model
-from transduce.models.recurrent.attention import (
+from transduce.models.recurrent.recurrent_attention import (
     BahdanauAttentionConfig,
     HardAttentionConfig,
     LocalAttentionConfig,
     LuongAttentionConfig,
     NoAttentionConfig,
 )
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 
 SOURCE_VOCABULARY, TARGET_VOCABULARY = 11, 13

@@ -15,14 +15,14 @@ from transduce.base.errors import ConfigError
 from transduce.data.batch import Batch, SpecialIds, make_batch
 from transduce.experiment import load_recipe
 from transduce.models.families import ModelConfig, build_model
-from transduce.models.recurrent.attention import HardAttentionConfig
+from transduce.models.recurrent.recurrent_attention import HardAttentionConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.nn import losses
 from transduce.nn.losses import PROJECTED_AT_ONCE, paired_cross_entropy
 from transduce.objectives.next_token import NextToken
 from transduce.objectives.r_drop import RDrop
 from transduce.tasks.task import next_token_objective
-from transduce.training.settings import TrainingConfig
+from transduce.training.training_settings import TrainingConfig
 
 SPECIAL = SpecialIds(0, 2, 0, 1, 2)
 PAIRS = [([3, 4, 5], [6, 7]), ([8], [9, 10, 3, 4, 5]), ([5, 6], [7, 8, 9])]

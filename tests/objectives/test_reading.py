@@ -8,9 +8,9 @@ from torch.testing import assert_close
 from transduce.data.batch import SpecialIds, make_batch
 from transduce.inference.engines.ensemble import EnsembleState
 from transduce.models.interface import Decoder
-from transduce.models.recurrent.attention import HardAttentionConfig
-from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.model import build_recurrent
+from transduce.models.recurrent.recurrent_attention import HardAttentionConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig, build_transformer
 from transduce.objectives.next_token import KEPT, NextToken, score_function_loss
 from transduce.objectives.reading import read_target

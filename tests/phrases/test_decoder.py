@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from transduce.phrases import decoder
-from transduce.phrases.decoder import DISTANCE, MODEL, decode
+from transduce.phrases import stack_decoder
 from transduce.phrases.ngrams import BEGIN, END, NGrams
+from transduce.phrases.stack_decoder import DISTANCE, MODEL, decode
 from transduce.phrases.table import Option
 
 CHANCE = random.Random(4)
@@ -58,9 +58,9 @@ def all_outputs(
 
 @pytest.fixture
 def unpruned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoder, "STACK", 10_000)
-    monkeypatch.setattr(decoder, "WORSE", 1e9)
-    monkeypatch.setattr(decoder, "OPTIONS", 100)
+    monkeypatch.setattr(stack_decoder, "STACK", 10_000)
+    monkeypatch.setattr(stack_decoder, "WORSE", 1e9)
+    monkeypatch.setattr(stack_decoder, "OPTIONS", 100)
 
 
 @pytest.mark.usefixtures("unpruned")

@@ -7,8 +7,8 @@ import pytest
 
 from transduce.base.errors import CheckpointError, DataError
 from transduce.phrases.demands import Demands, Required
-from transduce.phrases.model import PhraseModel
-from transduce.phrases.words import text_of, words_of
+from transduce.phrases.phrase_model import PhraseModel
+from transduce.phrases.phrase_words import text_of, words_of
 
 NOUNS = {"Hund": "dog", "Katze": "cat", "Garten": "garden", "Zaun": "fence", "Schnee": "snow", "Ball": "ball"}
 VERBS = {"sieht": "sees", "sucht": "seeks", "findet": "finds", "meidet": "avoids"}

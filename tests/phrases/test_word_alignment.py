@@ -2,7 +2,7 @@
 
 import random
 
-from transduce.phrases.alignment import align
+from transduce.phrases.ibm_model_1 import align
 
 
 def pairs_with_links(count: int, swaps: bool) -> tuple[list[list[int]], list[list[int]], list[list[tuple[int, int]]]]:

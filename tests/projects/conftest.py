@@ -9,9 +9,9 @@ import pytest
 import transduce.apps.projects.learner
 from transduce.apps.projects.learning import BackgroundLearning
 from transduce.apps.projects.project import Project
-from transduce.apps.projects.settings import ProjectSettings
-from transduce.apps.projects.store import Store
-from transduce.apps.projects.teaching import Learners, Order, Report
+from transduce.apps.projects.project_settings import ProjectSettings
+from transduce.apps.projects.project_store import Store
+from transduce.apps.projects.teaching import Learners, LearningReport, Order
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 
@@ -35,7 +35,7 @@ def background(served: Translator, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     """Learning that needs no process of its own, as starting one takes seconds."""
     learners = Learners()
 
-    def ask(_: BackgroundLearning, order: Order) -> Report:
+    def ask(_: BackgroundLearning, order: Order) -> LearningReport:
         return learners.learn(order)
 
     monkeypatch.setattr(BackgroundLearning, "_ask", ask)

@@ -21,13 +21,13 @@ from transduce.apps.projects.learner import Learner
 from transduce.apps.projects.learning import BackgroundLearning
 from transduce.apps.projects.project import SETTINGS as SETTINGS_FILE
 from transduce.apps.projects.project import Project
-from transduce.apps.projects.settings import LearningSettings, ProjectSettings
+from transduce.apps.projects.project_settings import LearningSettings, ProjectSettings
 from transduce.apps.projects.snapshots import Snapshot, read_snapshot, segment_keys
 from transduce.apps.serving.batching import Batcher
 from transduce.base.config import to_toml
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.inference.engines.precision import at_precision
-from transduce.inference.requests import Request
+from transduce.inference.engines.inference_precision import at_precision
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 

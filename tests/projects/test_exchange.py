@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from docsegments.document import Languages
-from transduce.apps.projects.exchange import glossary_ending, learn_file, write_glossary
-from transduce.apps.projects.parts import Learning
 from transduce.apps.projects.project import Project, Projects
-from transduce.apps.projects.settings import ProjectSettings
-from transduce.apps.projects.store import StoreError
+from transduce.apps.projects.project_files import glossary_ending, learn_file, write_glossary
+from transduce.apps.projects.project_settings import ProjectSettings
+from transduce.apps.projects.project_store import StoreError
+from transduce.apps.projects.translation_facts import Learning
 from transduce.apps.projects.watching import Watcher
 from transduce.base.errors import DataError, InputError
 from transduce.text.glossary import Entry, Glossary

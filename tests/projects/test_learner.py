@@ -11,7 +11,7 @@ from small_corpus import small_corpus
 from transduce.apps.projects.general import General
 from transduce.apps.projects.learner import Learner
 from transduce.apps.projects.lessons import Learned
-from transduce.apps.projects.settings import LearningSettings
+from transduce.apps.projects.project_settings import LearningSettings
 from transduce.apps.projects.snapshots import Snapshot, Snapshots, read_snapshot, with_adapter
 from transduce.base.errors import ConfigError
 from transduce.bundle.model_bundle import ModelBundle

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from transduce.apps.projects.project import DamagedProjectError, Project, Projects, UnknownProjectError
-from transduce.apps.projects.settings import ProjectSettings
-from transduce.apps.projects.store import StoreError
+from transduce.apps.projects.project_settings import ProjectSettings
+from transduce.apps.projects.project_store import StoreError
 from transduce.base.errors import ConfigError, InputError
 from transduce.base.files import remove
 from transduce.text.glossary import Entry, Glossary
@@ -170,7 +170,7 @@ def test_nothing_is_confirmed_in_a_folder_that_was_removed_or_restored(
 
 
 def test_a_project_whose_file_is_held_holds_up_no_other(projects: Projects, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transduce.apps.projects.store.PATIENCE", 60.0)
+    monkeypatch.setattr("transduce.apps.projects.project_store.PATIENCE", 60.0)
     for name in ("held", "free"):
         projects.create(name, "en", "de")
     projects.close()

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from docsegments.document import Languages
 from docsegments.memory import pairs_of_tmx
 from docsegments.messages.tmx import write_tmx
-from transduce.apps.projects.memory import ProjectMemory
-from transduce.apps.projects.store import Store
+from transduce.apps.projects.project_memory import ProjectMemory
+from transduce.apps.projects.project_store import Store
 from transduce.base.errors import InputError
 
 EN_DE = Languages("en", "de")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transduce.apps.projects.store import FileUnit, Store, StoreError, UnknownSegmentError
+from transduce.apps.projects.project_store import FileUnit, Store, StoreError, UnknownSegmentError
 from transduce.base.errors import InputError
 from transduce.text.glossary import Entry
 
@@ -185,7 +185,7 @@ def test_damaged_missing_and_newer_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_another_process_holds_is_not_called_damaged(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transduce.apps.projects.store.PATIENCE", 0.01)
+    monkeypatch.setattr("transduce.apps.projects.project_store.PATIENCE", 0.01)
     with sqlite3.connect(store.path, isolation_level=None) as other:
         store.close()
         other.execute("pragma locking_mode = exclusive")
@@ -217,7 +217,7 @@ def test_damage_in_the_log_of_writes_loses_nothing(store: Store, tmp_path: Path,
 
 def test_a_file_grows_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was confirmed before stays, and can be taken back."""
-    monkeypatch.setattr("transduce.apps.projects.store.MOST_PAGES", 40)
+    monkeypatch.setattr("transduce.apps.projects.project_store.MOST_PAGES", 40)
     store = Store.create(tmp_path / "small.sqlite")
     with pytest.raises(StoreError, match="full"):
         for _ in range(40):
@@ -230,7 +230,7 @@ def test_a_file_grows_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_call_that_waits_for_another_ends_soon(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transduce.apps.projects.store.PATIENCE", 0.01)
+    monkeypatch.setattr("transduce.apps.projects.project_store.PATIENCE", 0.01)
     with store._lock, ThreadPoolExecutor(1) as pool, pytest.raises(StoreError, match="other calls wait"):
         pool.submit(store.count).result()
     assert store.count() == 0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from transduce.apps.projects.project import Project
-from transduce.apps.projects.terms import ProjectTerms
+from transduce.apps.projects.project_terms import ProjectTerms
 from transduce.text.glossary import Entry, Glossary
 
 NOUNS = [("dog", "Hund"), ("boat", "Boot"), ("friend", "Freund"), ("table", "Tisch"), ("stone", "Stein")]

@@ -11,11 +11,11 @@ from transduce import train
 from transduce.apps.cli.main import app, run
 from transduce.apps.projects.knowledge import Knowledge
 from transduce.apps.projects.learning import BackgroundLearning
-from transduce.apps.projects.phrases import ENDING, KEPT
+from transduce.apps.projects.phrase_snapshots import ENDING, KEPT
 from transduce.apps.projects.project import Project
-from transduce.apps.projects.settings import LearningSettings, ProjectSettings
+from transduce.apps.projects.project_settings import LearningSettings, ProjectSettings
 from transduce.inference.translator import Translator
-from transduce.phrases.model import PhraseModel
+from transduce.phrases.phrase_model import PhraseModel
 
 SECONDS = 60.0
 

@@ -13,10 +13,10 @@ from transduce.apps.projects import quality
 from transduce.apps.projects.confidence import FEATURES, confidence_features
 from transduce.apps.projects.edits import PastEdit, edit_rate, read_edits
 from transduce.apps.projects.project import Project
+from transduce.apps.projects.project_settings import ProjectSettings
 from transduce.apps.projects.quality import LEAST, ProjectQuality, QualityEstimator, reliability_of
 from transduce.apps.projects.regression import PENALTIES, EditRegression
 from transduce.apps.projects.report import Course, render_report
-from transduce.apps.projects.settings import ProjectSettings
 from transduce.base.errors import DataError, InputError
 from transduce.bundle.model_bundle import ModelBundle, find_bundle
 from transduce.evaluation.translations import score_ter

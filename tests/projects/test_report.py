@@ -3,8 +3,8 @@
 import pytest
 
 from transduce.apps.projects.lessons import Lesson
+from transduce.apps.projects.project_store import ConfirmedSegment
 from transduce.apps.projects.report import Course, render_report
-from transduce.apps.projects.store import Segment
 
 pytest.importorskip("matplotlib")
 RIGHT, WRONG = "ein Hund schläft hier", "eine Katze rennt dort"
@@ -12,7 +12,7 @@ RIGHT, WRONG = "ein Hund schläft hier", "eine Katze rennt dort"
 
 def page(without: list[str], adapted: list[str]) -> str:
     """The report of segments with the same confirmed translation."""
-    segments = [Segment(number, "a dog", "", RIGHT, 0.0) for number, _ in enumerate(adapted, 1)]
+    segments = [ConfirmedSegment(number, "a dog", "", RIGHT, 0.0) for number, _ in enumerate(adapted, 1)]
     lessons = [Lesson("learned", static, output) for static, output in zip(without, adapted, strict=True)]
     return render_report("shop", Course(segments, lessons, []))
 

@@ -28,7 +28,7 @@ from transduce.models.scoring import score_tokens
 from transduce.search.beam import Beam
 from transduce.search.loop import SearchProblem
 from transduce.search.rules import SuppressTokens
-from transduce.search.settings import limits_for
+from transduce.search.search_settings import limits_for
 
 
 @EVERY_DECODER

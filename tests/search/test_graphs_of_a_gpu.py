@@ -12,14 +12,14 @@ from transduce.base.devices import to_device
 from transduce.inference.engines.graphs import GraphedSteps
 from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import build_model
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.models.transformer_xl import TransformerXLConfig
 from transduce.search.beam import Beam
 from transduce.search.loop import LOOK_EVERY, Hypothesis, SearchProblem
 from transduce.search.rules import NoRepeatNgram, Rule, SuppressTokens
 from transduce.search.sampling import Sampling
-from transduce.search.settings import limits_for
+from transduce.search.search_settings import limits_for
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
 BOS, EOS = 1, 2

@@ -11,7 +11,7 @@ from transduce.models.transformer import TransformerConfig, build_transformer
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.loop import LOOK_EVERY, Hypothesis, SearchProblem, Step, TakeStep, take_step
-from transduce.search.settings import limits_for
+from transduce.search.search_settings import limits_for
 
 BOS, EOS = 1, 2
 SEARCHES = [

@@ -17,7 +17,7 @@ from transduce.search.rules import (
     Prefixes,
     SuppressTokens,
 )
-from transduce.search.settings import Limits
+from transduce.search.search_settings import Limits
 
 SENTENCES, ROWS, VOCABULARY, END = 3, 2, 7, 4
 WHOLE_WORDS = WordEdges((False,) * VOCABULARY, (False,) * VOCABULARY)

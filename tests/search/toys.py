@@ -9,12 +9,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transduce.models.recurrent.attention import BahdanauAttentionConfig
-from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.model import build_recurrent
+from transduce.models.recurrent.recurrent_attention import BahdanauAttentionConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
 from transduce.search.loop import Hypothesis
-from transduce.search.settings import Limits
+from transduce.search.search_settings import Limits
 
 Model = TypeVar("Model", bound=nn.Module)
 VOCABULARY, BEGIN, END = 5, 0, 1

@@ -10,11 +10,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
 from transduce.apps.serving.documents import messages, worker
 
 
-def work(connection: Connection, limits: worker.Limits) -> None:
+def work(connection: Connection, limits: worker.ProcessLimits) -> None:
     """The work of a process, whose reader obeys the documents above."""
 
     def read(data: bytes, *others: Any) -> Any:
@@ -32,14 +32,14 @@ def work(connection: Connection, limits: worker.Limits) -> None:
         elif text == "makes a mistake":
             raise IndexError(f"in the middle of {text}")
         elif text == "says what it must not":
-            connection.send_bytes(messages.encode(messages.Written([b"made up"])))
+            connection.send_bytes(messages.encode(messages.WrittenFiles([b"made up"])))
         return read_document(data, *others)
 
     worker.read_document = read
     worker.work(connection, limits)
 
 
-def report(connection: Connection, limits: worker.Limits) -> None:
+def report(connection: Connection, limits: worker.ProcessLimits) -> None:
     """The work of a process that only says what it has."""
     worker.confine(limits, connection.fileno())
     connection.recv_bytes()

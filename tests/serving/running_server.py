@@ -12,11 +12,11 @@ from typing import Any
 import requests
 
 from transduce.apps.projects.project import Projects
-from transduce.apps.serving.metrics import Metrics
 from transduce.apps.serving.models import Models
+from transduce.apps.serving.prometheus import Metrics
 from transduce.apps.serving.running import uvicorn_of
 from transduce.apps.serving.server import Server
-from transduce.apps.serving.settings import ServerSettings
+from transduce.apps.serving.server_settings import ServerSettings
 from transduce.inference.translator import Translator
 
 Serve = Callable[..., "Running"]

@@ -14,9 +14,9 @@ import torch
 from running_server import Running, Serve
 
 from transduce.apps.serving import clients
-from transduce.apps.serving.app import Hosts
-from transduce.apps.serving.keys import Keys
-from transduce.apps.serving.settings import ServerSettings
+from transduce.apps.serving.client_keys import Keys
+from transduce.apps.serving.middleware import Hosts
+from transduce.apps.serving.server_settings import ServerSettings
 from transduce.base.errors import InputError
 
 pytestmark = pytest.mark.slow
@@ -100,7 +100,7 @@ def test_an_unreadable_file_of_keys_is_reported_without_a_secret(
 ) -> None:
     running, key = guarded
     monkeypatch.setattr(clients, "PAUSE", 0.0)
-    monkeypatch.setattr("transduce.apps.serving.keys.READ_SECONDS", 0.1)
+    monkeypatch.setattr("transduce.apps.serving.client_keys.READ_SECONDS", 0.1)
 
     def post(given: str) -> requests.Response:
         return running.post("/translate", {**BODY, "api_key": given})

@@ -16,9 +16,9 @@ import pytest
 import requests
 from running_server import Running, Serve
 
+from transduce.apps.serving.client_keys import Keys
 from transduce.apps.serving.detection import Detector, without_tags
-from transduce.apps.serving.failures import RefusedError
-from transduce.apps.serving.keys import Keys
+from transduce.apps.serving.refusals import RefusedError
 
 NODE = shutil.which("node"), shutil.which("npm")
 PACKAGES = ("libretranslate@1.0.1", "translate@3.1.0")

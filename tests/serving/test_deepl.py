@@ -20,9 +20,9 @@ import requests
 from running_server import Running, Serve, wait_until
 
 from transduce.apps.projects.project import Projects
-from transduce.apps.serving.deepl import documents
-from transduce.apps.serving.failures import RefusedError
-from transduce.apps.serving.keys import Keys
+from transduce.apps.serving.client_keys import Keys
+from transduce.apps.serving.deepl import deepl_documents
+from transduce.apps.serving.refusals import RefusedError
 from transduce.text.glossary import Entry, Glossary
 
 
@@ -211,13 +211,13 @@ def _when_done(state: Callable[[], Any]) -> Any:
 
 def test_a_client_has_few_documents_that_are_not_finished() -> None:
     async def check() -> None:
-        jobs, finish = documents.Jobs(), asyncio.Event()
+        jobs, finish = deepl_documents.Jobs(), asyncio.Event()
 
-        async def work(job: documents.Job) -> str:
+        async def work(job: deepl_documents.Job) -> str:
             await finish.wait()
             return ""
 
-        def start(client: str) -> documents.Job:
+        def start(client: str) -> deepl_documents.Job:
             return jobs.start(client, work, str)
 
         begun = [start(client) for client in "abcd" for _ in range(4)]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from transduce.apps.cli.main import app
-from transduce.apps.serving.settings import ServerSettings
+from transduce.apps.serving.server_settings import ServerSettings
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 

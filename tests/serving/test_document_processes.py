@@ -24,11 +24,11 @@ from running_server import Running, Serve, wait_until
 
 import docsegments
 from transduce.apps.serving.documents import preloaded, worker
-from transduce.apps.serving.documents.messages import Counted, File, Read, Sample, Sampled, Translate, Written
+from transduce.apps.serving.documents.document_workers import DocumentWorkers
+from transduce.apps.serving.documents.messages import Counted, File, Read, ReadSample, Sampled, Translate, WrittenFiles
 from transduce.apps.serving.documents.process import Answers, DocumentProcess, ProcessFailedError
-from transduce.apps.serving.documents.worker import Limits
-from transduce.apps.serving.documents.workers import DocumentWorkers
-from transduce.apps.serving.failures import RefusedError
+from transduce.apps.serving.documents.worker import ProcessLimits
+from transduce.apps.serving.refusals import RefusedError
 from transduce.base.errors import InputError
 from transduce.inference.model_documents import DocumentTranslator
 from transduce.inference.sentence_model import SentenceModel
@@ -36,7 +36,7 @@ from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 
 FORM = {"source": "en", "target": "de"}
-LIMITS = Limits(256 * 2**20, 20)
+LIMITS = ProcessLimits(256 * 2**20, 20)
 needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs the process table of Linux")
 
 
@@ -127,16 +127,16 @@ def test_what_a_document_does_to_its_process_costs_only_itself(
 def test_a_mistake_is_reported_without_the_document(obedient: None) -> None:
     process = DocumentProcess(LIMITS)
     with pytest.raises(ProcessFailedError) as told:
-        process.ask(Sample(File(b"makes a mistake", "a.txt", "text"), "de"), Sampled)
+        process.ask(ReadSample(File(b"makes a mistake", "a.txt", "text"), "de"), Sampled)
     process.release()
     assert "IndexError" in str(told.value) and "hostile_documents.py" in str(told.value)
     assert "in the middle of makes" not in str(told.value)
 
 
 def test_a_document_has_a_limit_of_processor_time(obedient: None) -> None:
-    process = DocumentProcess(Limits(256 * 2**20, 1))
+    process = DocumentProcess(ProcessLimits(256 * 2**20, 1))
     with pytest.raises(RefusedError, match="1 seconds of processor time") as refused:
-        process.ask(Sample(File(b"loops", "a.txt", "text"), "de"), Sampled)
+        process.ask(ReadSample(File(b"loops", "a.txt", "text"), "de"), Sampled)
     process.release()
     assert refused.value.status == 413
 
@@ -253,7 +253,7 @@ def test_files_are_those_of_documents_translated_in_one_process(tiny_run: Path, 
     process, shares = DocumentProcess(LIMITS), list[float]()
     order = Read([File(data, name), File(data, name)], "en", "de", model.can_require, model.can_align, 1000)
     counted = process.ask(order, Counted)
-    written = process.ask(Translate(True), Written, Answers(model, shares.append))
+    written = process.ask(Translate(True), WrittenFiles, Answers(model, shares.append))
     process.release()
     assert written.files == [here.data, here.data]
     assert counted.characters == 2 * sum(len(one.source) for one in here.segments)
@@ -263,7 +263,7 @@ def test_files_are_those_of_documents_translated_in_one_process(tiny_run: Path, 
 def test_a_document_is_refused_in_the_words_of_its_reader() -> None:
     process = DocumentProcess(LIMITS)
     with pytest.raises(InputError, match=r"a\.xlf"):
-        process.ask(Sample(File(b"<xliff", "a.xlf"), "de"), Sampled)
+        process.ask(ReadSample(File(b"<xliff", "a.xlf"), "de"), Sampled)
     process.release()
 
 
@@ -278,7 +278,7 @@ def test_where_a_paragraph_is_too_large_is_said() -> None:
 def test_a_process_has_no_file_but_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "work", hostile_documents.report)
     process = DocumentProcess(LIMITS)
-    told = process.ask(Sample(File(b"", ""), ""), Sampled).text
+    told = process.ask(ReadSample(File(b"", ""), ""), Sampled).text
     process.release()
     assert ast.literal_eval(told) == {
         "nowhere": [0, 1, 2],
@@ -352,7 +352,7 @@ def test_short_texts_of_one_client_have_one_process_and_uploads_their_own(obedie
     async def process_of(client: str, is_upload: bool, text: str) -> object:
         async with workers.work(client, is_upload) as work:
             with suppress(RefusedError):
-                await work.ask(Sample(File(text.encode(), "a.txt", "text"), "de"), Sampled)
+                await work.ask(ReadSample(File(text.encode(), "a.txt", "text"), "de"), Sampled)
             process = work.process
         while workers.busy:
             await asyncio.sleep(0.01)
@@ -380,11 +380,11 @@ def test_short_texts_of_one_client_have_one_process_and_uploads_their_own(obedie
 
 
 def test_each_order_has_the_processor_time_of_a_new_process(obedient: None) -> None:
-    process = DocumentProcess(Limits(256 * 2**20, 1))
+    process = DocumentProcess(ProcessLimits(256 * 2**20, 1))
     for _ in range(3):
-        process.ask(Sample(File(b"works for half a second", "a.txt", "text"), "de"), Sampled)
+        process.ask(ReadSample(File(b"works for half a second", "a.txt", "text"), "de"), Sampled)
     with pytest.raises(RefusedError, match="processor time"):
-        process.ask(Sample(File(b"loops", "a.txt", "text"), "de"), Sampled)
+        process.ask(ReadSample(File(b"loops", "a.txt", "text"), "de"), Sampled)
     process.release()
 
 

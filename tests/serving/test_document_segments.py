@@ -10,7 +10,7 @@ import requests
 from running_server import Running
 
 from docsegments.document import Languages
-from docsegments.formats import read_document
+from docsegments.document_formats import read_document
 from transduce.apps.projects.project import Projects
 
 pytestmark = pytest.mark.slow

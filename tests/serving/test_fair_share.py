@@ -13,10 +13,10 @@ from running_server import Running, Serve, wait_until
 
 from transduce.apps.serving.batching import Batcher
 from transduce.apps.serving.clients import client_of
-from transduce.apps.serving.failures import RefusedError
-from transduce.apps.serving.fair_queue import FairQueue, Job, QueuedPiece, Sentence
-from transduce.apps.serving.kept_files import Files
+from transduce.apps.serving.fair_queue import FairQueue, QueuedJob, QueuedPiece, QueuedSentence
+from transduce.apps.serving.kept_files import KeptFiles
 from transduce.apps.serving.quotas import Quota, newest
+from transduce.apps.serving.refusals import RefusedError
 from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
@@ -48,10 +48,10 @@ class Gate:
         self._open.set()
 
 
-def job_of(client: str, count: int, arrived: float = 0.0, length: int = 10, **asked: Any) -> Job:
-    job = Job(arrived, client, None, Beam())
+def job_of(client: str, count: int, arrived: float = 0.0, length: int = 10, **asked: Any) -> QueuedJob:
+    job = QueuedJob(arrived, client, None, Beam())
     for _ in range(count):
-        sentence = Sentence(Request("a", **asked), Future(), lambda: None)
+        sentence = QueuedSentence(Request("a", **asked), Future(), lambda: None)
         sentence.pieces = [QueuedPiece(sentence, 0, sentence.request, [[1] * length], length, client)]
         job.waiting += sentence.pieces
     return job
@@ -252,7 +252,7 @@ def test_a_batch_without_end_is_reported(serve: Serve, tiny_run: Path) -> None:
 
 
 def test_files_of_a_client_make_room_for_its_own_and_for_those_of_others() -> None:
-    files = Files(1000)
+    files = KeptFiles(1000)
     names = [files.keep(bytes(100), "a.txt", "greedy") for _ in range(9)]
     assert files.total == 200  # a quarter, in whole files
     assert files.find(names[-1]).data == bytes(100)
@@ -275,7 +275,7 @@ def test_files_of_a_client_make_room_for_its_own_and_for_those_of_others() -> No
 
 
 def test_kept_files_go_after_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    files = Files(1000)
+    files = KeptFiles(1000)
     name = files.keep(b"a", "a.txt", "a")
     now = time.monotonic()
     monkeypatch.setattr("transduce.apps.serving.kept_files.time.monotonic", lambda: now + 601)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from transduce.apps.serving import glossaries as kept
-from transduce.apps.serving.failures import RefusedError
+from transduce.apps.serving.client_keys import Keys
 from transduce.apps.serving.glossaries import Glossaries, glossary_of, pairs_of, read_entries, tsv_of
-from transduce.apps.serving.keys import Keys
+from transduce.apps.serving.refusals import RefusedError
 from transduce.base.errors import InputError
 
 PAIR = ("en", "de")

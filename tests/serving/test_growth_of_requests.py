@@ -20,10 +20,10 @@ from fastapi.routing import APIRoute
 from growth import MOST
 from transduce.apps.projects.project import Projects
 from transduce.apps.serving.app import build_app
-from transduce.apps.serving.metrics import Metrics
 from transduce.apps.serving.models import Models
+from transduce.apps.serving.prometheus import Metrics
 from transduce.apps.serving.server import Server
-from transduce.apps.serving.settings import ServerSettings
+from transduce.apps.serving.server_settings import ServerSettings
 from transduce.inference.translator import Translator
 from transduce.text.glossary import Entry, Glossary
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from running_server import Running, Serve
 
-from transduce.apps.serving.keys import Keys
+from transduce.apps.serving.client_keys import Keys
 
 pytestmark = pytest.mark.slow
 

@@ -17,8 +17,8 @@ import requests
 from running_server import Running, wait_until
 
 from transduce.apps.projects.project import Project, Projects
-from transduce.apps.projects.settings import ProjectSettings
-from transduce.apps.serving.keys import Keys
+from transduce.apps.projects.project_settings import ProjectSettings
+from transduce.apps.serving.client_keys import Keys
 from transduce.apps.serving.server import TURNS
 from transduce.inference.sentence_model import SentenceModel
 from transduce.inference.translator import Translator
@@ -211,7 +211,7 @@ def test_a_project_whose_file_is_held_or_damaged_holds_up_no_other(
     tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Sixty requests wait for one file as long as the test lasts; those beyond a few are told to come again."""
-    monkeypatch.setattr("transduce.apps.projects.store.PATIENCE", 100.0)
+    monkeypatch.setattr("transduce.apps.projects.project_store.PATIENCE", 100.0)
     monkeypatch.setattr("transduce.apps.serving.server.TURN_SECONDS", 0.3)
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad" / "project.toml").write_text("source = ")

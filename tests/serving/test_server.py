@@ -16,14 +16,14 @@ import pytest
 import requests
 from running_server import Running, Serve, wait_until
 
-from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 from transduce.apps.serving import batching
 from transduce.apps.serving.admission import RateLimit
+from transduce.apps.serving.client_keys import Keys
 from transduce.apps.serving.detection import Detector
-from transduce.apps.serving.failures import RefusedError
-from transduce.apps.serving.keys import Keys
+from transduce.apps.serving.refusals import RefusedError
 from transduce.base.errors import InputError
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam

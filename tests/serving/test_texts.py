@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from transduce.apps.serving.failures import RefusedError
-from transduce.apps.serving.texts import prepare
+from transduce.apps.serving.refusals import RefusedError
+from transduce.apps.serving.request_texts import prepare
 from transduce.text.glossary import Applying, Entry, Glossary
 
 

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from transduce.apps.projects.project import Projects
-from transduce.apps.serving.app import PIECE, Watch, _answer, build_app
-from transduce.apps.serving.failures import Paths
+from transduce.apps.serving.app import build_app
 from transduce.apps.serving.keystrokes import Keystrokes
-from transduce.apps.serving.metrics import Metrics
+from transduce.apps.serving.middleware import PIECE, Watch, answer_error
 from transduce.apps.serving.models import Models
+from transduce.apps.serving.prometheus import Metrics
+from transduce.apps.serving.refusals import Paths
 from transduce.apps.serving.server import Server
-from transduce.apps.serving.settings import ServerSettings
+from transduce.apps.serving.server_settings import ServerSettings
 from transduce.base.errors import DataError
 from transduce.inference.translator import Translator
 
@@ -129,7 +130,7 @@ def test_no_answer_to_an_error_names_a_path(tmp_path: Path, server: Server) -> N
         ask(app, "PUT", "/v1/projects/a.", b'{"source":"en","target":"de"}', content_type="application/json"),
     ]
     for error in (DataError(f"{tmp_path}/x: bad"), OSError(errno.ENOSPC, "no space", f"{tmp_path}/y"), OSError("z")):
-        answers.append((0, bytes(_answer(server, error, "/").body).decode()))
+        answers.append((0, bytes(answer_error(server, error, "/").body).decode()))
     assert all(status >= 400 or not status for status, _ in answers)
     texts = [text for _, text in answers]
     assert not [text for text in texts if str(tmp_path) in text]
@@ -158,7 +159,7 @@ def test_the_health_of_a_server_names_no_path(tiny_run: Path, tmp_path: Path) ->
 
 def test_a_full_disk_is_told_and_is_no_mistake_of_the_server(server: Server) -> None:
     for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-        told = _answer(server, OSError(number, os.strerror(number), "/srv/projects/x"), "/")
+        told = answer_error(server, OSError(number, os.strerror(number), "/srv/projects/x"), "/")
         assert told.status_code == 503 and os.strerror(number).lower() in bytes(told.body).decode()
 
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from transduce.base.errors import ConfigError
 from transduce.corpora.generated.grammar import derive_pairs
 from transduce.text.bpe_dropout import BpeDropout, BpeMerges, Segmented
-from transduce.text.tokenizer import SideConfig, Tokenizer
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 TEXTS = [text for pair in derive_pairs(300, seed=2) for text in (pair.source, pair.target)]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from transduce.base.errors import DataError, InputError
 from transduce.text.glossary import Entry, Glossary, comparable
-from transduce.text.phrases import holds
+from transduce.text.phrase_encoder import holds
 from transduce.text.terms import Term
 from work_done import lines_run
 

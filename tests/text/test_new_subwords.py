@@ -6,7 +6,8 @@ import pytest
 
 from transduce.base.errors import InputError
 from transduce.text.new_subwords import extend, learn_subwords
-from transduce.text.tokenizer import SideConfig, Tokenizer, Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 OLD = [f"the {noun} sees a {other}, and it runs!" for noun in ("dog", "cat", "cow") for other in ("moon", "sun")] * 3

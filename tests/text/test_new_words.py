@@ -19,7 +19,8 @@ from transduce.models.larger_vocabulary import with_new_tokens
 from transduce.models.transformer import TransformerConfig
 from transduce.models.transformer_xl import TransformerXLConfig
 from transduce.text.new_words import frequent_words, grow, read_words
-from transduce.text.tokenizer import SideConfig, Tokenizer
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 OLD = [f"the {noun} sees a {other}, and it runs!" for noun in ("dog", "cat", "cow") for other in ("moon", "sun")] * 3

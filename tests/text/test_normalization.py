@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from transduce.text.normalization import describe_normalization, normalization_examples
-from transduce.text.tokenizer import SideConfig
+from transduce.apps.cli.info import describe_normalization, normalization_examples
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 LINES = ["The small dog runs across the field, doesn't it?"] * 5

@@ -5,8 +5,9 @@ import re
 import pytest
 
 from transduce.search.required_phrases import Phrase, WordEdges
-from transduce.text.phrases import PhraseEncoder, ends_with, holds
-from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerKind
+from transduce.text.phrase_encoder import PhraseEncoder, ends_with, holds
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer_settings import SideConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizer
 
 TEXTS = [

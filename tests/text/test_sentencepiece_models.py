@@ -8,7 +8,8 @@ import pytest
 
 from transduce.base.errors import ConfigError
 from transduce.text.sentencepiece import read_model
-from transduce.text.tokenizer import SideConfig, SpecialTokens, Tokenizer
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer_settings import SideConfig, SpecialTokens
 from transduce.text.tokenizer_training import train_tokenizer
 
 LINES = [f"Der kleine Hund läuft {number} Mal über das grüne Feld, nicht wahr? 日本 本" for number in range(60)]

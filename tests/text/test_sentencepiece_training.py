@@ -7,7 +7,8 @@ import pytest
 
 from transduce.base.errors import ConfigError, DataError, InputError
 from transduce.text import sentencepiece_training
-from transduce.text.tokenizer import SideConfig, Tokenizer
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 LINES = [f"Der kleine Hund läuft {number} Mal über das grüne Feld, nicht wahr?" for number in range(200)]

@@ -10,7 +10,8 @@ from tokenizers import Tokenizer as Backend
 from transduce.base.errors import InputError
 from transduce.text.sentencepiece import read_model
 from transduce.text.sentencepiece_writing import _texts, what_cannot_be_written, write_sentencepiece
-from transduce.text.tokenizer import SideConfig, Tokenizer
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 LINES = [

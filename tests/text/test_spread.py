@@ -4,7 +4,7 @@ import pytest
 
 from transduce.text import tokenizer_training
 from transduce.text.spread import Spread
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizers
 
 

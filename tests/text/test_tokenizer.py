@@ -12,7 +12,8 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from transduce.base.config import convert
 from transduce.base.errors import CheckpointError, ConfigError, DataError
-from transduce.text.tokenizer import BYTES, SPECIALS, SideConfig, Tokenizer, TokenizerConfig
+from transduce.text.tokenizer import BYTES, Tokenizer
+from transduce.text.tokenizer_settings import SPECIALS, SideConfig, TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer, train_tokenizers
 
 SUBWORDS = ["bpe", "wordpiece", "unigram"]

@@ -4,8 +4,9 @@ import random
 
 import pytest
 
-from transduce.text.phrases import PhraseEncoder
-from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerKind
+from transduce.text.phrase_encoder import PhraseEncoder
+from transduce.text.tokenizer import Tokenizer
+from transduce.text.tokenizer_settings import SideConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizer
 from transduce.text.typed import TypedTextEncoder
 

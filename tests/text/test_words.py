@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from transduce.text.tokenizer import SideConfig
+from transduce.text.detokenization import detokenize
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
-from transduce.text.words import detokenize
 
 SENTENCES = [
     "Two young, White males are outside near many bushes.",

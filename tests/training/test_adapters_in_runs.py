@@ -17,7 +17,7 @@ import transduce
 from bert_folder import write_bert
 from transduce.apps.cli.main import app
 from transduce.apps.cli.main import run as command
-from transduce.apps.exchange.huggingface.importing import import_huggingface
+from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
 from transduce.base.errors import CheckpointError, InputError, Interrupted
 from transduce.bundle.bundle_config import read_config
 from transduce.bundle.model_bundle import ModelBundle

@@ -11,7 +11,7 @@ from torch import nn
 import transduce
 from fake_cuda import Work, fake_cuda
 from transduce.nn import losses
-from transduce.tasks.translation.validation import TranslationValidator
+from transduce.tasks.translation.translation_validation import TranslationValidator
 from transduce.training.distributed import Processes
 from transduce.training.estimate import Estimate
 from transduce.training.observers import Observer

@@ -15,12 +15,12 @@ from transduce.models.bert import BertConfig
 from transduce.models.causal import CausalTransformerConfig
 from transduce.models.families import build_model
 from transduce.models.heads import EncoderModel
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.models.transformer_encoder import TransformerEncoderConfig
 from transduce.models.transformer_xl import TransformerXLConfig
 from transduce.models.xlnet import XLNetConfig
-from transduce.training.layers import recompute_layers
+from transduce.training.layers_in_training import recompute_layers
 
 VOCABULARY, ROWS, TIME = 11, 4, 30
 SMALL: dict[str, Any] = {"dim": 16, "heads": 4, "layers": 3, "feed_forward_dim": 64, "dropout": 0.2}
@@ -86,7 +86,7 @@ from torch._dynamo.utils import counters
 from transduce.models.families import build_model
 from transduce.models.causal import CausalTransformerConfig
 from transduce.models.transformer import TransformerConfig
-from transduce.training.layers import compile_layers
+from transduce.training.layers_in_training import compile_layers
 
 torch.compile = partial(torch.compile, backend="eager")  # graphs count, not their code
 torch.manual_seed(1)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from transduce.models.bert import BertConfig
 from transduce.models.families import build_model
 from transduce.models.heads import ClassHeadConfig
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.models.xlnet import XLNetConfig
 from transduce.nn.positions import LearnedPositions

@@ -18,11 +18,11 @@ from transduce.nn.layers import FeedForward
 from transduce.objectives.objective import Loss
 from transduce.training.averaging import MovingAverage
 from transduce.training.checkpoint import load_optimizers, optimizer_tensors, whole_checkpoints
+from transduce.training.fsdp import Shards
 from transduce.training.gradients import Gradients, OneProcess
 from transduce.training.muon import Muon
 from transduce.training.optimizer import normalize_gradients
 from transduce.training.sharded_tensors import clear_first_rows, is_sharded, whole
-from transduce.training.shards import Shards
 
 pytestmark = pytest.mark.slow
 

@@ -1,6 +1,6 @@
 import pytest
 
-from transduce.training.settings import TeacherForcing
+from transduce.training.training_settings import TeacherForcing
 
 
 def test_the_true_token_is_always_read_unless_settings_say_otherwise() -> None:

@@ -11,7 +11,7 @@ import transduce
 from transduce.base.errors import ConfigError
 from transduce.experiment import load_recipe
 from transduce.objectives.next_token import NextToken
-from transduce.tasks.translation import validation
+from transduce.tasks.translation import translation_validation
 from transduce.training.checkpoint import whole_checkpoints
 from transduce.training.observers import Observer
 from transduce.training.trainer import Trainer
@@ -34,7 +34,7 @@ def lacks_memory(*_: object, **__: object) -> Any:
 def test_validation_beyond_the_memory_is_said_before_the_first_update(
     recipe_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(validation, "measure_loss", lacks_memory)
+    monkeypatch.setattr(translation_validation, "measure_loss", lacks_memory)
     reports, recipe = Reports(), load_recipe(str(recipe_file), ["training.report_every=1"])
     with pytest.raises(
         ConfigError, match=r"a validation batch, \d+ pairs of .* does not fit into the memory of cpu; raise training"
@@ -46,7 +46,7 @@ def test_validation_beyond_the_memory_is_said_before_the_first_update(
 def test_translating_validation_data_is_tried_before_the_first_update_where_it_is_asked_for(
     recipe_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(validation.Translator, "translate", lacks_memory)
+    monkeypatch.setattr(translation_validation.Translator, "translate", lacks_memory)
     reports = Reports()
     recipe = load_recipe(str(recipe_file), ["validation.metrics=['bleu']", "training.report_every=1"])
     with pytest.raises(

@@ -19,17 +19,17 @@ _ATTRIBUTE_ESCAPES = {
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenText:
     """A text without character references, and the offset in the page of each of its characters and of its end."""
 
     text: str
     offsets: Sequence[int]
 
 
-def read_text(page: str, start: int, end: int, is_attribute: bool = False) -> Written:
+def read_text(page: str, start: int, end: int, is_attribute: bool = False) -> WrittenText:
     """Reads characters of a page as text, decoding its character references as the HTML standard says."""
     if "&" not in (written := page[start:end]):
-        return Written(written, range(start, end + 1))
+        return WrittenText(written, range(start, end + 1))
     pieces: list[str] = []
     offsets: list[int] = []
     done = start
@@ -39,7 +39,7 @@ def read_text(page: str, start: int, end: int, is_attribute: bool = False) -> Wr
             pieces += [page[done : match.start()], decoded]
             offsets += [*range(done, match.start()), *[match.start()] * len(decoded)]
             done = stop
-    return Written("".join([*pieces, page[done:end]]), [*offsets, *range(done, end + 1)])
+    return WrittenText("".join([*pieces, page[done:end]]), [*offsets, *range(done, end + 1)])
 
 
 def escape_text(text: str) -> str:

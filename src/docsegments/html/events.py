@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from docsegments.html.character_references import Written, read_text
-from docsegments.html.tokens import Attribute, HtmlToken, Tokenizer
+from docsegments.html.character_references import WrittenText, read_text
+from docsegments.html.tokens import Attribute, HtmlToken, HtmlTokenizer
 from docsegments.html.tree import (
     MATH_HOLDS_HTML,
     RAW,
@@ -81,7 +81,7 @@ class Event:
     is_whole: bool = False
     """True if the element, with all in it, is a mark of the sentence about it."""
     decision: Decision = "translated"
-    written: Written | None = None
+    written: WrittenText | None = None
     shown: str = ""
     """Text that a translator reads for the mark."""
     holder: int = -1
@@ -111,7 +111,7 @@ class Events:
 
     def __post_init__(self) -> None:
         self._elements = OpenElements(self.is_xml)
-        tokenizer = Tokenizer(self.page, self.is_xml)
+        tokenizer = HtmlTokenizer(self.page, self.is_xml)
         offset = 0
         while offset < len(self.page):
             token = tokenizer.token_at(offset, self.is_xml or self._elements.is_foreign)
@@ -143,7 +143,7 @@ class Events:
             return
         done = 0
         for line in written.text.splitlines(keepends=True):
-            part = Written(line, written.offsets[done : done + len(line) + 1])
+            part = WrittenText(line, written.offsets[done : done + len(line) + 1])
             done += len(line)
             self.events.append(Event("text", part.offsets[0], part.offsets[-1], written=part))
             self.events.append(Event("end", part.offsets[-1], part.offsets[-1]))
@@ -154,7 +154,7 @@ class Events:
         if token.kind == "cdata":
             last = end - 3 if self.page.endswith("]]>", start, end) else end
             inside = range(start + len("<![CDATA["), last)
-            written = Written(self.page[inside.start : inside.stop], [start, *inside[1:], end])
+            written = WrittenText(self.page[inside.start : inside.stop], [start, *inside[1:], end])
             if written.text:
                 self.events.append(Event("cdata", start, end, decision=decision, written=written))
                 return

@@ -51,7 +51,7 @@ class HtmlToken:
 
 
 @dataclass
-class Tokenizer:
+class HtmlTokenizer:
     """Reads the tokens of a page one after another; the caller says where its elements change how text is read."""
 
     page: str

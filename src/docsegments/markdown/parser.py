@@ -8,11 +8,11 @@ from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from docsegments.errors import InputError
 from docsegments.extras import require
 from docsegments.markdown import blocks as markdown_blocks
 from docsegments.markdown.blocks import INTERRUPTING, Origins, Rule
 from docsegments.markdown.opaque import HIDDEN, MASK, Opaque, find_inline, find_templates, masked
+from docsegments.user_errors import InputError
 
 DEEPEST = 80
 """Levels of the parser: a quotation is one, a list and its items are two."""

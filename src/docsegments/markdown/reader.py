@@ -1,7 +1,7 @@
 """Markdown of all dialects: every text that a reader sees; only characters of texts are ever changed.
 
-`parser` finds the texts with markdown-it, `inline` makes them parts of segments, and `writing` writes translations.
-HTML within is read as HTML is.
+`parser` finds the texts with markdown-it, `inline` makes them parts of segments, and `markdown_writer` writes
+translations. HTML within is read as HTML is.
 """
 
 import re
@@ -15,16 +15,16 @@ from unicodedata import normalize
 from urllib.parse import unquote
 
 from docsegments.document import Document, Languages, TextFile, Unit, Untranslated
-from docsegments.errors import InputError
-from docsegments.html.character_references import Written, escape_attribute
-from docsegments.html.page import HtmlPage
+from docsegments.html.character_references import WrittenText, escape_attribute
+from docsegments.html.html_page import HtmlPage
 from docsegments.markdown.front_matter import front_matter
 from docsegments.markdown.inline import RunItem, items_of
+from docsegments.markdown.markdown_writer import MarkdownWriter
 from docsegments.markdown.opaque import HIDDEN, MASK, Opaque, masked
 from docsegments.markdown.parser import HtmlBlock, MarkdownParser, Run, Title
-from docsegments.markdown.writing import MarkdownWriter
 from docsegments.segment import Mark, Segment
 from docsegments.text.placeholders import hold
+from docsegments.user_errors import InputError
 
 _TITLE = re.compile(
     r"""\]\(\s*+(?><[^<>\n]*+>|[^\s"'(]\S*+)\s++(?P<title>"(?>[^"\\]|\\.)*+"|'(?>[^'\\]|\\.)*+'|\((?>[^()\\]|\\.)*+\))\s*+\)""",
@@ -188,7 +188,7 @@ class _MarkdownReader:
 
     def _add_html(self, text: str, offsets: Sequence[int], line_begin: str) -> None:
         """Adds the texts of HTML, given the offset of each character and the beginning of each line but the first."""
-        value = Written(text, list(map(self._offset, offsets)))
+        value = WrittenText(text, list(map(self._offset, offsets)))
         line_end = ("\r\n" if self._returns else "\n") + line_begin
         page = HtmlPage(text)
         for html_text in page.texts:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from docsegments.document import Document, Edit, Languages, TextFile, Unit
-from docsegments.errors import InputError
 from docsegments.messages.message import plural_notes
 from docsegments.messages.no_text import kind_of_no_text
 from docsegments.segment import Mark, Part, Segment, divided_by
@@ -12,6 +11,7 @@ from docsegments.text.elements import BLOCKS
 from docsegments.text.layout import mark_layout
 from docsegments.text.placeholders import hold, mark_tags
 from docsegments.text.program_text import program_text
+from docsegments.user_errors import InputError
 from docsegments.xml import CDATA, Element, Token, as_written, content_edit, element_of, read_xml, tokens_of
 
 _LISTS = frozenset(["string-array", "array", "plurals"])

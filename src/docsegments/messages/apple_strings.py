@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 
 from docsegments.document import Document, Languages, TextFile, Unit
-from docsegments.errors import InputError
 from docsegments.extras import require
 from docsegments.messages.message import Message, in_ascii, joined_halves, message_segment
 from docsegments.text.program_text import program_text
+from docsegments.user_errors import InputError
 
 _STRING = r""""(?:[^"\\]++|\\.)*+"|'(?:[^'\\]++|\\.)*+'|[A-Za-z0-9_$/:.-]++"""
 _SPACE = r"(?:\s++|/\*(?:[^*]++|\*(?!/))*+\*/|//[^\r\n\u2028\u2029]*+)*+"

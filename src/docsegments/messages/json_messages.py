@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from docsegments import languages
+from docsegments import language_codes
 from docsegments.document import Document, Edit, Languages, TextFile, Unit, Untranslated
-from docsegments.errors import InputError
 from docsegments.messages.message import (
     DEEPEST,
     Path,
@@ -18,6 +17,7 @@ from docsegments.messages.message import (
     message_segment,
 )
 from docsegments.text.program_text import has_icu, program_text
+from docsegments.user_errors import InputError
 
 _MESSAGES = {
     "message": {"message", "description", "placeholders", "hash"},
@@ -148,7 +148,7 @@ def _renamed_value(file: TextFile, value: Json | None, wanted: Languages) -> lis
     """Returns the edit that renames a file's language; InputError if it is not the source language."""
     if value is None or value.text is None:
         return []
-    languages.check(file.name, "language", value.text, wanted.source)
+    language_codes.check(file.name, "language", value.text, wanted.source)
     return _renamed(file, value, value.text, wanted)
 
 

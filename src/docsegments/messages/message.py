@@ -3,14 +3,14 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from docsegments import languages
+from docsegments import language_codes
 from docsegments.document import Languages
-from docsegments.errors import InputError
 from docsegments.messages.no_text import kind_of_no_text
 from docsegments.segment import Mark, Segment
-from docsegments.text.families import MESSAGES
 from docsegments.text.layout import mark_layout
+from docsegments.text.placeholder_families import MESSAGES
 from docsegments.text.placeholders import hold, mark_tags
+from docsegments.user_errors import InputError
 
 Path = tuple[str | int, ...]
 """Names and numbers that lead to a message."""
@@ -77,7 +77,8 @@ def plural_notes(form: str, forms: Collection[str], language: str) -> tuple[str,
     """Returns notes for a person on a plural form of a message that has these forms."""
     if form != "other" or "one" not in forms:
         return ()
-    wanted = next((more for more, codes in _MORE_FORMS.items() if languages.primary(language) in codes.split()), "")
+    code = language_codes.primary(language)
+    wanted = next((more for more, codes in _MORE_FORMS.items() if code in codes.split()), "")
     lacking = [category for category in wanted.split() if category not in forms]
     return (f"{language} has further plural forms, which the file lacks: {', '.join(lacking)}",) if lacking else ()
 
@@ -110,14 +111,14 @@ def language_among(keys: Sequence[str], wanted: Languages, name: str) -> str | N
 
     Raises InputError where the source language is not among them, or the target language is.
     """
-    if not keys or not all(map(languages.is_code, keys)):
+    if not keys or not all(map(language_codes.is_code, keys)):
         return None
-    language = languages.find([(key, key) for key in keys], wanted.source) if wanted.source else keys[0]
+    language = language_codes.find([(key, key) for key in keys], wanted.source) if wanted.source else keys[0]
     if language is None:
-        languages.check(name, "language (its first key)", keys[0], wanted.source)
+        language_codes.check(name, "language (its first key)", keys[0], wanted.source)
         return None
     others = [(key, key) for key in keys if key != language]
-    if wanted.target and (other := languages.find(others, wanted.target)) is not None:
+    if wanted.target and (other := language_codes.find(others, wanted.target)) is not None:
         raise InputError(f"{name}: has messages in {language!r} and in {other!r}; keep one language in a file")
     return language
 

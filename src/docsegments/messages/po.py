@@ -7,15 +7,15 @@ from functools import partial
 from gettext import c2py
 from typing import Any
 
-from docsegments import languages
+from docsegments import language_codes
 from docsegments.document import Document, Languages, TextFile, Unit
-from docsegments.errors import InputError
 from docsegments.extras import require
 from docsegments.segment import Mark, Part, Segment
-from docsegments.text.families import families_for, with_literals
 from docsegments.text.layout import mark_layout
+from docsegments.text.placeholder_families import families_for, with_literals
 from docsegments.text.placeholders import hold, mark_tags
 from docsegments.text.program_text import program_text
+from docsegments.user_errors import InputError
 
 MOST_LINES = 10_000
 """Most lines of a string: polib's time grows with their square."""
@@ -34,8 +34,8 @@ def read_po(data: bytes, name: str, wanted: Languages) -> Document:
     file = _decoded(data, name)
     entries, header = _read(file)
     language = header.get("Language", "")
-    if not languages.is_same(language, wanted.source):
-        languages.check(name, "language (in its header)", language, wanted.target)
+    if not language_codes.is_same(language, wanted.source):
+        language_codes.check(name, "language (in its header)", language, wanted.target)
     form_of_one = _FormOfOne.read(header.get("Plural-Forms", ""))
     units = [unit for entry, message in entries for unit in _units(file, entry.flags, message, form_of_one)]
     if not units:

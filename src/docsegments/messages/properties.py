@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator
 
 from docsegments.document import Document, Languages, TextFile, Unit
-from docsegments.errors import InputError
 from docsegments.messages.message import Message, PluralForms, in_ascii, joined_halves, message_segment
 from docsegments.segment import Mark, Part, Segment, divided_by
 from docsegments.text.layout import mark_layout
 from docsegments.text.placeholders import hold, mark_tags
 from docsegments.text.program_text import program_text
+from docsegments.user_errors import InputError
 
 _BLANK = r"[ \t\f]"
 _CONTINUED = rf"\\(?:\r\n|\n|\r){_BLANK}*+"

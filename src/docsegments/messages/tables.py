@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Literal
 
-from docsegments import languages
+from docsegments import language_codes
 from docsegments.document import Document, Edit, Languages, TextFile, Unit
 from docsegments.endings import ending_of
-from docsegments.errors import InputError
 from docsegments.messages.message import message_segment
 from docsegments.text.program_text import program_text
+from docsegments.user_errors import InputError
 
 DELIMITERS = ",;\t|"
 SOURCE_NAMES = frozenset(["source", "source text", "source string", "src", "original", "text", "string", "message"])
@@ -191,7 +191,7 @@ def _renamed(table: _Table, chosen: _Chosen, wanted: Languages) -> list[Edit]:
     if chosen.is_bilingual or not chosen.first_row or not wanted.target or not wanted.source:
         return []
     name = table.value(0, chosen.source)
-    if not languages.is_code(name.strip()) or not languages.is_same(name, wanted.source):
+    if not language_codes.is_code(name.strip()) or not language_codes.is_same(name, wanted.source):
         return []
     span = table.rows[0][chosen.source]
     return [table.file.edit(*span, table.written(wanted.target, table.file.text[slice(*span)]))]
@@ -251,7 +251,7 @@ def rows_in_direction(
         if named is None:
             yield number, cells
             continue
-        if all(map(languages.is_same, named, wanted or named)):
+        if all(map(language_codes.is_same, named, wanted or named)):
             yield number, cells[:2]
             wanted = wanted or named
         elif not _are_codes(source, target):
@@ -264,7 +264,7 @@ def _languages_of(cells: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _are_codes(*codes: str) -> bool:
-    return all(languages.primary(code) in languages.TWO_LETTERS for code in codes)
+    return all(language_codes.primary(code) in language_codes.TWO_LETTERS for code in codes)
 
 
 def delimiter_of(text: str, name: str, delimiters: str = DELIMITERS) -> str:
@@ -288,7 +288,7 @@ def find_column(names: Sequence[str], asked: str) -> tuple[int, bool] | None:
 
 def known_column(names: Sequence[str], language: str, known: frozenset[str]) -> int | None:
     """Returns the column called by a language, or by a name that is known."""
-    if language and (index := languages.find([(name, n) for n, name in enumerate(names)], language)) is not None:
+    if language and (index := language_codes.find([(name, n) for n, name in enumerate(names)], language)) is not None:
         return index
     return next((n for n, name in enumerate(names) if plain_name(name) in known), None)
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from docsegments import languages
+from docsegments import language_codes
 from docsegments.document import Languages
-from docsegments.errors import InputError
+from docsegments.user_errors import InputError
 from docsegments.xml import Element, by_language, checked_root, elements_in, escape, quoted, read_xml
 
 ROOTS = ("tbx", "martif")
@@ -14,7 +14,7 @@ STATUS, TYPE = "administrativeStatus", "termType"
 
 
 @dataclass(frozen=True)
-class Term:
+class ConceptTerm:
     """A term of a concept in one language."""
 
     text: str
@@ -25,7 +25,9 @@ class Term:
     """True if it is another form of a term beside it."""
 
 
-def concepts_of_tbx(data: bytes, name: str, source: str, target: str) -> Iterator[tuple[list[Term], list[Term]]]:
+def concepts_of_tbx(
+    data: bytes, name: str, source: str, target: str
+) -> Iterator[tuple[list[ConceptTerm], list[ConceptTerm]]]:
     """Yields the terms of each concept in two languages, named by xml:lang; skips concepts that lack one.
 
     Raises InputError for what is not TBX, or has no term in a language.
@@ -37,7 +39,7 @@ def concepts_of_tbx(data: bytes, name: str, source: str, target: str) -> Iterato
     for concept in elements_in(file, *CONCEPTS):
         sections = by_language(section for section in concept.elements if section.name in SECTIONS)
         seen |= {code for code, _ in sections}
-        chosen = [languages.find(sections, code) for code in (source, target)]
+        chosen = [language_codes.find(sections, code) for code in (source, target)]
         terms = [[] if section is None else _terms(section) for section in chosen]
         if all(terms):
             count += 1
@@ -48,7 +50,7 @@ def concepts_of_tbx(data: bytes, name: str, source: str, target: str) -> Iterato
         )
 
 
-def _terms(section: Element) -> list[Term]:
+def _terms(section: Element) -> list[ConceptTerm]:
     terms = []
     for entry in (child for child in section.elements if child.name in TERMS):
         term = entry.find("term") or ((group := entry.find("termGrp")) and group.find("term"))
@@ -56,7 +58,7 @@ def _terms(section: Element) -> list[Term]:
             continue
         status, kind = _note(entry, STATUS), _note(entry, TYPE)
         is_banned = "deprecated" in status or "superseded" in status
-        terms.append(Term(text, "preferred" in status, is_banned, "variant" in kind))
+        terms.append(ConceptTerm(text, "preferred" in status, is_banned, "variant" in kind))
     return terms
 
 
@@ -65,7 +67,7 @@ def _note(entry: Element, name: str) -> str:
     return " ".join(child.text for child in entry.descendants() if name in (child.name, child.attributes.get("type")))
 
 
-def write_tbx(concepts: Iterable[tuple[Sequence[Term], Sequence[Term]]], wanted: Languages) -> bytes:
+def write_tbx(concepts: Iterable[tuple[Sequence[ConceptTerm], Sequence[ConceptTerm]]], wanted: Languages) -> bytes:
     """Returns a TBX-Basic file (DCA) of concepts, each with terms in both languages."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -82,7 +84,7 @@ def write_tbx(concepts: Iterable[tuple[Sequence[Term], Sequence[Term]]], wanted:
     return "\n".join([*lines, "</body></text>", "</tbx>", ""]).encode()
 
 
-def _section(term: Term) -> str:
+def _section(term: ConceptTerm) -> str:
     notes = [(STATUS, "deprecatedTerm-admn-sts")] if term.is_banned else []
     notes += [(TYPE, "variant")] if term.is_variant else []
     written = "".join(f'<termNote type="{name}">{value}</termNote>' for name, value in notes)

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from docsegments import languages
+from docsegments import language_codes
 from docsegments.document import Document, Edit, Languages, TextFile, Unit, Untranslated
-from docsegments.errors import InputError
 from docsegments.inline_xml import InlineKind, segment_of
 from docsegments.segment import Segment
 from docsegments.text.program_text import program_text
+from docsegments.user_errors import InputError
 from docsegments.xml import (
     NOT_XML,
     Element,
@@ -37,7 +37,7 @@ def read_tmx(data: bytes, name: str, wanted: Languages) -> Document:
             continue
         target_language = wanted.target or _other(unit, source[0], name)
         others = [(code, variant) for code, variant in unit.variants if variant is not source[1]]
-        target = languages.find(others, target_language)
+        target = language_codes.find(others, target_language)
         units.append(_unit(file, unit.id, source, target, target_language))
     if not units:
         reason = f"no text in {wanted.source!r}; it has {', '.join(sorted(seen))}" if seen else "no units"
@@ -102,7 +102,7 @@ def _language(code: str) -> str:
 
 def _variant(unit: _TranslationUnit, language: str) -> tuple[str, Element] | None:
     coded = [(code, (code, variant)) for code, variant in unit.variants]
-    return languages.find(coded, language) if language else next(iter(unit.variants), None)
+    return language_codes.find(coded, language) if language else next(iter(unit.variants), None)
 
 
 def _other(unit: _TranslationUnit, source: str, name: str) -> str:

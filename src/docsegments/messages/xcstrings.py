@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from docsegments import languages
+from docsegments import language_codes
 from docsegments.document import Document, Edit, Languages, TextFile, Unit
-from docsegments.errors import InputError
 from docsegments.messages.json_messages import Json, is_ascii_by_escapes, is_encodable, parse_json
 from docsegments.messages.message import PLURAL_FORMS, message_segment, plural_notes
 from docsegments.segment import Segment
 from docsegments.text.program_text import program_text
+from docsegments.user_errors import InputError
 
 STATE = "needs_review"
 """State of a translation that nobody has reviewed."""
@@ -27,7 +27,7 @@ def read_string_catalogue(data: bytes, name: str, wanted: Languages) -> Document
     strings, source = root.get("strings"), root.get("sourceLanguage")
     if strings is None or strings.members is None or source is None or source.text is None:
         raise InputError(f"{name}: is no string catalogue; it needs strings and sourceLanguage")
-    languages.check(name, "source language", source.text, wanted.source)
+    language_codes.check(name, "source language", source.text, wanted.source)
     if not wanted.target:
         raise InputError(f"{name}: the target language is not known; name it (target language)")
     units: list[Unit] = []
@@ -101,9 +101,9 @@ class _Entry:
     def __post_init__(self) -> None:
         localizations = self.value.get("localizations")
         coded = [(code, value) for code, _, value in (localizations.members if localizations else None) or []]
-        self.of_source = languages.find(coded, self.source)
+        self.of_source = language_codes.find(coded, self.source)
         others = [(code, value) for code, value in coded if value is not self.of_source]
-        self.of_target = languages.find(others, self.target)
+        self.of_target = language_codes.find(others, self.target)
 
     def units(self) -> Iterator[Unit]:
         """Yields units of the source language's texts."""

@@ -4,13 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from docsegments import languages
+from docsegments import language_codes
 from docsegments.document import Document, Edit, Languages, TextFile, Unit, Untranslated, Write
-from docsegments.errors import InputError
 from docsegments.inline_xml import InlineKind, segment_of
 from docsegments.segment import Segment
 from docsegments.text.placeholders import Escape
 from docsegments.text.program_text import program_text
+from docsegments.user_errors import InputError
 from docsegments.xml import (
     Attributes,
     Element,
@@ -46,8 +46,8 @@ def read_xliff(data: bytes, name: str, wanted: Languages) -> Document:
     units: list[Unit] = []
     left: list[Untranslated] = []
     for entry in _entries(file):
-        languages.check(name, "source language", entry.languages.source, wanted.source)
-        languages.check(name, "target language", entry.languages.target, wanted.target)
+        language_codes.check(name, "source language", entry.languages.source, wanted.source)
+        language_codes.check(name, "target language", entry.languages.target, wanted.target)
         units += _units(file, entry)
         left += _left(file, entry)
     if not units:

@@ -7,12 +7,12 @@ from functools import cache
 from typing import Any
 
 from docsegments.document import Document, Edit, Languages, TextFile, Unit, Untranslated
-from docsegments.errors import InputError
 from docsegments.extras import require
 from docsegments.messages.message import DEEPEST, Path, PluralForms, key_of, language_among, message_segment
 from docsegments.segment import Segment
 from docsegments.sentences import ends_sentence
 from docsegments.text.program_text import has_icu, program_text
+from docsegments.user_errors import InputError
 
 _STRING = "tag:yaml.org,2002:str"
 _PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*+(?:[ \t]|#[^\n]*+\n|[\r\n])++)*+")

@@ -13,8 +13,8 @@ from functools import cached_property, partial
 from urllib.parse import unquote
 
 from docsegments.document import Edit, Languages, TextFile
-from docsegments.errors import InputError
-from docsegments.office.labels import LABELLED, labelled
+from docsegments.office.office_language import LABELLED, labelled
+from docsegments.user_errors import InputError
 from docsegments.xml import read_xml, tokens_of
 
 LARGEST = 256 * 2**20

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from docsegments.document import Document, Languages, Unit, Untranslated
 from docsegments.office.archive import Archive
-from docsegments.office.parts import attributes_of, read_part, read_properties
+from docsegments.office.office_parts import attributes_of, read_part, read_properties
 
 MAIN = "word/document.xml"
 """The file with the text, where the archive names none."""

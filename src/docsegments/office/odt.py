@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from docsegments.document import Document, Edit, Languages, TextFile, Unit, Untranslated
-from docsegments.errors import InputError
-from docsegments.languages import turn
+from docsegments.language_codes import turn
 from docsegments.office.archive import Archive
+from docsegments.office.office_parts import BESIDE, attributes_of, texts_of
 from docsegments.office.paragraphs import inner_mark, pieces_of
-from docsegments.office.parts import BESIDE, attributes_of, texts_of
 from docsegments.segment import Mark, Part, Segment
 from docsegments.text.layout import mark_layout
 from docsegments.text.placeholders import hold
+from docsegments.user_errors import InputError
 from docsegments.xml import CDATA, Element, Token, element_of, escape, prefixed, tokens_of
 
 _FILES = re.compile(r"(?:Object[^/]*/|\./)?(?:content|styles)\.xml")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from docsegments.document import Document, Languages, TextFile, Unit, Untranslated
 from docsegments.office.archive import Archive
-from docsegments.office.parts import read_part, read_properties, texts_of
+from docsegments.office.office_parts import read_part, read_properties, texts_of
 from docsegments.text.linked_words import is_taken
 from docsegments.xml import elements_in, prefixed
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from docsegments.document import Document, Languages, TextFile, Unit, Untranslated
 from docsegments.office.archive import Archive, Relation
+from docsegments.office.office_parts import attributes_of, read_part, read_properties, texts_of
 from docsegments.office.paragraphs import Paragraph
-from docsegments.office.parts import attributes_of, read_part, read_properties, texts_of
 from docsegments.segment import Mark, Part, Segment, divided_by
 from docsegments.text.layout import mark_layout
 from docsegments.text.placeholders import hold

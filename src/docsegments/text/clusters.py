@@ -1,13 +1,13 @@
 """Clusters of held marks, which no blank and no letter divides, and a writer of translations with them."""
 
 import unicodedata
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from docsegments.orthography.characters import Span
 from docsegments.segment import Mark
-from docsegments.text.families import GENERAL, pattern_of, takes_next_argument
+from docsegments.text.placeholder_families import GENERAL, pattern_of, takes_next_argument
 
 _ENDS = frozenset("。！？")  # of sentences that no blank follows
 _BETWEEN_SIZES = frozenset("x×X")  # of %dx%d
@@ -228,3 +228,26 @@ class ClusterWriter:
         """Returns the written text, with the rest of the original."""
         self._put(self.text[self.done :])
         return "".join(self.written)
+
+
+def nearest_pairs(
+    numbers: Sequence[int], spans: Sequence[Span], wanted: Callable[[int], float]
+) -> Iterator[tuple[int, Span]]:
+    """Pairs clusters of one text with spans in the same order, each with the nearest one that leaves enough."""
+    positions, starts = [wanted(number) for number in numbers], [start for start, _ in spans]
+    if len(numbers) <= len(spans):
+        yield from zip(numbers, [spans[pick] for pick in _picks(positions, starts)], strict=True)
+    else:
+        yield from zip([numbers[pick] for pick in _picks(starts, positions)], spans, strict=True)
+
+
+def _picks(wanted: Sequence[float], among: Sequence[float]) -> Iterator[int]:
+    """Yields for each number the index of the nearest in an ordered list that is no shorter, later ones further on."""
+    first = 0
+    for count, value in enumerate(wanted):
+        last = len(among) - (len(wanted) - count)
+        after = min(max(bisect_left(among, value), first), last)
+        if after > first and abs(among[after - 1] - value) <= abs(among[after] - value):
+            after -= 1
+        yield after
+        first = after + 1

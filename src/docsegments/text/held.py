@@ -7,7 +7,7 @@ cluster, which is found, mended or inserted as a whole. The translation's text i
 import re
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict, deque
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import unescape
@@ -23,13 +23,14 @@ from docsegments.text.clusters import (
     clusters_of,
     is_glue,
     is_joined_letter,
+    nearest_pairs,
     normalised,
     occurrences,
     shape_of,
     tokens_of,
 )
-from docsegments.text.families import GENERAL
 from docsegments.text.linked_words import is_taken, span_about
+from docsegments.text.placeholder_families import GENERAL
 
 _DELIMITERS = frozenset(["{}", "[]", "<>"])
 """First and last sign of placeholders that are whole also within another one."""
@@ -139,7 +140,7 @@ class _Restoring:
     def _find_replaced(self, numbers: Sequence[int]) -> None:
         """Gives clusters the positions of their stand-ins: their words may be elsewhere, as text."""
         spans = occurrences(self.output, [STAND_IN], is_exact=True)[STAND_IN]
-        for number, span in _nearest(numbers, spans, self._wanted):
+        for number, span in nearest_pairs(numbers, spans, self._wanted):
             self._take(number, *span)
 
     def _find(self, is_exact: bool) -> None:
@@ -159,7 +160,7 @@ class _Restoring:
                 continue
             first = self.clusters[numbers[0]]
             spans = [span for span in spans_of[shown] if self._is_free(*span) and self._is_whole(first, *span)]
-            for number, span in _nearest(numbers, spans, self._wanted):
+            for number, span in nearest_pairs(numbers, spans, self._wanted):
                 self._take(number, *span)
 
     def _wanted(self, number: int) -> float:
@@ -213,7 +214,7 @@ class _Restoring:
                 numbers[character].append(number)
         for character, spans in occurrences(self.output, numbers, is_exact=True).items():
             free = [span for span in spans if self._is_free(*span) and not any(self._tokens_about(*span))]
-            for number, span in _nearest(numbers[character], free, self._wanted):
+            for number, span in nearest_pairs(numbers[character], free, self._wanted):
                 self._take(number, *span)
 
     def _find_divided(self) -> None:
@@ -380,29 +381,6 @@ class _Restoring:
                 begin = start + member.offset
                 spans[member.number] = (begin, begin + len(self.marks[member.number].shown))
         return Restored(text, spans, self.notes)
-
-
-def _nearest(
-    numbers: Sequence[int], spans: Sequence[Span], wanted: Callable[[int], float]
-) -> Iterator[tuple[int, Span]]:
-    """Pairs clusters of one text with spans in the same order, each with the nearest one that leaves enough."""
-    positions, starts = [wanted(number) for number in numbers], [start for start, _ in spans]
-    if len(numbers) <= len(spans):
-        yield from zip(numbers, [spans[pick] for pick in _picks(positions, starts)], strict=True)
-    else:
-        yield from zip([numbers[pick] for pick in _picks(starts, positions)], spans, strict=True)
-
-
-def _picks(wanted: Sequence[float], among: Sequence[float]) -> Iterator[int]:
-    """Yields for each number the index of the nearest in an ordered list that is no shorter, later ones further on."""
-    first = 0
-    for count, value in enumerate(wanted):
-        last = len(among) - (len(wanted) - count)
-        after = min(max(bisect_left(among, value), first), last)
-        if after > first and abs(among[after - 1] - value) <= abs(among[after] - value):
-            after -= 1
-        yield after
-        first = after + 1
 
 
 def _stand_in(text: str) -> str:

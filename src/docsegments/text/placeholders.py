@@ -8,8 +8,8 @@ from typing import Literal
 
 from docsegments.segment import Mark, Part, Segment, divided_by, joined
 from docsegments.text.elements import ALONE, BLOCKS, parts_words, with_notes
-from docsegments.text.families import GENERAL, STRICT_TAG, group_of, pattern_of
 from docsegments.text.icu_messages import mark_messages
+from docsegments.text.placeholder_families import GENERAL, STRICT_TAG, group_of, pattern_of
 
 _NAMES = (
     "a abbr acronym area audio b base bdi bdo big button c canvas cite code data del dfn em embed font frame i "
@@ -59,7 +59,7 @@ def hold(parts: Iterable[Part], escape: Escape = str, families: tuple[str, ...] 
     Args:
         parts: texts and marks; texts are as people read them.
         escape: writes a text for the document.
-        families: names of the rules to hold by, see `docsegments.text.families`.
+        families: names of the rules to hold by, see `docsegments.text.placeholder_families`.
 
     The signs between plural forms (`one file|many files`), branches of a message of ICU or blocks of a template break
     the text.

@@ -4,7 +4,7 @@ import re
 from typing import Literal
 
 from docsegments.segment import Mark, Segment
-from docsegments.text.families import pattern_of
+from docsegments.text.placeholder_families import pattern_of
 from docsegments.text.placeholders import Escape
 
 _PRINTF = pattern_of(("printf", "python", "apple"))

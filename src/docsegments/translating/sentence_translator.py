@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from docsegments.document import Languages
-from docsegments.errors import InputError
+from docsegments.user_errors import InputError
 
 Tell = Callable[[float], None]
 Links = set[tuple[int, int]]
@@ -14,7 +14,7 @@ Links = set[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Progress:
+class PartProgress:
     """Reports the share of a part of some work as a share of the whole."""
 
     tell: Tell
@@ -70,7 +70,7 @@ class SentenceTranslator(Protocol):
         True for each text with tokens unknown to the model's source vocabulary."""
 
     def translate(
-        self, requests: Sequence[SentenceRequest], progress: Progress | None = None
+        self, requests: Sequence[SentenceRequest], progress: PartProgress | None = None
     ) -> list[TranslatedSentence]:
         """Translates sentences, in their order; InputError for requests that the search does not support."""
 
@@ -96,7 +96,7 @@ class FunctionTranslator:
         return [[sentence] for sentence in sentences], [False] * len(texts)
 
     def translate(
-        self, requests: Sequence[SentenceRequest], progress: Progress | None = None
+        self, requests: Sequence[SentenceRequest], progress: PartProgress | None = None
     ) -> list[TranslatedSentence]:
         """See SentenceTranslator; InputError for a function that returns another number of texts."""
         outputs = self._function([request.text for request in requests])

@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transduce.analysis.attention import RecordedAttention, record_pass
 from transduce.analysis.attribution import occlusion
+from transduce.analysis.recorded_attention import RecordedAttention, record_pass
 from transduce.base.errors import CheckpointError, InputError
 from transduce.base.ranges import NonNegativeInt
 from transduce.base.verification import COPY_AGAIN

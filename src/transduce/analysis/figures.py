@@ -17,7 +17,7 @@ from transduce.analysis.plots import (
 )
 from transduce.analysis.position_vectors import PositionVectors
 from transduce.analysis.training_log import Curves
-from transduce.phrases.model import Used
+from transduce.phrases.phrase_model import Used
 
 PANELS = (
     ["loss", "validation loss"],

@@ -6,9 +6,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.analysis.attention import Part
 from transduce.analysis.attribution import Attribution
-from transduce.analysis.search_tree import Node
+from transduce.analysis.recorded_attention import Part
+from transduce.analysis.search_tree import SearchNode
 from transduce.base.errors import InputError
 
 Direction = Literal["ltr", "rtl"]
@@ -84,7 +84,7 @@ class Occlusion:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class OcclusionAgreement:
     """Spearman rank correlations with occlusion, over the source tokens that are text; None where one is constant."""
 
     attention: float | None
@@ -99,7 +99,7 @@ class SearchTree:
 
     size: int
     length_penalty: float
-    nodes: list[Node]
+    nodes: list[SearchNode]
     """The nodes, the root first, parents before children."""
 
 
@@ -124,7 +124,7 @@ class Findings:
     gradient: Attribution | None = None
     attended: NDArray[np.float32] | None = None
     """The attention that each source token gets; None without attention to a source."""
-    agreement: Agreement | None = None
+    agreement: OcclusionAgreement | None = None
     search: SearchTree | None = None
     """The beam search; None if the target was given, or nothing was written."""
     unit: Unit = "nats"

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transduce.analysis.pictures import Pictures
-from transduce.phrases.model import Used
+from transduce.phrases.phrase_model import Used
 from transduce.phrases.table import FEATURES
 
 if TYPE_CHECKING:

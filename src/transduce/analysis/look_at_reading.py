@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transduce.analysis.attention import RecordedAttention
 from transduce.analysis.attribution import Outputs, drops_of, gradients_of, hidden_in_part, rank_correlation
-from transduce.analysis.findings import Agreement, Confidence, Occlusion, TokenText, Unit
-from transduce.analysis.look import Look, direction_of, maps_of
+from transduce.analysis.findings import Confidence, Occlusion, OcclusionAgreement, TokenText, Unit
+from transduce.analysis.look_at_text import Look, direction_of, maps_of
+from transduce.analysis.recorded_attention import RecordedAttention
 from transduce.base.shapes import Tokens
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.text_batch import Ids, TextBatch, make_text_batch
@@ -60,7 +60,7 @@ def look_at_reading(
         gradient = gradients_of(outputs, batch.tokens)
         tokens = batch.tokens[0].cpu().numpy()
         is_text = (tokens != special.target_bos) & (tokens != special.target_eos)
-        agreement = Agreement(None, rank_correlation(gradient.attributions[is_text], occlusion.total[is_text]))
+        agreement = OcclusionAgreement(None, rank_correlation(gradient.attributions[is_text], occlusion.total[is_text]))
     direction = direction_of(bundle.config.source)
     return Look(
         model=model,

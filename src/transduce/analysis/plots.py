@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from transduce.analysis.design import colour_map, colours, runs, styled
 from transduce.analysis.findings import Confidence, SearchTree
 from transduce.analysis.fonts import save_figure
-from transduce.analysis.search_tree import Node, NodeState
+from transduce.analysis.search_tree import NodeState, SearchNode
 from transduce.analysis.training_log import Curves, Series, read_curves
 from transduce.base.errors import InputError
 
@@ -221,9 +221,9 @@ def plot_training_curves(log: Path, picture: Path) -> None:
     figure.savefig(picture, dpi=120)
 
 
-def _heights(nodes: Sequence[Node]) -> dict[int, float]:
+def _heights(nodes: Sequence[SearchNode]) -> dict[int, float]:
     """Returns heights: a line for each leaf, other nodes at that of their best child, so the best path is straight."""
-    children: dict[int, list[Node]] = {}
+    children: dict[int, list[SearchNode]] = {}
     for node in nodes:
         if node.parent is not None:
             children.setdefault(node.parent, []).append(node)

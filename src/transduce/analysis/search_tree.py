@@ -18,7 +18,7 @@ ROOT = 0
 
 
 @dataclass(frozen=True)
-class Node:
+class SearchNode:
     """A token with which the search might have continued an output."""
 
     id: int
@@ -50,7 +50,7 @@ class SearchTrace:
         self, beam: Beam, pieces: Callable[[Sequence[int]], list[str]], decode: Callable[[Sequence[int]], str]
     ):
         self.beam = beam
-        self.nodes = [Node(ROOT, None, 0, "", 0.0, 0.0, 0.0, "active", "")]
+        self.nodes = [SearchNode(ROOT, None, 0, "", 0.0, 0.0, 0.0, "active", "")]
         self._pieces, self._decode = pieces, decode
         self.tokens: list[list[int]] = [[]]
         """The tokens up to each node."""
@@ -108,7 +108,7 @@ class SearchTrace:
         after = {child.state: child.id for child in self.nodes if child.parent == node and child.state != "pruned"}
         return after.get("finished", after.get("active"))
 
-    def finished_nodes(self) -> list[Node]:
+    def finished_nodes(self) -> list[SearchNode]:
         """Returns all nodes, once the search is over: those not continued are pruned."""
         parents = {node.parent for node in self.nodes}
         return [
@@ -133,7 +133,7 @@ class SearchTrace:
 
     def _add(self, parent: int, token: int, total: float, state: NodeState, text: str) -> int:
         tokens = [*self.tokens[parent], token]
-        node = Node(
+        node = SearchNode(
             id=len(self.nodes),
             parent=parent,
             step=len(tokens),

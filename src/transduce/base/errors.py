@@ -1,8 +1,8 @@
 """The four kinds of user error; each message says where, what was found, what was expected and what to do."""
 
-from docsegments.errors import DataError as DataError
-from docsegments.errors import InputError as InputError
-from docsegments.errors import UserError
+from docsegments.user_errors import DataError as DataError
+from docsegments.user_errors import InputError as InputError
+from docsegments.user_errors import UserError
 
 TransduceError = UserError
 """Base of every error that the command line prints as one line, without a traceback."""

@@ -33,19 +33,19 @@ TASKS = {
         "a translation model",
         "translator",
         "echo 'a sentence' | transduce translate MODEL",
-        "transduce.tasks.translation.task:TRANSLATION",
+        "transduce.tasks.translation.translation_task:TRANSLATION",
     ),
     "language": TaskEntry(
         "a language model",
         "generator",
         "transduce generate MODEL 'To be'",
-        "transduce.tasks.language.task:LANGUAGE",
+        "transduce.tasks.language.language_task:LANGUAGE",
     ),
     "encoder": TaskEntry(
         "a text encoder",
         "encoder",
         "echo 'a sentence' | transduce embed MODEL",
-        "transduce.tasks.encoder:ENCODER",
+        "transduce.tasks.pretraining:ENCODER",
         "texts",
     ),
     "tagging": TaskEntry(

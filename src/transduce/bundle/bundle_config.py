@@ -14,7 +14,7 @@ from transduce.corpora.languages import UNKNOWN
 from transduce.models.adapters import AdaptersConfig
 from transduce.models.families import ModelConfig
 from transduce.models.heads import HeadConfig
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer_settings import TokenizerConfig
 
 FORMAT = 2  # in 1, settings had other names
 

@@ -27,12 +27,12 @@ from transduce.bundle.probe import check_probe, make_probe, read_probe
 from transduce.corpora.directions import MANY, Direction
 from transduce.data.batch import SpecialIds
 from transduce.models.adapters import AdaptersConfig
-from transduce.models.families import build_model
+from transduce.models.families import PhrasesConfig, build_model
 from transduce.models.heads import EncoderModel, WordHead
 from transduce.models.interface import EncoderDecoder
-from transduce.models.phrases import PhrasesConfig
 from transduce.nn.low_rank import merge_weights
-from transduce.text.tokenizer import SENTENCEPIECE, Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import SENTENCEPIECE, Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 
 EXPORT = "export.json"  # in the folder of a model that another engine runs, and in no bundle
 

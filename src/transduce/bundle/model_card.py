@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from docsegments.language_codes import english_name
 from transduce.base.task_table import TASKS
 from transduce.base.version import VERSION
 from transduce.bundle.bundle_config import BundleConfig
-from transduce.corpora.language_names import name_of
 
 SAMPLES = 3
 LONGEST = 160  # characters shown of a text
@@ -55,7 +55,7 @@ def model_card(
 def title(config: BundleConfig) -> str:
     """Returns the languages of a model, by their names."""
     if config.languages is None:
-        return " to ".join(dict.fromkeys(name_of(code) for code in (config.source, config.target)))
+        return " to ".join(dict.fromkeys(english_name(code) for code in (config.source, config.target)))
     if config.languages.directions is None:
         return f"{len(config.languages.tokens)} languages"
     return ", ".join(config.languages.directions)

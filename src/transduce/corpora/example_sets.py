@@ -4,12 +4,12 @@ from dataclasses import replace
 from typing import TypeVar
 
 from transduce.base.errors import ConfigError
+from transduce.corpora.catalogue.dataset_files import find_split
 from transduce.corpora.catalogue.download import Progress
-from transduce.corpora.catalogue.files import find_split
 from transduce.corpora.catalogue.registry import DATASETS, Dataset, find_dataset
-from transduce.corpora.examples import ExampleCorpus, LabelColumns, LabelledText, labelled_corpus
+from transduce.corpora.labelled_text import ExampleCorpus, LabelColumns, LabelledText, labelled_corpus
 from transduce.corpora.questions import Question, question_corpus
-from transduce.corpora.tagged import TagColumns, TaggedSentence, tagged_corpus
+from transduce.corpora.tagged_sentences import TagColumns, TaggedSentence, tagged_corpus
 
 T = TypeVar("T")
 WHAT = {"labels": "labelled texts", "tags": "tagged sentences", "questions": "questions on passages"}

@@ -1,22 +1,14 @@
-"""Reads text: lines and pairs from plain or compressed files, one segment a line, and pairs out of documents."""
+"""Opens corpora of text in files: lines, pairs in two files or one, and pairs out of documents."""
 
 import functools
-import gzip
 import hashlib
 import html
-import io
 import itertools
-import lzma
 import re
-import sys
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
-
-import msgspec
-import zstandard
+from typing import Any, cast
 
 from docsegments.document import Languages
 from docsegments.messages.tables import (
@@ -28,15 +20,15 @@ from docsegments.messages.tables import (
     rows_in_direction,
     rows_of,
 )
-from docsegments.pairs import languages_in, pairs_in, subtitle_pairs
+from docsegments.parallel_text import languages_in, pairs_in, subtitle_pairs
 from transduce.base.errors import DataError, InputError
 from transduce.base.files import sha256
 from transduce.base.plugins import Registry, check_takes
 from transduce.corpora import parquet
+from transduce.corpora.compression import bytes_in, name_without_compression, open_compressed
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus, as_pair
+from transduce.corpora.lines import file_kind, open_bytes, read_lines, read_objects
 
-COMPRESSED = (".gz", ".xz", ".zst")
-DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError, zstandard.ZstdError)
 TABLES = (".tsv", ".csv")
 SUBTITLES = (".srt", ".vtt")
 """The endings of files of which two, in two languages, are aligned by time."""
@@ -44,83 +36,6 @@ SUBTITLES = (".srt", ".vtt")
 Columns = Sequence[int | str]
 """Two columns, source and target: numbers from 1, names in a header line, keys of JSON objects, or languages of a
 translation memory."""
-
-DOCUMENTS = {
-    ending: kind
-    for kind, endings in {
-        "subtitles": (".srt", ".vtt", ".ass", ".ssa", ".sbv"),
-        "a catalogue of messages": (".po", ".pot"),
-        "a translation memory": (".tmx",),
-        "a file of translation units": (".xlf", ".xliff", ".sdlxliff"),
-        "a page with markup": (".html", ".htm", ".xhtml", ".xml"),
-        "a document": (".doc", ".docx", ".odt", ".rtf", ".pdf", ".epub", ".ppt", ".pptx", ".odp"),
-        "a table of cells": (".xls", ".xlsx", ".ods"),
-    }.items()
-    for ending in endings
-}
-"""Names of the kinds of files whose lines are not their text, by ending."""
-
-
-def open_bytes(path: str | Path) -> IO[bytes]:
-    """Opens the decompressed bytes of a file (.gz, .xz, .zst, or plain); `-` is standard input."""
-    if str(path) == "-":
-        return sys.stdin.buffer
-    path = Path(path)
-    if path.is_dir():
-        raise DataError(f"{path} is a folder; expected a text file")
-    if kind := DOCUMENTS.get(file_kind(path).lower()):
-        raise DataError(f"{path}: {kind} is not supported; convert it to plain text with one segment per line")
-    return _open(path)
-
-
-def _open(path: Path) -> IO[bytes]:
-    try:
-        if path.suffix in COMPRESSED and path.is_file() and not path.stat().st_size:
-            raise DataError(f"{path}: damaged: a compressed file cannot be empty (0 bytes)")
-        match path.suffix:
-            case ".gz":
-                return cast(IO[bytes], gzip.open(path))
-            case ".xz":
-                return lzma.open(path)
-            case ".zst":
-                return io.BufferedReader(_Zstandard(path.open("rb")))
-            case _:
-                return path.open("rb")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be opened ({error.strerror})") from None
-
-
-def read_lines(path: str | Path) -> Iterator[str]:
-    """Yields the lines of a UTF-8 file without their ends: only \\n ends a line, a \\r before it goes, as does a mark
-    at the file's beginning. Raises DataError with file and line for bytes that are not UTF-8."""
-    with open_bytes(path) as stream:
-        yield from lines_in(stream, path)
-
-
-def lines_in(stream: Iterable[bytes], path: str | Path) -> Iterator[str]:
-    """Yields the lines of an open file as `read_lines` does."""
-    number = 0
-    try:
-        for number, line in enumerate(stream, 1):
-            yield decode_line(line, number, path)
-    except DAMAGED as error:
-        raise DataError(f"{path}: damaged after line {number} ({error}); it may have been cut off") from None
-
-
-def decode_line(line: bytes, number: int, path: str | Path) -> str:
-    """Returns the text of a file's line, numbered from 1, as `read_lines` gives it."""
-    try:
-        text = line.decode("utf-8").removesuffix("\n").removesuffix("\r")
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path}: line {number} is not UTF-8 (byte 0x{error.object[error.start]:02x} at position {error.start + 1})"
-            "; convert the file, for example with iconv"
-        ) from None
-    if number > 1:
-        return text
-    if text.count("\0") > len(text) // 3:
-        raise DataError(f"{path}: line 1 is not UTF-8 but UTF-16; convert the file, for example with iconv")
-    return text.removeprefix("\ufeff")
 
 
 def parallel_files(
@@ -139,7 +54,8 @@ def parallel_files(
     are_subtitles = len(paths) == 2 and all(file_kind(path).lower() in SUBTITLES for path in paths)
     is_own = len(paths) == 1 and is_file_of_pairs(paths[0])  # its reader knows what its ending means
     for path in paths:
-        (_open(Path(path)) if (is_own or are_subtitles) and not Path(path).is_dir() else open_bytes(path)).close()
+        is_known = (is_own or are_subtitles) and not Path(path).is_dir()
+        (open_compressed(Path(path)) if is_known else open_bytes(path)).close()
     if are_subtitles and columns is None:
         return ParallelCorpus(name, lambda: _subtitles(*paths), _fingerprint(paths))
     if len(paths) == 2:
@@ -188,14 +104,8 @@ def is_bilingual(path: str | Path) -> bool:
 def languages_in_file(path: str | Path) -> tuple[str, str] | None:
     """Returns the two languages that such a document is in; None if it does not name them, or has more."""
     with _as_data_errors():
-        languages = languages_in(_bytes_of(path), _name(path))
+        languages = languages_in(bytes_in(path), name_without_compression(path))
     return (languages.source, languages.target) if languages.source and languages.target else None
-
-
-def file_kind(path: str | Path) -> str:
-    """Returns the last ending of a file's name, without that of its compression."""
-    suffixes = [suffix for suffix in Path(path).suffixes if suffix not in COMPRESSED]
-    return suffixes[-1] if suffixes else ""
 
 
 def _reader(path: str | Path) -> "PairReader":
@@ -328,44 +238,17 @@ def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
         yield SentencePair(row[keys[0]], row[keys[1]])
 
 
-def read_objects(
-    path: str | Path, such: str = ', such as {"text": ..., "label": ...}', skips_blank: bool = True
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yields the JSON objects of a file, one a line, with their line numbers; raises DataError, which says what is
-    expected, for other lines."""
-    for number, line in enumerate(read_lines(path), 1):
-        if skips_blank and not line.strip():
-            continue
-        try:
-            row = as_object(line, such)
-        except ValueError as error:
-            raise DataError(f"{path}: line {number} {error}") from None
-        yield number, row
-
-
-def as_object(line: str, such: str = "") -> dict[str, Any]:
-    """Returns a line's JSON object; raises ValueError, whose text names the expected form, `such`."""
-    try:
-        row = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError) as error:
-        reason = "nested too deeply" if isinstance(error, RecursionError) else error
-        raise ValueError(f"is not JSON ({reason})") from None
-    if not isinstance(row, dict):
-        raise ValueError(f"is not a JSON object{such}")
-    return row
-
-
 def _document(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
     if columns is not None and (len(columns) != 2 or not all(isinstance(column, str) for column in columns)):
         raise DataError(f'{path}: its columns are its languages, such as ["en", "de"], but are {list(columns)}')
     wanted = Languages(*map(str, columns)) if columns is not None else Languages()
     with _as_data_errors():
-        for source, target in pairs_in(_bytes_of(path), _name(path), wanted):
+        for source, target in pairs_in(bytes_in(path), name_without_compression(path), wanted):
             yield SentencePair(source, target)
 
 
 def _subtitles(*paths: str | Path) -> Iterator[SentencePair]:
-    first, second = ((_bytes_of(path), _name(path)) for path in paths)
+    first, second = ((bytes_in(path), name_without_compression(path)) for path in paths)
     with _as_data_errors():
         for source, target in subtitle_pairs(first, second):
             yield SentencePair(source, target)
@@ -378,53 +261,6 @@ def _as_data_errors() -> Iterator[None]:
         yield
     except InputError as error:
         raise DataError(str(error)) from None
-
-
-def _bytes_of(path: str | Path) -> bytes:
-    try:
-        with _open(Path(path)) as stream:
-            return stream.read()
-    except DAMAGED as error:
-        raise DataError(f"{path}: damaged ({error}); it may have been cut off") from None
-
-
-def _name(path: str | Path) -> str:
-    """Returns a file's name without the ending of its compression."""
-    name = str(path)
-    return name[: -len(Path(path).suffix)] if Path(path).suffix in COMPRESSED else name
-
-
-class _Zstandard(io.RawIOBase):
-    """Decompressed bytes; the library's own reader takes a file that was cut off for a whole one."""
-
-    def __init__(self, compressed: BinaryIO) -> None:
-        self._compressed = compressed
-        self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._is_within = False
-        self._ready = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._ready:
-            data = self._frame.unused_data if self._frame.eof else b""
-            if self._frame.eof:
-                self._frame, self._is_within = zstandard.ZstdDecompressor().decompressobj(), False
-            data = data or self._compressed.read(io.DEFAULT_BUFFER_SIZE)
-            if not data:
-                if self._is_within:
-                    raise EOFError("it ends within a frame")
-                return 0
-            self._is_within = True
-            self._ready = memoryview(self._frame.decompress(data))
-        size = min(len(buffer), len(self._ready))
-        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
-        return size
-
-    def close(self) -> None:
-        self._compressed.close()
-        super().close()
 
 
 PairReader = Callable[[str | Path, Columns | None], Iterator[SentencePair]]

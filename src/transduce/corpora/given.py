@@ -10,7 +10,7 @@ import msgspec
 
 from transduce.base.errors import DataError, InputError
 from transduce.base.files import sync
-from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.corpus import SentencePair, as_pair
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from docsegments.languages import TWO_LETTERS
+from docsegments.language_codes import TWO_LETTERS
 
 UNKNOWN = ("source", "target")
 PACKED = {".gz", ".xz", ".zst"}

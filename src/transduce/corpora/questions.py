@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from transduce.base.errors import DataError
-from transduce.corpora.examples import ExampleCorpus, file_corpus
-from transduce.corpora.formats import open_bytes
+from transduce.corpora.labelled_text import ExampleCorpus, file_corpus
+from transduce.corpora.lines import open_bytes
 
 
 @dataclass(frozen=True)

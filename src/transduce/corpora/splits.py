@@ -9,11 +9,12 @@ from typing import Annotated, cast
 from msgspec import Meta
 
 from transduce.base.errors import ConfigError
+from transduce.corpora.catalogue.dataset_files import cache_folder, find_split
 from transduce.corpora.catalogue.download import Progress
-from transduce.corpora.catalogue.files import cache_folder, find_split
 from transduce.corpora.catalogue.registry import DATASETS, PARTS, WHOLE, Dataset, find_dataset, in_language
 from transduce.corpora.cleaning import Overlap, Step, cleaning_filters, selecting_filters
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
+from transduce.corpora.data_settings import CorpusConfig, DataConfig, FilesConfig, corpora_of
 from transduce.corpora.directions import Direction
 from transduce.corpora.doctor.doctored import doctored_files
 from transduce.corpora.formats import parallel_files, table_file, text_file
@@ -21,7 +22,6 @@ from transduce.corpora.generated.grammar import derive_pairs, split_pairs
 from transduce.corpora.generated.sequences import SequencesConfig, Task, sequence_pairs
 from transduce.corpora.held_out import HeldOutPairs
 from transduce.corpora.languages import UNKNOWN
-from transduce.corpora.settings import CorpusConfig, DataConfig, FilesConfig, corpora_of
 from transduce.corpora.shards import open_corpus
 from transduce.corpora.splitting import HELD_OUT, Part, Side, Split, SplitRule
 

@@ -127,7 +127,7 @@ class ExampleData(Generic[B]):
 
 def _split(rows: Rows, parts: int, processes: int = 1) -> Plan:
     """Splits a batch, sorted by length, into runs of equally many examples; for several processes, into parts of about
-    equally many tokens, since padding is not computed. See Split."""
+    equally many tokens, since padding is not computed. See SplitRows."""
     if processes == 1:
         return split_evenly(rows, parts)
     count = count_parts(len(rows), parts, processes)

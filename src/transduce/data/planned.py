@@ -38,7 +38,7 @@ def in_order(rows: Rows, size: int) -> Plan:
     return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
-class Split(Protocol):
+class SplitRows(Protocol):
     """Splits the rows of a batch into parts."""
 
     def __call__(self, rows: Rows, parts: int, processes: int = 1) -> Plan:
@@ -50,14 +50,14 @@ class Split(Protocol):
 
 
 def count_parts(rows: int, parts: int, processes: int = 1) -> int:
-    """Returns the number of parts that a batch of `rows` rows is split into; see Split."""
+    """Returns the number of parts that a batch of `rows` rows is split into; see SplitRows."""
     if rows < processes:
         return rows
     return min(-(-parts // processes), rows // processes) * processes
 
 
 def split_evenly(rows: Rows, parts: int, processes: int = 1) -> Plan:
-    """Splits a batch into runs of rows, as even as possible and none empty; see Split."""
+    """Splits a batch into runs of rows, as even as possible and none empty; see SplitRows."""
     return [part for part in np.array_split(rows, count_parts(len(rows), parts, processes)) if len(part)]
 
 
@@ -91,7 +91,7 @@ class Epoch(Generic[B]):
     """Makes a batch of some rows."""
     too_large: Callable[[Rows], tuple[str, str]]
     """Describes a batch of some rows that does not fit into memory, and settings that make batches smaller."""
-    split: Split = split_evenly
+    split: SplitRows = split_evenly
     find_largest: Callable[["Epoch[B]", int, int], Largest] = largest_part
     """Finds the largest parts of the epoch's batches, given their number and that of the processes."""
 
@@ -113,7 +113,7 @@ class PlannedData(Generic[B]):
         return self._kept[number]
 
     def largest(self, parts: int, processes: int = 1) -> Largest:
-        """Returns the parts that need most memory when batches are split so; computed once. See Split."""
+        """Returns the parts that need most memory when batches are split so; computed once. See SplitRows."""
         if (parts, processes) not in self._largest:
             first = self.epoch(0)
             self._largest[parts, processes] = first.find_largest(first, parts, processes)

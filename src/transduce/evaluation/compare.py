@@ -16,7 +16,7 @@ from transduce.evaluation.evaluate import evaluate_outputs
 from transduce.evaluation.labels import PredictedClasses
 from transduce.evaluation.metric import Metric, Score, SentenceCounts, check_aligned
 from transduce.evaluation.metrics import Measured, MetricName
-from transduce.evaluation.scores import Scores
+from transduce.evaluation.score_table import Scores
 from transduce.evaluation.significance import Counts, Difference, compare_counts
 
 SHOWN = 10

@@ -9,7 +9,7 @@ from transduce.base.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer
 from transduce.evaluation.metric import Scoring, Texts, check_aligned
 from transduce.evaluation.metrics import STANDARD, MetricName, metrics_by_key
-from transduce.evaluation.scores import Scores
+from transduce.evaluation.score_table import Scores
 from transduce.evaluation.translations import score_bleu_variants
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule

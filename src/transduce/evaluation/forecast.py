@@ -13,7 +13,7 @@ from docsegments.orthography.words import count_words
 from transduce.analysis.plots import plot_forecast
 from transduce.base.errors import DataError
 from transduce.evaluation.translations import score_bleu, score_chrf
-from transduce.phrases.model import PhraseModel
+from transduce.phrases.phrase_model import PhraseModel
 
 PARTS: Final = (8, 4, 2, 1)
 """Models are learned from an eighth, a quarter, a half and all of the pairs."""
@@ -36,7 +36,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredScores:
     """The scores of a phrase-based model, which was not tuned, on held-out pairs, 0 to 100."""
 
     pairs: int
@@ -46,7 +46,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class ScoreEstimate:
     """A score that a number of pairs would bring, and an 80 % interval, 0 to 100."""
 
     pairs: int
@@ -74,12 +74,12 @@ class Law:
     growth: float
     """The half of the interval grows with the doublings to this power."""
 
-    def estimate(self, sizes: Sequence[float], scores: Sequence[float], size: int) -> Estimate:
+    def estimate(self, sizes: Sequence[float], scores: Sequence[float], size: int) -> ScoreEstimate:
         """Returns the score at a size beyond the last of some that were measured."""
         middle = self.expected(sizes, scores, size)
         half = self.width * math.log2(size / sizes[-1]) ** self.growth
         ends = (min(max(each, 0.0) ** (1 / self.exponent), 100.0) for each in (middle, middle - half, middle + half))
-        return Estimate(size, *ends)
+        return ScoreEstimate(size, *ends)
 
     def expected(self, sizes: Sequence[float], scores: Sequence[float], size: int) -> float:
         """Returns the expected score on the law's scale: a ridge regression towards the usual gain."""
@@ -110,9 +110,9 @@ class Forecast:
     """The number of different pairs that there are."""
     held_out: int
     """The number of pairs that the scores are measured on."""
-    measured: list[Measured]
-    chrf: list[Estimate]
-    bleu: list[Estimate]
+    measured: list[MeasuredScores]
+    chrf: list[ScoreEstimate]
+    bleu: list[ScoreEstimate]
 
     def describe(self) -> str:
         """Returns a line for each number of pairs, measured or forecast, for people."""
@@ -134,7 +134,7 @@ class Forecast:
         plot_forecast([each.pairs for each in self.measured], [each.pairs for each in self.chrf], scores, path)
 
 
-def _shown(estimate: Estimate) -> str:
+def _shown(estimate: ScoreEstimate) -> str:
     return f"{estimate.score:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]"
 
 
@@ -198,7 +198,7 @@ def measure(
     sizes: Iterable[int],
     held_out: Sequence[Pair],
     tell: Callable[[str], None] = lambda line: None,
-) -> list[Measured]:
+) -> list[MeasuredScores]:
     """Learns a phrase-based model from the first pairs, for each size, and scores it on held-out pairs.
 
     Raises DataError if none of the first pairs can be learned from.
@@ -209,6 +209,6 @@ def measure(
         model = PhraseModel.learn(pairs[:size], is_tuned=False)
         outputs = [model.translate(source, stack=STACK)[0].text for source in sources]
         chrf, bleu = score_chrf(outputs, references).score, score_bleu(outputs, references).score
-        measured.append(Measured(size, chrf, bleu))
+        measured.append(MeasuredScores(size, chrf, bleu))
         tell(f"{size:,} pairs: {chrf:.1f} chrF, {bleu:.1f} BLEU")
     return measured

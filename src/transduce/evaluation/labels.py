@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.corpora.tagged import entities_of
+from transduce.corpora.tagged_sentences import entities_of
 from transduce.evaluation.metric import Outcome, Scoring, SentenceCounts
 
 BINS = 15

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from transduce.base.errors import InputError
 from transduce.base.plugins import Registry, name_of, short_name
-from transduce.evaluation import labels, running_text
+from transduce.evaluation import labels, perplexity
 from transduce.evaluation.metric import PLAIN, Metric, Scoring, SentenceCounts, metric_of
 from transduce.evaluation.translations import count_bleu, count_chrf, count_comet, count_exact_matches, count_ter
 
@@ -29,8 +29,8 @@ METRICS: Mapping[Measured, Mapping[str, Metric]] = {
         "comet": Metric("COMET", count_comet, digits=4),
     },
     "lines": {
-        "bits_per_character": Metric("bits per character", running_text.count_bits, higher_is_better=False, digits=3),
-        "word_perplexity": Metric("perplexity per word", running_text.count_perplexity, higher_is_better=False),
+        "bits_per_character": Metric("bits per character", perplexity.count_bits, higher_is_better=False, digits=3),
+        "word_perplexity": Metric("perplexity per word", perplexity.count_perplexity, higher_is_better=False),
     },
     "classes": {
         "accuracy": Metric("accuracy", labels.count_right_classes, digits=4),

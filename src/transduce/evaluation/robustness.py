@@ -9,7 +9,7 @@ from transduce.evaluation.bleu_tokenizers import BleuTokenizer
 from transduce.evaluation.evaluate import evaluate, evaluate_outputs
 from transduce.evaluation.metric import check_aligned
 from transduce.evaluation.metrics import MetricName
-from transduce.evaluation.scores import ScoreTable
+from transduce.evaluation.score_table import ScoreTable
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule
 

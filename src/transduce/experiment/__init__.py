@@ -3,10 +3,9 @@
 from transduce.experiment.adapting import merge
 from transduce.experiment.automatic import Files, from_words
 from transduce.experiment.average import Average, average
-from transduce.experiment.distill import backtranslate, distill
+from transduce.experiment.distillation import backtranslate, distill
 from transduce.experiment.learn_shortlist import LearnedShortlist, ShortlistSettings, learn_shortlist
 from transduce.experiment.new_language import add_language
-from transduce.experiment.plan import TrainingPlan, plan
 from transduce.experiment.preview import preview
 from transduce.experiment.recipe import Recipe, describe_recipe, load_recipe, recipes
 from transduce.experiment.run import RunResult, train
@@ -14,8 +13,9 @@ from transduce.experiment.sweep import Sweep, sweep
 from transduce.experiment.synthetic_pairs import Selection
 from transduce.experiment.synthetic_stages import SyntheticRun
 from transduce.experiment.synthetic_texts import HeldOutFiles
-from transduce.tasks.settings import ExperimentConfig
-from transduce.tasks.translation.settings import TranslationConfig
+from transduce.experiment.training_plan import TrainingPlan, plan
+from transduce.tasks.experiment_settings import ExperimentConfig
+from transduce.tasks.translation.translation_settings import TranslationConfig
 
 __all__ = [
     "Average",

@@ -18,6 +18,7 @@ from transduce.bundle.bundle_config import read_config
 from transduce.bundle.model_bundle import EXPORT, find_bundle, read_tokenizers, why_not_trainable
 from transduce.corpora.cleaning import Step, selecting_filters
 from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.doctor.doctored import affordable, doctored_files
 from transduce.corpora.facts import CorpusFacts, are_swapped, describe_pairs, sample_pairs
 from transduce.corpora.formats import (
@@ -29,23 +30,22 @@ from transduce.corpora.formats import (
 )
 from transduce.corpora.given import pairs_setting
 from transduce.corpora.languages import UNKNOWN, languages_of, name_of
-from transduce.corpora.settings import DataConfig
 from transduce.corpora.shards import open_corpus
 from transduce.corpora.splits import open_held_out
+from transduce.experiment.automatic_cleaning import choose_cleaning
 from transduce.experiment.automatic_settings import (
     MINUTES,
     choose,
     choose_adaptation,
-    choose_cleaning,
     choose_language_model,
     choose_width,
 )
 from transduce.experiment.completion import complete
 from transduce.experiment.machine import BUSY, Machine, measure_machine
 from transduce.experiment.recipe import Recipe, change, find_recipe, load_recipe, recipes, with_files
-from transduce.tasks.settings import ExperimentConfig
-from transduce.tasks.translation.settings import TranslationConfig
-from transduce.text.tokenizer import SideConfig
+from transduce.tasks.experiment_settings import ExperimentConfig
+from transduce.tasks.translation.translation_settings import TranslationConfig
+from transduce.text.tokenizer_settings import SideConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 MIN_PAIRS, MIN_WORDS = 20, 200

@@ -5,8 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from docsegments.orthography.words import count_words
-from transduce.corpora.corpus import SentencePair
 from transduce.corpora.facts import CorpusFacts
 from transduce.corpora.splitting import default_share
 from transduce.experiment.machine import Machine, weights_of
@@ -14,8 +12,6 @@ from transduce.models.transformer import TransformerConfig
 from transduce.text.tokenizer_training import FIRST
 from transduce.training.estimate import describe_duration
 
-RATIOS = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0)
-MAX_LEFT_OUT = 0.1  # by the ratio; where it would be more, these languages do not count words alike
 KNOWN_PAIRS, KNOWN_WORDS, KNOWN_TOKENS = 29_000, 700_000, 410_000  # those of the set that the recipe was tuned on
 TOKENS_OF_A_WORD = 1.2  # subwords, punctuation counted
 MINUTES, MAX_MINUTES, MINUTES_FOR = 25.0, 90.0, 200_000  # minutes for this many pairs; more for more
@@ -47,29 +43,6 @@ class Choice:
 
     tables: Tables
     reasons: list[str] = field(default_factory=list)
-
-
-def choose_cleaning(sample: Sequence[SentencePair], facts: CorpusFacts) -> Choice:
-    """Chooses cleaning steps against the pairs in most files whose sides do not translate each other."""
-    longest = max(40, round(3 * max(facts.source.usual_length, facts.target.usual_length)))
-    length: Tables = {"kind": "length"}
-    steps, data, criteria = [length, {"kind": "identical"}], {}, ["a blank side", "equal sides"]
-    for side, scripts in (("source", facts.source.scripts), ("target", facts.target.scripts)):
-        if scripts:
-            steps.append({"kind": "script", "side": side, "scripts": list(scripts)})
-            criteria.append(f"a {side} not in {' or '.join(scripts)} script")
-    if facts.source.has_spaces and facts.target.has_spaces:
-        length["max_words"] = longest
-        criteria.append(f"more than {longest} words")
-    else:
-        data["max_tokens"] = 2 * longest
-        criteria.append(f"more than {2 * longest} subwords")
-    if (ratio := _choose_ratio(sample)) is not None:
-        steps.append({"kind": "ratio", "most": ratio})
-        criteria.append(f"{ratio:g} times the words on a side")
-    steps.append({"kind": "duplicates"})
-    reason = f"cleaning: removed are duplicates and pairs with {', '.join(criteria)}"
-    return Choice({"data": {"cleaning": steps, **data}}, [reason])
 
 
 def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wanted: Mapping[str, Any]) -> Choice:
@@ -159,15 +132,6 @@ def choose_adaptation(
     by_adapters = " by low-rank adapters" if _trains_adapters(wanted) else ""
     model = f"model: that of {start} with its vocabulary of {vocabulary:,} tokens, adapted to this text{by_adapters}"
     return Choice({**parts.tables, **schedule.tables}, [*parts.reasons, model, *schedule.reasons])
-
-
-def _choose_ratio(sample: Sequence[SentencePair]) -> float | None:
-    lengths = [sorted((count_words(pair.source), count_words(pair.target))) for pair in sample]
-    ratios = [longer / shorter for shorter, longer in lengths if shorter]
-    for most in RATIOS:
-        if sum(ratio > most for ratio in ratios) <= MAX_LEFT_OUT * len(ratios):
-            return most
-    return None
 
 
 def _choose_parts(kept: CorpusFacts, wanted: Mapping[str, Any]) -> Choice:

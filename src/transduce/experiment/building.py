@@ -15,7 +15,7 @@ from transduce.experiment.adapting import with_adapters
 from transduce.experiment.code import NamedCode
 from transduce.experiment.recipe import Recipe
 from transduce.objectives.objective import OBJECTIVES
-from transduce.tasks.settings import ExperimentConfig
+from transduce.tasks.experiment_settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Prepared, Rate, Task, Tell
 from transduce.training.checkpoint import Checkpoints
 from transduce.training.distributed import ALONE, Processes

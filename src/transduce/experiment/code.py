@@ -14,7 +14,7 @@ from transduce.base.verification import read_json
 from transduce.evaluation.metrics import METRICS, REGISTRIES
 from transduce.nn.scores import SCORES
 from transduce.objectives.objective import OBJECTIVES
-from transduce.tasks.settings import ExperimentConfig
+from transduce.tasks.experiment_settings import ExperimentConfig
 from transduce.training.schedules import SCHEDULES
 from transduce.training.trackers import OBSERVERS
 

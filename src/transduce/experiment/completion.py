@@ -11,7 +11,7 @@ from transduce.base.errors import CheckpointError
 from transduce.base.task_table import check_task
 from transduce.bundle.bundle_config import BundleConfig, read_config
 from transduce.bundle.model_bundle import find_bundle
-from transduce.tasks.settings import ExperimentConfig
+from transduce.tasks.experiment_settings import ExperimentConfig
 
 SIDES = ("source", "target")
 

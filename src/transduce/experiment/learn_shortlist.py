@@ -15,8 +15,8 @@ from transduce.base.ranges import Iterations, NonNegativeInt, PositiveInt
 from transduce.base.task_table import check_tool
 from transduce.base.unzipping import is_zipped
 from transduce.bundle.model_bundle import ModelBundle, find_bundle
+from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.catalogue.download import announce
-from transduce.corpora.catalogue.files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.lexical_translation import LexicalTable
 from transduce.corpora.splits import open_splits
@@ -44,7 +44,7 @@ class ShortlistSettings(Settings, frozen=True):
 
 
 @dataclass(frozen=True)
-class Measured:
+class ShortlistCoverage:
     """Coverage and length of lists on sentence pairs."""
 
     pairs: int
@@ -72,9 +72,9 @@ class LearnedShortlist:
     """The number of pairs available."""
     vocabulary: int
     """The number of the model's target tokens."""
-    training: Measured
+    training: ShortlistCoverage
     """Measures on pairs that it was learned from."""
-    validation: Measured | None
+    validation: ShortlistCoverage | None
     """Measures on the run's validation data; None for text of the user's own."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def _shortlist(
     return Shortlist(torch.from_numpy(lists), torch.from_numpy(always), len(target))
 
 
-def _measure(shortlist: Shortlist, stores: Sequence[TokenStore], tokenizers: Tokenizers) -> Measured:
+def _measure(shortlist: Shortlist, stores: Sequence[TokenStore], tokenizers: Tokenizers) -> ShortlistCoverage:
     pairs = PairSample.spread(stores, MEASURED)
     listed, tokens, size = 0, 0, 0
     for store, chosen in zip(pairs.stores, pairs.chosen, strict=True):
@@ -179,4 +179,4 @@ def _measure(shortlist: Shortlist, stores: Sequence[TokenStore], tokenizers: Tok
             listed += int((allowed.gather(1, target) & is_real).sum())
             tokens += int(is_real.sum())
             size += int(allowed.sum())
-    return Measured(len(pairs), listed / tokens, size / len(pairs))
+    return ShortlistCoverage(len(pairs), listed / tokens, size / len(pairs))

@@ -13,8 +13,8 @@ from transduce.experiment.automatic import Files, meant_by, recipe_for
 from transduce.experiment.building import build_trainer, describe_model, open_experiment, prepare
 from transduce.experiment.machine import measure_machine
 from transduce.experiment.recipe import Recipe
-from transduce.models.phrases import PhrasesConfig
-from transduce.tasks.settings import ExperimentConfig
+from transduce.models.families import PhrasesConfig
+from transduce.tasks.experiment_settings import ExperimentConfig
 from transduce.training.distributed import Processes, local_device
 
 

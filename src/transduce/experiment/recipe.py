@@ -12,7 +12,7 @@ from transduce.base.config import Changes, convert, override, read_changes, read
 from transduce.base.errors import ConfigError, InputError
 from transduce.base.task_table import find_task
 from transduce.experiment.completion import complete
-from transduce.tasks.settings import ExperimentConfig
+from transduce.tasks.experiment_settings import ExperimentConfig
 
 SETTINGS_FILE = "experiment.toml"  # of a run's folder
 PATH_KEYS = {

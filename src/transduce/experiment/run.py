@@ -40,11 +40,11 @@ from transduce.experiment.recipe import (
     read_settings,
     record,
 )
-from transduce.models.phrases import PhrasesConfig
-from transduce.tasks.settings import ExperimentConfig
+from transduce.models.families import PhrasesConfig
+from transduce.tasks.experiment_settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Task
-from transduce.tasks.translation.phrases import keep_better, kept_phrases, learn_phrases
-from transduce.tasks.translation.task import TranslationExperiment
+from transduce.tasks.translation.learn_phrases import keep_better, kept_phrases, learn_phrases
+from transduce.tasks.translation.translation_task import TranslationExperiment
 from transduce.training.checkpoint import before_decay, forget_decay, newest_checkpoint, read_progress
 from transduce.training.display import console_observer
 from transduce.training.distributed import Processes, join_processes, local_device

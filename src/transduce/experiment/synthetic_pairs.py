@@ -12,11 +12,11 @@ from transduce.base.config import Settings, convert
 from transduce.base.ranges import ShareBelowOne
 from transduce.corpora.cleaning import Duplicates, Repetition, Step
 from transduce.corpora.corpus import Filter, Keeps, ParallelCorpus, SentencePair, nothing_left
+from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.facts import describe_pairs, sample_pairs
-from transduce.corpora.settings import DataConfig
-from transduce.corpora.writing import write_pairs
+from transduce.corpora.pair_files import write_pairs
 from transduce.evaluation.translations import SentenceMetric
-from transduce.experiment.automatic_settings import choose_cleaning
+from transduce.experiment.automatic_cleaning import choose_cleaning
 from transduce.experiment.translated_shards import Translated, read_translations
 
 TRUNCATED = "that reached the longest length"

@@ -26,9 +26,9 @@ from transduce.bundle.bundle_config import read_config
 from transduce.bundle.model_bundle import find_bundle, model_content
 from transduce.corpora.cleaning import cleaning_filters
 from transduce.corpora.corpus import ParallelCorpus, check_not_empty
+from transduce.corpora.data_settings import CorpusConfig, DataConfig
 from transduce.corpora.directions import Direction
-from transduce.corpora.settings import CorpusConfig, DataConfig
-from transduce.corpora.writing import write_pairs
+from transduce.corpora.pair_files import write_pairs
 from transduce.evaluation.metric import Score
 from transduce.evaluation.significance import Difference, compare_counts
 from transduce.evaluation.translations import count_bleu
@@ -43,12 +43,12 @@ from transduce.experiment.synthetic_pairs import (
     write_true_pairs,
 )
 from transduce.experiment.synthetic_texts import GivenTexts, languages_of_direction
-from transduce.experiment.translated_shards import Part, read_translations, translate_part
+from transduce.experiment.translated_shards import TextPart, read_translations, translate_part
 from transduce.inference.engines.choice import EngineName
-from transduce.inference.engines.opening import is_firefox
-from transduce.inference.engines.precision import InferencePrecision
+from transduce.inference.engines.engine_table import is_firefox
+from transduce.inference.engines.inference_precision import InferencePrecision
 from transduce.inference.translator import Translator
-from transduce.tasks.translation.settings import TranslationConfig
+from transduce.tasks.translation.translation_settings import TranslationConfig
 from transduce.training.observers import Observer
 
 TRANSLATIONS = "translations"
@@ -62,7 +62,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Comparison:
+class StudentComparison:
     """BLEU of teacher and student on the same sentences."""
 
     test_set: str
@@ -89,7 +89,7 @@ class SyntheticRun:
     run: RunResult
     """The training on the pairs that were made."""
     pairs: SyntheticPairs
-    comparison: Comparison | None
+    comparison: StudentComparison | None
     """The scores of student and teacher; None for a back-translation, whose models have two directions."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class Stages:
     direction: Direction
     """The direction of the model that translates."""
     texts: GivenTexts
-    parts: list[Part]
+    parts: list[TextPart]
     selection: Selection
     pairs_weight: float
     recipe: Recipe[TranslationConfig]
@@ -211,10 +211,10 @@ class Stages:
         return self.pairs_weight > 0 and len(self.texts.pairs) > 0
 
     @property
-    def _learned_parts(self) -> list[Part]:
+    def _learned_parts(self) -> list[TextPart]:
         return [part for part in self.parts if part.name != "test"]
 
-    def _shards(self, part: Part) -> list[Path]:
+    def _shards(self, part: TextPart) -> list[Path]:
         return part.shards(self._translations.folder)
 
     def _make_data(self, tell: Tell) -> SyntheticPairs:
@@ -279,7 +279,7 @@ class Stages:
         engine: EngineName = "pytorch" if of_firefox else "auto"
         return Translator.load(*self.models, device=self.device, precision=self.precision, engine=engine)
 
-    def _compare(self, student: Path) -> Comparison:
+    def _compare(self, student: Path) -> StudentComparison:
         """Scores student and teacher on the test set."""
         (test,) = (part for part in self.parts if part.name == "test")
         taught = [each.translation for each in read_translations(self._shards(test))]
@@ -290,4 +290,4 @@ class Stages:
         folds_case = teacher.tokenizer.of_target.folds_case or of_student.tokenizer.of_target.folds_case
         first, second = (count_bleu(outputs, references, folds_case) for outputs in (taught, learned))
         difference = compare_counts(second.counts, first.counts, second.score_rows)
-        return Comparison(self.texts.tested.name, first.summary(), second.summary(), difference)
+        return StudentComparison(self.texts.tested.name, first.summary(), second.summary(), difference)

@@ -10,15 +10,15 @@ import msgspec
 from transduce.base.errors import DataError, InputError
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.corpus import ParallelCorpus, TextCorpus
+from transduce.corpora.data_settings import CorpusConfig, DataConfig, FilesConfig
 from transduce.corpora.directions import Direction
 from transduce.corpora.formats import is_file_of_pairs, text_file
 from transduce.corpora.languages import UNKNOWN
 from transduce.corpora.noise import Noise
-from transduce.corpora.settings import CorpusConfig, DataConfig, FilesConfig
 from transduce.corpora.shards import files_of, open_corpus
 from transduce.corpora.splits import Splits, open_splits
 from transduce.experiment.recipe import SETTINGS_FILE, Recipe, load_recipe, recipes
-from transduce.tasks.translation.settings import TranslationConfig
+from transduce.tasks.translation.translation_settings import TranslationConfig
 
 TWO_FILES = ","
 """The sign between the names of two line-aligned files."""

@@ -13,7 +13,7 @@ from transduce.base.errors import CheckpointError, DataError
 from transduce.base.files import new_file
 from transduce.corpora.compression import PACKERS
 from transduce.corpora.corpus import ParallelCorpus, TextCorpus
-from transduce.corpora.formats import read_lines
+from transduce.corpora.lines import read_lines
 from transduce.evaluation.translations import SentenceMetric, sentence_score
 from transduce.inference.translation import Candidate, Translation
 from transduce.inference.translator import Translator
@@ -44,7 +44,7 @@ class Translated(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 @dataclass(frozen=True)
-class Part:
+class TextPart:
     """A part of the texts to translate, whose shards are called by its name."""
 
     name: str
@@ -69,7 +69,7 @@ class Part:
 
 
 def translate_part(
-    part: Part, folder: Path, translator: Translator, metric: SentenceMetric, tell: Callable[[str], None]
+    part: TextPart, folder: Path, translator: Translator, metric: SentenceMetric, tell: Callable[[str], None]
 ) -> None:
     """Writes the translations of the shards that are missing; reports each."""
     sentences = part.read()

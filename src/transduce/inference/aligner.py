@@ -15,7 +15,7 @@ from transduce.analysis.alignment import (
     symmetrize,
     without_punctuation,
 )
-from transduce.analysis.attention import record_pass
+from transduce.analysis.recorded_attention import record_pass
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.corpus import Pair, as_pair
 from transduce.data.batch import make_batch

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from transduce.analysis.findings import Confidence, RunnerUp
-from transduce.analysis.look import RUNNERS_UP, Look
 from transduce.analysis.look_at_reading import ReadingResult
+from transduce.analysis.look_at_text import RUNNERS_UP, Look
 from transduce.base.errors import InputError
 from transduce.base.reprs import shown_by
 from transduce.base.task_table import check_tool
@@ -19,10 +19,10 @@ from transduce.bundle.model_bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds
 from transduce.data.passages import PassageWindow, encode_passages
 from transduce.data.text_batch import row_length
+from transduce.inference.batched_texts import read_texts, softmax
 from transduce.inference.classifier import is_pair
-from transduce.inference.engines.precision import InferencePrecision, load_bundle
+from transduce.inference.engines.inference_precision import InferencePrecision, load_bundle
 from transduce.inference.looking import check_length, check_not_blank, look_at_texts
-from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import SpanHeadConfig
 
 N_BEST = 1

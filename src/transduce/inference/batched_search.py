@@ -8,11 +8,11 @@ from functools import partial
 import torch
 
 from transduce.data.parts import batches_by_length
+from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.choice import pytorch_of
 from transduce.inference.engines.engine import Engine, EngineChoice
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.execution.workers import map_parallel
-from transduce.inference.requests import Constraints, Piece
+from transduce.inference.execution.parallel_search import map_parallel
 from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, search_of
 from transduce.search.loop import Hypothesis
 

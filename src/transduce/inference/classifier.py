@@ -10,17 +10,17 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from transduce.analysis.look import Look, confidence_in
 from transduce.analysis.look_at_reading import ReadingResult
+from transduce.analysis.look_at_text import Look, confidence_in
 from transduce.base.errors import InputError
 from transduce.base.reprs import shown_by
 from transduce.base.task_table import check_tool
 from transduce.bundle.model_bundle import ModelBundle, bundle_facts
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import EncodedTexts, encode_texts
-from transduce.inference.engines.precision import InferencePrecision, load_bundle
+from transduce.inference.batched_texts import read_texts, softmax
+from transduce.inference.engines.inference_precision import InferencePrecision, load_bundle
 from transduce.inference.looking import look_at_texts, whole_row
-from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import ClassHeadConfig, ScoreHeadConfig
 
 Text = str | tuple[str, str]

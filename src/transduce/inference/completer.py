@@ -15,16 +15,17 @@ from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import pad
 from transduce.inference.batched_search import held_phrases, with_most_phrases
+from transduce.inference.constraints import Constraints, Piece, Vocabulary
 from transduce.inference.engines.pytorch import PyTorchEngine, problem_of, rules_for
-from transduce.inference.execution.workers import size_of, threads_for
-from transduce.inference.requests import Constraints, Piece, Request, Vocabulary
+from transduce.inference.execution.parallel_search import size_of, threads_for
+from transduce.inference.request import Request
 from transduce.models.interface import Memory
 from transduce.search.beam import Beam
 from transduce.search.loop import Active, SearchProblem, Step, take_step
 from transduce.search.rules import AfterContext, EndWhere, ForcedCharacters, Rule
-from transduce.search.settings import Limits, limits_for
+from transduce.search.search_settings import Limits, limits_for
 from transduce.text.glossary import Glossary
-from transduce.text.phrases import BROKEN
+from transduce.text.phrase_encoder import BROKEN
 from transduce.text.typed import TypedText
 
 KEPT = 64

@@ -8,8 +8,8 @@ from torch import nn
 
 from docsegments.orthography.words import word_texts
 from transduce.analysis.alignment import SAMPLE, AlignmentHead, InTurn, choose_head, link_words, places_of
-from transduce.analysis.attention import record_pass
-from transduce.analysis.look import linked_words, words_of_output
+from transduce.analysis.look_at_text import linked_words, words_of_output
+from transduce.analysis.recorded_attention import record_pass
 from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.directions import Direction

@@ -8,19 +8,20 @@ from typing import Any, overload
 import msgspec
 import torch
 
-from transduce.analysis.look import Look
+from transduce.analysis.look_at_text import Look
 from transduce.base.errors import InputError
 from transduce.base.reprs import shown_by
 from transduce.base.task_table import check_tool
 from transduce.bundle.model_bundle import ModelBundle, bundle_facts
+from transduce.inference.constraints import Constraints, Piece, Vocabulary
 from transduce.inference.engines.ensemble import Ensemble
-from transduce.inference.engines.precision import InferencePrecision, load_bundle
+from transduce.inference.engines.inference_precision import InferencePrecision, load_bundle
 from transduce.inference.engines.pytorch import problem_of, rules_for
-from transduce.inference.execution.memory import keep_free_memory
-from transduce.inference.execution.workers import size_of, threads_for
+from transduce.inference.execution.malloc import keep_free_memory
+from transduce.inference.execution.parallel_search import size_of, threads_for
+from transduce.inference.growing_text import Ends, GrowingText, Writing, ends_of, text_of
 from transduce.inference.looking import look_at_generation
-from transduce.inference.requests import Constraints, Piece, Request, Vocabulary
-from transduce.inference.writing import Ends, GrowingText, Writing, ends_of, text_of
+from transduce.inference.request import Request
 from transduce.models.interface import SegmentRecurrence, Writer
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam
@@ -29,7 +30,7 @@ from transduce.search.diverse import DiverseBeam
 from transduce.search.loop import SearchProblem, TakeStep, take_step
 from transduce.search.rules import AfterContext, EndWhere, Rule
 from transduce.search.sampling import Sampling, tokens_one_by_one
-from transduce.search.settings import Limits
+from transduce.search.search_settings import Limits
 from transduce.text.running_text import encode_running
 
 MAX_TOKENS = 200
@@ -232,7 +233,7 @@ class Generator:
         return self.text_of(self.encode(prompt)) if prompt else ""
 
     def text_of(self, ids: Iterable[int]) -> str:
-        """Returns the text of tokens; see inference/writing.py."""
+        """Returns the text of tokens; see inference/growing_text.py."""
         return text_of(self.bundle.tokenizers.target, ids)
 
     def _generate(self, prompts: Sequence[str | Request], search: Search, ends: Ends) -> list[Generation]:

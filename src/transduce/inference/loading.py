@@ -8,12 +8,12 @@ from transduce.bundle.bundle_config import read_config
 from transduce.bundle.model_bundle import find_bundle
 from transduce.inference.answerer import Answerer
 from transduce.inference.classifier import Classifier
-from transduce.inference.encoder import Encoder
 from transduce.inference.engines.choice import EngineName
-from transduce.inference.engines.opening import packages
-from transduce.inference.engines.precision import InferencePrecision
+from transduce.inference.engines.engine_table import packages
+from transduce.inference.engines.inference_precision import InferencePrecision
 from transduce.inference.generator import Generator
 from transduce.inference.tagger import Tagger
+from transduce.inference.text_encoder import Encoder
 from transduce.inference.translator import Translator
 
 Reader = Classifier | Tagger | Answerer | Encoder

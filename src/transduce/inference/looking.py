@@ -1,4 +1,4 @@
-"""Runs a model on one text and records everything for `transduce.analysis.look`."""
+"""Runs a model on one text and records everything for `transduce.analysis.look_at_text`."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,16 +7,16 @@ import numpy as np
 
 from transduce.analysis.alignment import AlignmentHead
 from transduce.analysis.findings import SearchTree
-from transduce.analysis.look import Look, look_at_pair, look_at_text
 from transduce.analysis.look_at_reading import ReadingResult, look_at_reading
+from transduce.analysis.look_at_text import Look, look_at_pair, look_at_text
 from transduce.analysis.search_tree import SearchTrace
 from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import make_batch
 from transduce.data.text_batch import Ids, row_length
 from transduce.data.windows import batch_of
+from transduce.inference.constraints import Constraints, Piece, Vocabulary
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.requests import Constraints, Piece, Vocabulary
 from transduce.search.beam import Beam
 from transduce.search.loop import TakeStep
 from transduce.text.tokenizer import Tokenizer

@@ -2,7 +2,7 @@
 
 from docsegments.document import Languages
 from docsegments.memory import Remembers
-from docsegments.translating import translate
+from docsegments.translating import document_translator
 from docsegments.translating.sentence_translator import SentenceTranslator, Translate
 from transduce.base.errors import InputError
 from transduce.inference.request import Request
@@ -11,8 +11,8 @@ from transduce.search.choices import DecisionRule
 from transduce.text.glossary import Glossary
 
 
-class DocumentTranslator(translate.DocumentTranslator):
-    """Translates whole documents, in the formats of `docsegments.formats`, with a translator.
+class DocumentTranslator(document_translator.DocumentTranslator):
+    """Translates whole documents, in the formats of `docsegments.document_formats`, with a translator.
 
     Placeholders are required phrases if the search supports them (a beam, in PyTorch), else they are put in
     afterwards. A segment that occurs several times is translated once.

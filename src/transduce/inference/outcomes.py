@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from transduce.inference.constraints import Constraints
 from transduce.inference.details import Details
 from transduce.inference.inflections import other_form
-from transduce.inference.requests import Constraints, Request
+from transduce.inference.request import Request
 from transduce.inference.translation import Candidate, Translation
-from transduce.text.phrases import holds
+from transduce.text.phrase_encoder import holds
 from transduce.text.terms import Term, TermOutcome
 
 

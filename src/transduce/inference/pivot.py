@@ -9,9 +9,10 @@ import msgspec
 
 from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import BundleConfig
+from transduce.inference.constraints import Piece
 from transduce.inference.engines.engine import Engine
 from transduce.inference.engines.exported import ThroughThird
-from transduce.inference.requests import Piece, Request
+from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule, Search

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from docsegments.document import Languages
 from docsegments.translating.sentence_translator import (
     Links,
-    Progress,
+    PartProgress,
     SentenceRequest,
     Tell,
     TranslatedSentence,
@@ -23,7 +23,7 @@ from transduce.inference.details import find_head
 from transduce.inference.engines.choice import pytorch_of
 from transduce.inference.engines.engine import EngineChoice
 from transduce.inference.engines.exported import Model, ThroughThird
-from transduce.inference.engines.phrases import PhraseEngine
+from transduce.inference.engines.phrase_engine import PhraseEngine
 from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.search.beam import Beam
@@ -91,7 +91,7 @@ class SentenceModel:
         return parts, [tokenizer.unknown in ids for ids in tokenizer.encode_batch(texts)]
 
     def translate(
-        self, requests: Sequence[SentenceRequest], progress: Progress | None = None
+        self, requests: Sequence[SentenceRequest], progress: PartProgress | None = None
     ) -> list[TranslatedSentence]:
         """See SentenceTranslator."""
         asked = [Request(request.text, required=request.required) for request in requests]

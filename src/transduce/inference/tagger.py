@@ -12,17 +12,17 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from transduce.analysis.look import Look, confidence_in
 from transduce.analysis.look_at_reading import ReadingResult
+from transduce.analysis.look_at_text import Look, confidence_in
 from transduce.base.reprs import shown_by
 from transduce.base.task_table import check_tool
 from transduce.bundle.model_bundle import ModelBundle, bundle_facts
-from transduce.corpora.tagged import entities_of
+from transduce.corpora.tagged_sentences import entities_of
 from transduce.data.batch import SpecialIds
-from transduce.data.tagged import WordRows, encode_words
-from transduce.inference.engines.precision import InferencePrecision, load_bundle
+from transduce.data.word_rows import WordRows, encode_words
+from transduce.inference.batched_texts import read_texts, softmax
+from transduce.inference.engines.inference_precision import InferencePrecision, load_bundle
 from transduce.inference.looking import check_length, check_not_blank, look_at_texts
-from transduce.inference.texts import read_texts, softmax
 from transduce.models.heads import TagHeadConfig
 
 ZERO_WIDTH_JOINER = "\u200d"

@@ -12,9 +12,9 @@ import msgspec
 from docsegments.orthography.joining import join_sentences
 from docsegments.orthography.words import has_words
 from transduce.analysis.alignment import AlignmentHead
-from transduce.analysis.look import Look
 from transduce.analysis.look_at_phrases import PhraseLook
-from transduce.base.errors import ConfigError, InputError
+from transduce.analysis.look_at_text import Look
+from transduce.base.errors import InputError
 from transduce.base.reprs import shown_by
 from transduce.base.task_table import check_tool
 from transduce.bundle.model_bundle import Marks, ModelBundle, bundle_facts
@@ -22,17 +22,19 @@ from transduce.corpora.corpus import Pair, is_pair
 from transduce.corpora.directions import Direction
 from transduce.inference.batched_search import BatchedSearch
 from transduce.inference.completer import Completer, Completion
+from transduce.inference.constraints import Constraints, Piece, required_of_pieces
 from transduce.inference.details import Details, details_of, find_head
 from transduce.inference.engines.choice import EngineName, engine_for, pytorch_of
+from transduce.inference.engines.compiled import compiling
 from transduce.inference.engines.engine import EngineChoice
-from transduce.inference.engines.ensemble import Ensemble
+from transduce.inference.engines.ensemble import Ensemble, check_alike
 from transduce.inference.engines.exported import Model, ThroughThird, open_model
-from transduce.inference.engines.phrases import PhraseEngine
-from transduce.inference.engines.precision import InferencePrecision, at_precision, device_for
-from transduce.inference.execution.memory import keep_free_memory
+from transduce.inference.engines.inference_precision import InferencePrecision, at_precision, device_for
+from transduce.inference.engines.phrase_engine import PhraseEngine
+from transduce.inference.execution.malloc import keep_free_memory
 from transduce.inference.looking import check_length, check_not_blank, look_at_translation
 from transduce.inference.outcomes import translation_of, why_unsatisfied
-from transduce.inference.requests import Constraints, Piece, Request, required_of_pieces
+from transduce.inference.request import Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
 from transduce.inference.translation import Candidate, Translation
@@ -72,7 +74,7 @@ class Translator:
         for number, member in enumerate((bundle, *others), 1):
             check_tool(f"model {number}" if others else "the model", member.config.task, "translator")
         for number, other in enumerate(others, 2):
-            _check_alike(bundle, other, number)
+            check_alike(bundle, other, number)
         self.engine: EngineChoice = engine_for(bundle, *others, shortlist=shortlist, compile=compile, engine=engine)
         longest = min(member.config.longest_source for member in (bundle, *others))
         limit, marked = self.engine.source_limit, 0 if bundle.config.languages is None else 1
@@ -116,26 +118,16 @@ class Translator:
         if pytorch is not None and pytorch.graphs is not None:
             return
 
-        from torch._dynamo import config  # takes a second to import
-        from torch._dynamo.exc import TorchDynamoException
-
         search = search_of(search or Beam())
         never = 1_000 if search.no_repeat_ngram else 0  # tokens of a run: the rule is there, and bans nothing
         at_length = msgspec.structs.replace(search, min_ratio=8.0, max_ratio=9.0, no_repeat_ngram=never)
         unknown = self.bundle.tokenizers.source.unknown
         marks = self.bundle.for_probe.marks if isinstance(self.bundle, ModelBundle) else Marks()
         lengths = (2, min(16, self.longest_source))  # odd with the end token, as few other sizes are
-        try:
-            with config.patch(specialize_float=True):  # else it compiles first as if a model's numbers could change
-                for length in lengths:
-                    source = [*marks.source, *[unknown] * length]
-                    piece = Piece(source, [], [], [], marks.begin)
-                    self.engine.of(piece, at_length).search([piece], self._constraints, at_length)
-        except TorchDynamoException as error:
-            raise ConfigError(
-                f"PyTorch cannot compile here: {str(error).strip().splitlines()[0]}; on a CPU it needs a C++ compiler "
-                "such as g++; install one, or do not compile"
-            ) from None
+        with compiling():
+            for length in lengths:
+                piece = Piece([*marks.source, *[unknown] * length], [], [], [], marks.begin)
+                self.engine.of(piece, at_length).search([piece], self._constraints, at_length)
 
     def directed(self, to: str | None = None, from_: str | None = None) -> "Translator":
         """Returns the translator in a direction; see `BundleConfig.find_direction`."""
@@ -399,23 +391,10 @@ class Translator:
             )
         if not all(pieces):
             raise InputError(
-                f"{request.text[:60]!r}: no translation satisfies all constraints; lower min_ratio, raise or "
-                f"drop no_repeat_ngram, "
-                "or ban fewer phrases"
+                f"{request.text[:60]!r}: no translation satisfies all constraints; lower min_ratio, raise or drop "
+                "no_repeat_ngram, or ban fewer phrases"
             )
         best, *others = [[Candidate(decode(h.tokens), h.score, h.log_probability) for h in n_best] for n_best in pieces]
         candidates = [self._joined([best[0], *(other[0] for other in others)], rule)] if others else best
         truncated = any(hypotheses[0].truncated for hypotheses in pieces)
         return translation_of(request, candidates, self._constraints, was_split=bool(others), truncated=truncated)
-
-
-def _check_alike(first: Model, other: Model, number: int) -> None:
-    """Raises InputError unless both models read and write the same tokens."""
-    for side in ("source", "target"):
-        if getattr(first.tokenizers, side).content != getattr(other.tokenizers, side).content:
-            raise InputError(
-                f"model {number} of the ensemble has another {side} tokenizer than the first; all must have the same: "
-                "train them on the same text with the same [tokenizer]"
-            )
-    if first.config.languages != other.config.languages:
-        raise InputError(f"model {number} of the ensemble has other directions than the first; all must have the same")

@@ -4,15 +4,15 @@ from typing import Any
 
 from torch import nn
 
+from transduce.base.config import Settings
 from transduce.base.errors import ConfigError
 from transduce.models.bert import BertConfig, build_bert
 from transduce.models.causal import CausalTransformerConfig, build_causal_transformer
 from transduce.models.heads import EncoderModel, HeadConfig, build_head, reads_pooler
 from transduce.models.interface import EncoderDecoder, TextEncoder
-from transduce.models.phrases import PhrasesConfig
-from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.language import RecurrentLanguageConfig, build_recurrent_language
 from transduce.models.recurrent.model import build_recurrent
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.stack import Parts
 from transduce.models.transformer import Transformer, TransformerConfig, build_transformer
 from transduce.models.transformer_encoder import (
@@ -22,6 +22,12 @@ from transduce.models.transformer_encoder import (
 )
 from transduce.models.transformer_xl import TransformerXLConfig, build_transformer_xl
 from transduce.models.xlnet import XLNetConfig, XLNetEncoder, XLNetLanguageModel, build_xlnet, build_xlnet_encoder
+
+
+class PhrasesConfig(Settings, frozen=True, tag_field="kind", tag="phrases"):
+    """A phrase-based model (Koehn, Och and Marcu 2003), for hundreds to some thousands of sentence pairs: learned in
+    seconds, it translates better than a neural model of so little text."""
+
 
 EncoderDecoderConfig = TransformerConfig | RecurrentConfig | PhrasesConfig
 """Families that read a source and write a target, distinguished by `kind`."""

@@ -57,8 +57,8 @@ class Decoder(nn.Module, ABC, Generic[State]):
     layers: Iterable[nn.Module]
     """The layers from the bottom."""
     output: nn.Linear | AdaptiveOutput
-    """Makes logits of hidden states. In a model made ready to translate (inference/engines/precision.py), a linear
-    layer that computes the same in another way has taken its place."""
+    """Makes logits of hidden states. In a model made ready to translate (inference/engines/inference_precision.py), a
+    linear layer that computes the same in another way has taken its place."""
 
     @abstractmethod
     def read(self, tokens: Tokens, state: State) -> tuple[Hidden, State]:

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transduce.data.masked_words import MaskedBatch
+from transduce.data.masked_texts import MaskedBatch
 from transduce.models.heads import EncoderModel, WordHead
 from transduce.objectives.objective import Loss, count_of
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from transduce.phrases.decoder import Span
+from transduce.phrases.stack_decoder import Span
 from transduce.phrases.table import Option, Phrase
 
 Options = Mapping[Span, Sequence[Option]]

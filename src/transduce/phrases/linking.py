@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from itertools import product
 
 from docsegments.orthography.words import words
-from transduce.phrases.alignment import Link
-from transduce.phrases.model import PhraseModel
-from transduce.phrases.words import words_of
+from transduce.phrases.ibm_model_1 import Link
+from transduce.phrases.phrase_model import PhraseModel
+from transduce.phrases.phrase_words import words_of
 
 
 def links_between(model: PhraseModel, source: str, target: str) -> set[Link]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from transduce.phrases.alignment import Link
+from transduce.phrases.ibm_model_1 import Link
 
 LONGEST: Final = 5
 """The most words of a phrase."""

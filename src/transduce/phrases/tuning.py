@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import Float, Int
 
-from transduce.phrases.decoder import MODEL, WEIGHTS, Output
+from transduce.phrases.stack_decoder import MODEL, WEIGHTS, Output
 
 ROUNDS = 4  # of translating, each with the weights of the one before
 N_BEST = 50

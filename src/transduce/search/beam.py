@@ -12,7 +12,7 @@ from transduce.nn.state import DecoderState
 from transduce.search.constrained import DynamicBeamAllocation
 from transduce.search.loop import Candidates, Hypothesis, SearchProblem, search_loop
 from transduce.search.rules import LogProbabilities, Prefixes
-from transduce.search.settings import SearchSettings
+from transduce.search.search_settings import SearchSettings
 
 State = TypeVar("State", bound=DecoderState)
 

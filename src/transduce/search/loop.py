@@ -13,7 +13,7 @@ from transduce.models.interface import Predictor
 from transduce.nn.state import DecoderState, Reserves
 from transduce.search.required_phrases import Phrase, WordEdges
 from transduce.search.rules import LengthConstraint, LogProbabilities, Prefixes, Rule
-from transduce.search.settings import Begin, Limits, begin_each
+from transduce.search.search_settings import Begin, Limits, begin_each
 
 State = TypeVar("State", bound=DecoderState)
 

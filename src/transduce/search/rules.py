@@ -9,8 +9,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transduce.search.required_phrases import WordEdges
-from transduce.search.settings import Limits
-from transduce.text.phrases import ends_with, holds
+from transduce.search.search_settings import Limits
+from transduce.text.phrase_encoder import ends_with, holds
 
 LogProbabilities = Float[Tensor, "sentences rows vocabulary"]
 

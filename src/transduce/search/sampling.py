@@ -13,7 +13,7 @@ from transduce.base.ranges import NonNegativeInt, PositiveShare, Seed, Share, Te
 from transduce.nn.state import DecoderState
 from transduce.search.loop import LOOK_EVERY, Hypothesis, SearchProblem, reserved
 from transduce.search.rules import LogProbabilities, Prefixes
-from transduce.search.settings import Limits, SearchSettings, begin_each
+from transduce.search.search_settings import Limits, SearchSettings, begin_each
 
 State = TypeVar("State", bound=DecoderState)
 

@@ -12,7 +12,7 @@ from torch import nn
 from transduce.base.errors import DataError
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.example_sets import open_questions
-from transduce.corpora.examples import ExampleCorpus
+from transduce.corpora.labelled_text import ExampleCorpus
 from transduce.corpora.questions import Question, question_corpus
 from transduce.data.batch import SpecialIds
 from transduce.data.passages import PassageWindow, encode_passages, window_lengths
@@ -21,7 +21,7 @@ from transduce.evaluation.metric import Texts
 from transduce.evaluation.metrics import Measured
 from transduce.inference.answerer import find_answers, find_span_logits
 from transduce.models.heads import HeadConfig, SpanHeadConfig
-from transduce.objectives.labels import SpanBatch, SpanLoss, span_losses
+from transduce.objectives.label_losses import SpanBatch, SpanLoss, span_losses
 from transduce.tasks.encoder_data import Openers
 from transduce.tasks.encoder_settings import EncoderExperimentConfig, ExamplesConfig
 from transduce.tasks.labelled import LabelledTask
@@ -38,7 +38,7 @@ class AnsweringConfig(EncoderExperimentConfig, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True)
-class Asked:
+class AnswerSpans:
     """Questions as windows of their passages, and the indices in each window's row where the answer begins and ends."""
 
     questions: Sequence[Question]
@@ -89,16 +89,16 @@ class Answering:
             if not asked.answers and not _span_head(head).no_answer:
                 raise DataError(f"{asked.place}: it has no answer; set head.no_answer = true where that may be so")
 
-    def encode(self, examples: Sequence[Question], head: HeadConfig, tokenizer: Tokenizer, longest: int) -> Asked:
+    def encode(self, examples: Sequence[Question], head: HeadConfig, tokenizer: Tokenizer, longest: int) -> AnswerSpans:
         """See Labelling. Of several answers the first is learned; a window that does not hold all of it is learned as
         one without an answer."""
         texts = [(asked.question, asked.passage) for asked in examples]
         windows = encode_passages(texts, tokenizer, longest, _span_head(head).overlap)
         spans = [_span(window, examples[window.number]) for window in windows]
         starts, ends = (np.array([span[side] for span in spans], dtype=np.int64) for side in (0, 1))
-        return Asked(examples, windows, starts, ends)
+        return AnswerSpans(examples, windows, starts, ends)
 
-    def describe(self, encoded: Asked) -> str:
+    def describe(self, encoded: AnswerSpans) -> str:
         """See Labelling."""
         return f"{len(encoded.questions):,} questions, {len(encoded.windows):,} windows of passages"
 
@@ -106,11 +106,11 @@ class Answering:
         """See Labelling."""
         return ""
 
-    def lengths(self, encoded: Asked) -> NDArray[np.int64]:
+    def lengths(self, encoded: AnswerSpans) -> NDArray[np.int64]:
         """See Labelling."""
         return window_lengths(encoded.windows)
 
-    def batch(self, encoded: Asked, head: HeadConfig, special: SpecialIds, rows: NDArray[np.int64]) -> SpanBatch:
+    def batch(self, encoded: AnswerSpans, head: HeadConfig, special: SpecialIds, rows: NDArray[np.int64]) -> SpanBatch:
         """See Labelling."""
         windows = [encoded.windows[row] for row in rows]
         text = make_text_batch([(window.question, window.passage) for window in windows], special)
@@ -121,18 +121,18 @@ class Answering:
         return SpanLoss()
 
     def tell(
-        self, model: nn.Module, encoded: Asked, head: HeadConfig, special: SpecialIds
+        self, model: nn.Module, encoded: AnswerSpans, head: HeadConfig, special: SpecialIds
     ) -> list[NDArray[np.float32]]:
         """Returns the logits of an answer's first and last token, for each window."""
         return find_span_logits(model, encoded.windows, special)
 
-    def outcome(self, encoded: Asked, predicted: list[NDArray[np.float32]], head: HeadConfig) -> Texts:
+    def outcome(self, encoded: AnswerSpans, predicted: list[NDArray[np.float32]], head: HeadConfig) -> Texts:
         """See Labelling."""
         answers = find_answers(encoded.texts, encoded.windows, predicted, _span_head(head), 1)
         truth = [[answer.text for answer in asked.answers] for asked in encoded.questions]
         return Texts([answer.text for answer in answers], truth, [asked.question for asked in encoded.questions])
 
-    def loss(self, encoded: Asked, predicted: list[NDArray[np.float32]], head: HeadConfig) -> float:
+    def loss(self, encoded: AnswerSpans, predicted: list[NDArray[np.float32]], head: HeadConfig) -> float:
         """Returns the mean cross-entropy of the first and last tokens of answers, in nats a window."""
         losses = [
             span_losses(

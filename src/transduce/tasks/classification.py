@@ -14,7 +14,7 @@ from torch import nn
 from transduce.base.errors import DataError
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.example_sets import open_labelled
-from transduce.corpora.examples import ExampleCorpus, LabelColumns, LabelledText, labelled_corpus, usual_columns
+from transduce.corpora.labelled_text import ExampleCorpus, LabelColumns, LabelledText, labelled_corpus, usual_columns
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import EncodedTexts, encode_texts
 from transduce.data.text_batch import make_text_batch
@@ -24,7 +24,7 @@ from transduce.evaluation.metrics import Measured
 from transduce.inference.classifier import find_probabilities, find_scores
 from transduce.models.heads import ClassHeadConfig, HeadConfig, ScoreHeadConfig
 from transduce.models.interface import Pooling
-from transduce.objectives.labels import ClassLoss, LabelledBatch, ScoreLoss
+from transduce.objectives.label_losses import ClassLoss, LabelledBatch, ScoreLoss
 from transduce.objectives.objective import Objective
 from transduce.tasks.encoder_data import Openers
 from transduce.tasks.encoder_settings import EncoderExperimentConfig, ExamplesConfig

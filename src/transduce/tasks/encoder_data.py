@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from transduce.base.errors import DataError, InputError
 from transduce.corpora.catalogue.registry import find_dataset
-from transduce.corpora.examples import ExampleCorpus
+from transduce.corpora.labelled_text import ExampleCorpus
 from transduce.tasks.encoder_settings import ExamplesConfig
 from transduce.tasks.task import NO_RUN, Input, corpus_input
 

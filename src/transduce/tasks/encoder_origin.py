@@ -20,7 +20,8 @@ from transduce.models.transformer_encoder import TransformerEncoderConfig
 from transduce.models.xlnet import XLNetConfig
 from transduce.tasks.encoder_settings import EncoderExperimentConfig
 from transduce.tasks.task import Tell
-from transduce.text.tokenizer import SideConfig, Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import SideConfig, TokenizerConfig
 from transduce.training.checkpoint import BUNDLE
 from transduce.training.distributed import Processes
 

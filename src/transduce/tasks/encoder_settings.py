@@ -7,10 +7,10 @@ from transduce.base.errors import ConfigError
 from transduce.base.ranges import ShareWithin
 from transduce.data.examples import TextBatchingConfig
 from transduce.models.families import EncoderConfig
-from transduce.tasks.settings import ExperimentConfig
+from transduce.tasks.experiment_settings import ExperimentConfig
 from transduce.tasks.two_texts import check_weight
-from transduce.text.tokenizer import TokenizerConfig, tokenizer_setting
-from transduce.training.settings import TeacherForcing
+from transduce.text.tokenizer_settings import TokenizerConfig, tokenizer_setting
+from transduce.training.training_settings import TeacherForcing
 
 
 class ExamplesConfig(Settings, frozen=True):

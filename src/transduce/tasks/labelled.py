@@ -19,12 +19,12 @@ from transduce.base.errors import ConfigError, InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.bundle.probe import PROBE_CHARACTERS, PROBES
 from transduce.corpora.catalogue.download import Progress
-from transduce.corpora.examples import ExampleCorpus
+from transduce.corpora.labelled_text import ExampleCorpus
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import ExampleData
 from transduce.evaluation.metric import PLAIN, Metric, Outcome, Scoring
 from transduce.evaluation.metrics import METRICS, Measured, MetricName, count_all, find_metric, metric_key
-from transduce.evaluation.scores import Scores
+from transduce.evaluation.score_table import Scores
 from transduce.models.heads import HeadConfig, reads_pooler
 from transduce.objectives.objective import Objective
 from transduce.tasks.encoder_data import Examples, Openers, all_of, open_examples, open_test

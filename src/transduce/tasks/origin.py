@@ -14,13 +14,14 @@ from transduce.bundle.bundle_config import BundleConfig, read_config
 from transduce.bundle.model_bundle import ModelBundle, read_history, read_tokenizers
 from transduce.models.families import ModelConfig, build_model
 from transduce.models.larger_vocabulary import with_new_tokens
-from transduce.tasks.settings import ExperimentConfig
+from transduce.tasks.experiment_settings import ExperimentConfig
 from transduce.tasks.task import Tell
 from transduce.text.new_words import Growth, frequent_words, grow, read_words
-from transduce.text.tokenizer import DEFAULT_SUBWORDS, Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import DEFAULT_SUBWORDS, TokenizerConfig
 from transduce.training.checkpoint import BUNDLE
 from transduce.training.distributed import Processes
-from transduce.training.settings import TrainingConfig
+from transduce.training.training_settings import TrainingConfig
 
 NEW_WORDS = "new_words"
 """Key in a bundle's history: how many source and target tokens were added to the initial model's vocabulary."""

@@ -13,16 +13,16 @@ from transduce.base.errors import DataError
 from transduce.base.ranges import PositiveInt
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.example_sets import open_tagged
-from transduce.corpora.examples import ExampleCorpus
-from transduce.corpora.tagged import OUTSIDE, TagColumns, TaggedSentence, kind_of, tagged_corpus
+from transduce.corpora.labelled_text import ExampleCorpus
+from transduce.corpora.tagged_sentences import OUTSIDE, TagColumns, TaggedSentence, kind_of, tagged_corpus
 from transduce.data.batch import SpecialIds
-from transduce.data.tagged import WordRows, encode_words
 from transduce.data.text_batch import make_text_batch
+from transduce.data.word_rows import WordRows, encode_words
 from transduce.evaluation.metric import Texts
 from transduce.evaluation.metrics import Measured
 from transduce.inference.tagger import find_tag_probabilities
 from transduce.models.heads import HeadConfig, TagHeadConfig
-from transduce.objectives.labels import TaggedBatch, TagLoss
+from transduce.objectives.label_losses import TaggedBatch, TagLoss
 from transduce.tasks.encoder_data import Openers
 from transduce.tasks.encoder_settings import EncoderExperimentConfig, ExamplesConfig
 from transduce.tasks.labelled import LabelledTask

@@ -15,15 +15,15 @@ from transduce.corpora.catalogue.download import Progress
 from transduce.data.planned import PlannedData
 from transduce.evaluation.metric import PLAIN, Scoring
 from transduce.evaluation.metrics import Measured, MetricName
-from transduce.evaluation.scores import Scores
+from transduce.evaluation.score_table import Scores
 from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Objective
 from transduce.objectives.r_drop import RDrop
-from transduce.tasks.settings import ExperimentConfig
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.tasks.experiment_settings import ExperimentConfig
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial
-from transduce.training.settings import TrainingConfig
+from transduce.training.training_settings import TrainingConfig
 from transduce.training.validation import Validation
 
 Tell = Callable[[str], None]

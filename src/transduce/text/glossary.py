@@ -16,14 +16,13 @@ from docsegments.messages.tables import (
     rows_in_direction,
     rows_of,
 )
-from docsegments.messages.tbx import Term as ConceptTerm
-from docsegments.messages.tbx import concepts_of_tbx
+from docsegments.messages.tbx import ConceptTerm, concepts_of_tbx
 from docsegments.orthography.characters import without_invisible
 from docsegments.orthography.words import PhraseIndex
 from transduce.base.errors import DataError, InputError
 from transduce.base.files import write_text
-from transduce.corpora.formats import lines_in, open_bytes
 from transduce.corpora.languages import UNKNOWN
+from transduce.corpora.lines import lines_in, open_bytes
 from transduce.text.terms import Term
 
 BAN = "ban"

@@ -19,12 +19,11 @@ from transduce.text.tokenizer import (
     PAST_THE_END,
     SENTENCEPIECE,
     SPACE,
-    UNK,
-    SpecialTokens,
     Tokenizer,
     check_special,
 )
 from transduce.text.tokenizer_file import one_line_errors
+from transduce.text.tokenizer_settings import UNK, SpecialTokens
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
 KINDS = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}

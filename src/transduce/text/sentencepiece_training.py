@@ -8,7 +8,8 @@ from pathlib import Path
 from transduce.base.errors import ConfigError, DataError
 from transduce.text.sentencepiece import parse_sentencepiece, read_model
 from transduce.text.sentencepiece_writing import require_sentencepiece
-from transduce.text.tokenizer import SENTENCEPIECE, SideConfig, Tokenizer
+from transduce.text.tokenizer import SENTENCEPIECE, Tokenizer
+from transduce.text.tokenizer_settings import SideConfig
 
 COVERAGE = 0.99999
 """The share of the text's characters that pieces spell; rarer ones are unknown."""

@@ -13,23 +13,20 @@ from tokenizers import Tokenizer as Backend
 
 from docsegments.orthography.characters import INVISIBLE
 from transduce.base.errors import CheckpointError, ConfigError, DataError, InputError
+from transduce.text.detokenization import WORD_PATTERN
 from transduce.text.sentencepiece import LEADING_SPACE, MODELS, read_model
 from transduce.text.sentencepiece_training import train_sentencepiece
 from transduce.text.spread import Spread
-from transduce.text.tokenizer import (
-    BYTES,
+from transduce.text.tokenizer import BYTES, SPACE, Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import (
     DEFAULT_SUBWORDS,
-    SPACE,
     SPECIALS,
     SUBWORDS,
     UNK,
     SideConfig,
     SpecialTokens,
-    Tokenizer,
     TokenizerConfig,
-    Tokenizers,
 )
-from transduce.text.words import WORD_PATTERN
 
 SPECIAL_WORDS = re.compile(rf"(?<!\S)(?:{'|'.join(map(re.escape, SPECIALS))})(?!\S)")
 FIRST = len(SPECIALS) + len(BYTES)

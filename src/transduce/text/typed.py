@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from docsegments.orthography.characters import UNSPACED
-from transduce.text.phrases import BROKEN, PhraseEncoder
+from transduce.text.phrase_encoder import BROKEN, PhraseEncoder
 
 REMEMBERED = 256
 """The number of typed texts whose spellings are remembered."""

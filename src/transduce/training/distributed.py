@@ -18,7 +18,7 @@ from transduce.data.planned import Plan, Rows
 from transduce.training.heartbeat import heartbeat
 from transduce.training.launch import ENDED
 from transduce.training.meeting import meet
-from transduce.training.memory import naming_shortage
+from transduce.training.out_of_memory import naming_shortage
 
 T = TypeVar("T")
 EXCHANGE = timedelta(minutes=30)  # within which all reach an exchange of numbers, since their work is about equal

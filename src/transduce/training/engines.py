@@ -5,9 +5,9 @@ from torch import nn
 
 from transduce.objectives.objective import Objective
 from transduce.training.distributed import Processes
+from transduce.training.fsdp import Shards
 from transduce.training.gradients import Gradients, OneProcess, Replicas
-from transduce.training.settings import Sharding
-from transduce.training.shards import Shards
+from transduce.training.training_settings import Sharding
 
 
 def build_gradients(

@@ -11,8 +11,8 @@ from transduce.base.errors import ConfigError
 from transduce.data.planned import Epoch, PlannedData, Rows
 from transduce.training.distributed import Processes
 from transduce.training.gradients import Gradients
-from transduce.training.memory import is_shortage
 from transduce.training.optimizer import learned_parameters
+from transduce.training.out_of_memory import is_shortage
 
 SMALLER_MODEL = "choose a smaller model in [model], or a smaller vocabulary in [tokenizer]"
 ROUNDS, MOST_TURNS = 3, 8

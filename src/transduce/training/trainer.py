@@ -2,10 +2,8 @@
 
 import copy
 import math
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +20,7 @@ from transduce.training.checkpoint import Checkpoints, Position, damaged, load_o
 from transduce.training.distributed import Part, Processes
 from transduce.training.engines import build_gradients
 from transduce.training.estimate import Estimate, seconds_per_update
-from transduce.training.layers import compile_layers, recompute_layers
-from transduce.training.memory import naming_shortage
+from transduce.training.layers_in_training import compile_layers, recompute_layers
 from transduce.training.memory_check import MemoryCheck, MemoryTrial
 from transduce.training.observers import Observer, Report
 from transduce.training.optimizer import (
@@ -33,12 +30,14 @@ from transduce.training.optimizer import (
     normalize_gradients,
     set_rate,
 )
+from transduce.training.out_of_memory import naming_shortage
 from transduce.training.pace import Pace
 from transduce.training.precision import choose_precision
+from transduce.training.process_state import Tally, load_process_state, process_state
 from transduce.training.schedules import Plateau, WarmupStableDecay
-from transduce.training.settings import TrainingConfig
 from transduce.training.sharded_tensors import clear_first_rows, shard_all_like
 from transduce.training.signals import catch_signals
+from transduce.training.training_settings import TrainingConfig
 from transduce.training.validation import Validate, ValidationConfig
 
 Trials = Callable[[nn.Module], Sequence[MemoryTrial]]
@@ -49,16 +48,6 @@ PLANNED_EVERY = 10  # updates
 ALL_WAS_TRIED = (
     "the memory check before the first update had passed, so another process may be using it; resume when more is free"
 )
-
-
-@dataclass
-class _Tally:
-    """Sums of this process since the last report, kept as tensors so that nothing waits for them."""
-
-    plain: Tensor
-    tokens: Tensor
-    started: float
-    paused: float = 0.0
 
 
 class Trainer:
@@ -112,7 +101,7 @@ class Trainer:
         self._epoch = data.epoch(0)
         self.pace = Pace(ends) if ends is not None else None
         self.updates = training.updates or (training.epochs or 0) * len(self._epoch.batches) or 1
-        self._tally = self._new_tally()
+        self._tally = Tally(self.device)
         self._carried: dict[str, Tensor] | None = None
 
     def kept(self) -> nn.Module:
@@ -147,7 +136,7 @@ class Trainer:
                 load_weights(self.model, shard_all_like(masters, self.model))
             load_optimizers(self.optimizers, tensors)
             if is_same:
-                self._load_process_state(tensors)
+                self._carried = load_process_state(tensors, self.processes.rank, self._tally)
         except (RuntimeError, ValueError, KeyError) as error:
             raise damaged(checkpoint, error) from None
         self.gradients.refresh()
@@ -340,7 +329,7 @@ class Trainer:
         self.processes.all_reduce(tally.plain)
         self.processes.all_reduce(tally.tokens)
         self._check_finite(norm, tally.plain)
-        tokens, seconds = int(tally.tokens), time.monotonic() - tally.started - tally.paused
+        tokens, seconds = int(tally.tokens), tally.seconds
         every = self.config.report_every
         report = Report(
             update=self.position.update,
@@ -356,7 +345,7 @@ class Trainer:
         )
         for observer in self.observers:
             observer.report(report)
-        self._tally = self._new_tally()
+        self._tally = Tally(self.device)
 
     def _validation_is_due(self, is_last: bool) -> bool:
         position, by_epochs = self.position, self.config.epochs is not None
@@ -384,7 +373,7 @@ class Trainer:
         return cost
 
     def _save(self, cost: float | None) -> None:
-        of_each = self.processes.all_gather(self._process_state())
+        of_each = self.processes.all_gather(process_state(self._tally, self._carried))
         tensors = {f"{name}.{rank}": value for rank, own in enumerate(of_each) for name, value in own.items()}
         if self.average:
             masters = unshared_weights(self.gradients.whole(self.model))
@@ -394,42 +383,12 @@ class Trainer:
         if self.processes.is_first:
             self.checkpoints.save(self.position, kept, tensors, cost)
 
-    def _process_state(self) -> dict[str, Tensor]:
-        """Returns the state that differs between processes: random generators, counts since the last report, and what
-        the last batch hands the next."""
-        own = {
-            "random": torch.get_rng_state(),
-            "plain": self._tally.plain.cpu(),
-            "tokens": self._tally.tokens.cpu(),
-            "seconds": torch.tensor(time.monotonic() - self._tally.started - self._tally.paused),
-        }
-        if self.device.type == "cuda":
-            own["random_cuda"] = torch.cuda.get_rng_state(self.device)
-        return own | {f"carried.{name}": value.cpu().contiguous() for name, value in (self._carried or {}).items()}
-
-    def _load_process_state(self, tensors: dict[str, Tensor]) -> None:
-        rank = self.processes.rank
-        torch.set_rng_state(tensors[f"random.{rank}"])
-        if self.device.type == "cuda" and f"random_cuda.{rank}" in tensors:
-            torch.cuda.set_rng_state(tensors[f"random_cuda.{rank}"], self.device)
-        self._tally.plain = tensors[f"plain.{rank}"].to(self.device)
-        self._tally.tokens = tensors[f"tokens.{rank}"].to(self.device)
-        self._tally.paused = -float(tensors[f"seconds.{rank}"])
-        carried = {
-            key.split(".")[1]: value for key, value in tensors.items() if re.fullmatch(rf"carried\..*\.{rank}", key)
-        }
-        self._carried = {name: value.to(self.device) for name, value in carried.items()} or None
-
     def _check_finite(self, *values: Tensor | float) -> None:
         if not all(math.isfinite(float(value)) for value in values):
             raise FloatingPointError(
                 f"the loss or its gradient is not finite at update {self.position.update}; lower "
                 "optimizer.learning_rate or lengthen its warm-up, then resume the run from its last checkpoint"
             )
-
-    def _new_tally(self) -> _Tally:
-        zero = torch.zeros((), device=self.device)
-        return _Tally(zero, zero.to(torch.int64, copy=True), time.monotonic())
 
 
 def _with(position: Position, **changes: Any) -> Position:

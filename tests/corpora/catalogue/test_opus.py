@@ -12,7 +12,7 @@ from file_server import FileServer
 from transduce.apps.cli.main import app, run
 from transduce.base.errors import DataError, InputError
 from transduce.corpora.catalogue.opus import OpusName, download_opus, find_corpus, pinned
-from transduce.corpora.settings import DataConfig
+from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.splits import open_splits
 
 GERMAN = "".join(f"Hund Nummer {number} rennt.\n" for number in range(200))

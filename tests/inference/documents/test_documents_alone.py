@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from docsegments.document import Languages
-from docsegments.translating import translate
-from docsegments.translating.translate import DocumentTranslator
+from docsegments.translating import document_translator
+from docsegments.translating.document_translator import DocumentTranslator
 from documents.office_files import docx_bytes
 from transduce.base.errors import InputError
 from transduce.inference import model_documents
@@ -56,6 +56,6 @@ def test_a_line_end_of_a_translation_does_not_break_a_document() -> None:
 def test_a_function_takes_no_search_and_has_the_languages_that_are_named() -> None:
     languages = Languages("en", "de-AT")
     documents = model_documents.DocumentTranslator(list, languages=languages)
-    assert isinstance(documents, translate.DocumentTranslator) and documents.languages == languages
+    assert isinstance(documents, document_translator.DocumentTranslator) and documents.languages == languages
     with pytest.raises(InputError, match="a search and a glossary go with a Translator alone"):
         model_documents.DocumentTranslator(list, Beam())

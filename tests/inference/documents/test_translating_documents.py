@@ -12,11 +12,11 @@ from docsegments.document import Languages
 from docsegments.memory import Memory
 from docsegments.segment import Mark, Segment, problems
 from docsegments.text.placeholders import plain_segment
-from docsegments.translating import segments
-from docsegments.translating.segments import TAGS_PLACED, SegmentTranslator
+from docsegments.translating import segment_translator
+from docsegments.translating.segment_translator import TAGS_PLACED, SegmentTranslator
 from transduce.base.errors import InputError
 from transduce.inference.model_documents import DocumentTranslator
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.sentence_model import SentenceModel
 from transduce.inference.translation import Candidate, Translation
 from transduce.inference.translator import Translator
@@ -214,7 +214,7 @@ def test_where_a_model_writes_nothing_the_source_stays(capitals: Capitals, monke
 
 
 def test_a_translation_that_loses_a_tag_is_not_taken(capitals: Capitals, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "place_marks", lambda source, text, links, fixed: Segment((text,)))
+    monkeypatch.setattr(segment_translator, "place_marks", lambda source, text, links, fixed: Segment((text,)))
     found = documents(capitals).translate(b"<p>The <b>dog</b></p>\n<p>The man</p>", "a.html")
     assert found.data == b"<p>The <b>dog</b></p>\n<p>THE MAN</p>"
     assert [one.origin for one in found.segments] == ["source", "model"]
@@ -264,7 +264,7 @@ def test_translating_twice_gives_the_same(translator: Translator) -> None:
 
 
 def test_what_the_search_can_write_is_required_of_it(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("docsegments.translating.segments.UNSURE", 0.0)  # the tiny model is sure of nothing
+    monkeypatch.setattr("docsegments.translating.segment_translator.UNSURE", 0.0)  # the tiny model is sure of nothing
     segment = Segment.of(["The ", Mark("<code>Hund</code>", shown="Hund"), " sleeps."])
     (found,) = SegmentTranslator(SentenceModel(translator, SHORT)).translate([segment])
     assert not problems(segment, found.segment)

@@ -17,16 +17,16 @@ import torch
 import transduce
 from biased_model import biased, forbid
 from transduce.apps.exchange.ctranslate2 import exact, kept
+from transduce.apps.exchange.ctranslate2.ctranslate2_model import CTranslate2Model, CTranslate2Output
 from transduce.apps.exchange.ctranslate2.exact import ExactCTranslate2Engine
-from transduce.apps.exchange.ctranslate2.model import CTranslate2Model, Output
-from transduce.apps.exchange.ctranslate2.writing import what_cannot_be_exported
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import what_cannot_be_exported
 from transduce.base.errors import ConfigError
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.inference.engines.automatic import AutomaticEngine
-from transduce.inference.requests import Request
+from transduce.inference.engines.automatic_engine import AutomaticEngine
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import ModelConfig, build_model
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
@@ -257,33 +257,33 @@ def test_a_model_that_gives_forbidden_tokens_weight_is_refused_once(
     model = Path(shutil.copytree(tiny_run / "model", tmp_path / "model"))
     described = transduce.load(model).engine.describe(Beam())
     assert "PyTorch, for the model gives <" in described
-    monkeypatch.setattr(kept, "Certificate", None)
+    monkeypatch.setattr(kept, "SampleOutputs", None)
     assert transduce.load(model).engine.describe(Beam()) == described
 
 
 def test_a_form_that_translates_otherwise_is_refused(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from transduce.apps.exchange.ctranslate2 import writing
+    from transduce.apps.exchange.ctranslate2 import export_ctranslate2 as exporting
 
-    plain = writing.make_specification
+    plain = exporting.make_specification
 
     def broken(*arguments: Any) -> Any:
         specification = plain(*arguments)
         specification.decoder.layer[1].ffn.linear_1.bias[0] += 3
         return specification
 
-    monkeypatch.setattr(writing, "make_specification", broken)
+    monkeypatch.setattr(exporting, "make_specification", broken)
     assert "CTranslate2 translated" in transduce.load(model).engine.describe(Beam())
     assert [path.suffix for path in (model / kept.FOLDER).iterdir() if path.name != ".lock"] == [".refused"]
 
 
 def test_beams_whose_scores_differ_are_refused(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rank = Output.rank
+    rank = CTranslate2Output.rank
 
-    def higher(output: Output, *others: Any) -> Hypothesis:
+    def higher(output: CTranslate2Output, *others: Any) -> Hypothesis:
         ranked = rank(output, *others)
         return replace(ranked, score=ranked.score + 0.1)
 
-    monkeypatch.setattr(Output, "rank", higher)
+    monkeypatch.setattr(CTranslate2Output, "rank", higher)
     monkeypatch.setattr(exact, "_are_surely_best", lambda *_: True)
     described = transduce.load(model).engine.describe(Beam())
     assert (
@@ -377,7 +377,7 @@ def test_only_settings_that_ctranslate2_is_known_to_run_are_exported(setting: di
     assert not what_cannot_be_exported(bundle)
 
 
-@pytest.mark.parametrize("place", ["writing.make_specification", "exact.CTranslate2Model", "kept.identity"])
+@pytest.mark.parametrize("place", ["export_ctranslate2.make_specification", "exact.CTranslate2Model", "kept.identity"])
 def test_whatever_fails_in_the_other_engine_pytorch_translates(
     place: str, model: Path, lines: list[str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,13 +13,13 @@ import pytest
 import transduce
 from transduce.apps.cli.main import app
 from transduce.apps.cli.main import run as run_command
-from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment import load_recipe, train
 from transduce.inference.engines import compiled as compiled_module
 from transduce.inference.engines.choice import engine_for
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.search.loop import take_step

@@ -7,10 +7,10 @@ import pytest
 import torch
 
 import transduce
-from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam

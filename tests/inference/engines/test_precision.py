@@ -7,7 +7,7 @@ import transduce
 from transduce.base.errors import ConfigError, InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import make_batch
-from transduce.inference.engines.precision import InferencePrecision, at_precision
+from transduce.inference.engines.inference_precision import InferencePrecision, at_precision
 from transduce.models.scoring import score_tokens
 
 

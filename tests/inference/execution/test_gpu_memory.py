@@ -15,11 +15,11 @@ from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.gpu_memory import ACTIVATIONS, LOGITS, STATES, SearchMemory
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 from transduce.search.sampling import Sampling
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizers
 
 CPU, GPU, VOCABULARY = torch.device("cpu"), torch.device("cuda", 0), 17

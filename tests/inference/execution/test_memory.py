@@ -7,7 +7,7 @@ import pytest
 PAGE_FAULTS = """
 import resource, sys
 import torch
-from transduce.inference.execution.memory import keep_free_memory
+from transduce.inference.execution.malloc import keep_free_memory
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from transduce.inference.execution.workers import LITTLE, size_of, threads_for
+from transduce.inference.execution.parallel_search import LITTLE, size_of, threads_for
 from transduce.nn.quantization import Int8Linear
 
 CPU = torch.device("cpu")

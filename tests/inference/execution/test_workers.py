@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from transduce.base.errors import InputError
-from transduce.inference.execution import workers as workers_module
-from transduce.inference.execution.workers import map_parallel
+from transduce.inference.execution import parallel_search as workers_module
+from transduce.inference.execution.parallel_search import map_parallel
 
 Where = tuple[int, int, int]
 """A process, a thread of it, and how many threads PyTorch has there."""
@@ -121,7 +121,7 @@ def test_a_worker_that_is_killed_is_reported_in_one_line() -> None:
 def test_workers_do_not_outlive_a_process_that_is_killed(tmp_path: Path) -> None:
     script = (
         "import os, sys, time\n"
-        "from transduce.inference.execution.workers import map_parallel\n"
+        "from transduce.inference.execution.parallel_search import map_parallel\n"
         "def work(task):\n"
         "    open(os.path.join(sys.argv[1], str(os.getpid())), 'w').close()\n"
         "    time.sleep(60)\n"

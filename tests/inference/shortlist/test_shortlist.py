@@ -11,13 +11,13 @@ from safetensors.torch import save_file
 import transduce
 from transduce.base.errors import CheckpointError, InputError
 from transduce.base.shapes import Logits, Mask, Tokens
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
 from transduce.models.interface import EncoderDecoder, Memory
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam
 from transduce.search.choices import Search

@@ -28,14 +28,14 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import Batch
 from transduce.experiment import load_recipe
 from transduce.models.families import build_model
-from transduce.models.recurrent.attention import (
+from transduce.models.recurrent.recurrent_attention import (
     BahdanauAttentionConfig,
     HardAttentionConfig,
     LocalAttentionConfig,
     LuongAttentionConfig,
     NoAttentionConfig,
 )
-from transduce.models.recurrent.config import RecurrentConfig
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.nn.recording import record_attention
 from transduce.objectives.next_token import NextToken
 from transduce.training.observers import Observer

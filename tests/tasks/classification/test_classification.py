@@ -14,10 +14,10 @@ import torch
 
 import transduce
 from transduce.apps.cli.main import app
-from transduce.apps.exchange.huggingface.exporting import export_huggingface
+from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
 from transduce.base.errors import DataError, InputError
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.corpora.examples import LabelColumns, labelled_corpus
+from transduce.corpora.labelled_text import LabelColumns, labelled_corpus
 from transduce.experiment.recipe import load_recipe
 from transduce.inference.classifier import Classification, Classifier, Rating
 from transduce.models.heads import ClassHeadConfig

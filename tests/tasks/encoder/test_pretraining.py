@@ -10,9 +10,9 @@ import torch
 import transduce
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.corpus import TextCorpus
-from transduce.corpora.documents import documents_of
-from transduce.inference.encoder import Encoder
-from transduce.text.tokenizer import TokenizerConfig
+from transduce.corpora.text_documents import documents_of
+from transduce.inference.text_encoder import Encoder
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import train_tokenizer
 
 PAIRS = {"dog": "barks", "cat": "meows", "cow": "moos", "hen": "clucks"}

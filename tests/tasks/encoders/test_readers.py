@@ -9,7 +9,7 @@ import tomli_w
 import torch
 
 import transduce
-from transduce.apps.exchange.huggingface.importing import import_huggingface
+from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.models.transformer_encoder import TransformerTextEncoder
 from transduce.models.xlnet import XLNetEncoder

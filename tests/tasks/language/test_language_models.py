@@ -12,7 +12,7 @@ import tomli_w
 import torch
 
 import transduce
-from transduce.apps.cli.machine import Machine
+from transduce.apps.cli.machine_options import MachineOptions
 from transduce.apps.cli.main import app
 from transduce.apps.cli.main import run as command
 from transduce.apps.cli.options import DataOptions
@@ -25,18 +25,18 @@ from transduce.corpora.formats import text_file
 from transduce.data.batch import Batch
 from transduce.data.text_store import TextStore, open_text_store
 from transduce.data.windows import WindowsConfig, windows_in_order
-from transduce.evaluation import running_text
+from transduce.evaluation import perplexity
 from transduce.evaluation.metrics import METRICS, count_all
-from transduce.evaluation.running_text import count_text
+from transduce.evaluation.perplexity import count_text
 from transduce.experiment.recipe import load_recipe
 from transduce.experiment.sweep import sweep
 from transduce.inference.generator import Generator
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.scorer import Scorer
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
-from transduce.tasks.language.validation import measure_text
+from transduce.tasks.language.language_validation import measure_text
 from transduce.training.distributed import Processes
 from transduce.training.run_summary import summarize_run
 
@@ -300,7 +300,7 @@ def test_models_of_different_tokenizers_are_compared_line_by_line(folder: Path, 
         [str(run), str(tmp_path / "words")],
         DataOptions(reference=str(folder / "text")),
         (),
-        Machine("cpu"),
+        MachineOptions("cpu"),
         lambda line: None,
     )
     first, second = found.systems
@@ -316,7 +316,7 @@ def test_models_of_different_tokenizers_are_compared_line_by_line(folder: Path, 
         (tmp_path / "other").write_text(TEXT[: len(TEXT) // 2], encoding="utf-8")
         other = [f"data.train='{tmp_path / 'other'}'", "training.updates=2"]
         transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=other)
-        compare_models([str(run), str(tmp_path / "run")], DataOptions(), (), Machine("cpu"), print)
+        compare_models([str(run), str(tmp_path / "run")], DataOptions(), (), MachineOptions("cpu"), print)
 
 
 def test_settings_are_swept_by_bits_per_character(folder: Path, tmp_path: Path) -> None:
@@ -384,7 +384,7 @@ def test_neither_validation_nor_test_reads_more_windows_at_once_than_a_part_of_a
             read.append(len(batch.target_in))
             yield batch
 
-    monkeypatch.setattr(running_text, "windows_in_order", remember)
+    monkeypatch.setattr(perplexity, "windows_in_order", remember)
     several = Unconnected(count=processes)
     prepared = experiment.prepare(None, several, lambda: 1.0, lambda line: None)
     (part,) = prepared.data.largest(accumulate, processes).parts
@@ -404,7 +404,7 @@ def test_a_run_and_evaluate_give_a_test_text_the_same_scores_however_short_the_t
     overrides = {"batching.window": 500, "data.test": "test", "training.updates": 2}
     result = transduce.train(tmp_path / "tiny.toml", tmp_path / "run", overrides=overrides)
     options = DataOptions()
-    _, scores = evaluate_text(str(tmp_path / "run"), options, Machine("cpu"))
+    _, scores = evaluate_text(str(tmp_path / "run"), options, MachineOptions("cpu"))
     assert scores == pytest.approx(result.test, rel=1e-6)
 
 

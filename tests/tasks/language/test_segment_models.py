@@ -10,7 +10,7 @@ import torch
 
 import transduce
 from forked_run import train_in_processes
-from transduce.apps.cli.machine import Machine
+from transduce.apps.cli.machine_options import MachineOptions
 from transduce.apps.cli.options import DataOptions
 from transduce.apps.cli.scored import evaluate_text
 from transduce.base.errors import ConfigError, InputError
@@ -18,12 +18,12 @@ from transduce.corpora.formats import text_file
 from transduce.data.text_store import open_text_store
 from transduce.data.windows import WindowsConfig
 from transduce.evaluation.dynamic import DynamicEvaluation, read_dynamically
-from transduce.evaluation.running_text import read_in_order
+from transduce.evaluation.perplexity import read_in_order
 from transduce.inference.generator import Generator
 from transduce.search.beam import Beam
 from transduce.search.diverse import DiverseBeam
 from transduce.search.sampling import Sampling
-from transduce.tasks.language.validation import Reading
+from transduce.tasks.language.language_validation import Reading
 
 pytestmark = pytest.mark.slow
 
@@ -202,9 +202,9 @@ def test_scheduled_sampling_is_refused(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["transformer-xl", "xlnet"])
 def test_a_text_is_measured_with_another_memory_than_in_training(kind: str, runs: dict[str, Path]) -> None:
     options = DataOptions()
-    _, as_trained = evaluate_text(str(runs[kind]), options, Machine("cpu"))
-    _, same = evaluate_text(str(runs[kind]), options, Machine("cpu"), Reading(memory=17))
-    _, other = evaluate_text(str(runs[kind]), options, Machine("cpu"), Reading(memory=40))
+    _, as_trained = evaluate_text(str(runs[kind]), options, MachineOptions("cpu"))
+    _, same = evaluate_text(str(runs[kind]), options, MachineOptions("cpu"), Reading(memory=17))
+    _, other = evaluate_text(str(runs[kind]), options, MachineOptions("cpu"), Reading(memory=40))
     assert same == as_trained
     assert other["loss"] != as_trained["loss"]
 
@@ -236,7 +236,8 @@ def test_other_precisions_measure_and_write_nearly_the_same(
 ) -> None:
     options = DataOptions(reference=str(folder / "text"))
     plain, other = (
-        evaluate_text(str(runs[kind]), options, Machine("cpu", precision=one))[1] for one in ("float32", precision)
+        evaluate_text(str(runs[kind]), options, MachineOptions("cpu", precision=one))[1]
+        for one in ("float32", precision)
     )
     assert other["loss"] == pytest.approx(plain["loss"], rel=0.05)
     loaded = transduce.load(runs[kind], precision=precision)
@@ -248,4 +249,6 @@ def test_other_precisions_measure_and_write_nearly_the_same(
 def test_bytes_cannot_learn_from_what_they_read(kind: str, folder: Path, runs: dict[str, Path]) -> None:
     options = DataOptions(reference=str(folder / "text"))
     with pytest.raises(InputError, match="int8 cannot learn from what it reads"):
-        evaluate_text(str(runs[kind]), options, Machine("cpu", precision="int8"), Reading(dynamic=DynamicEvaluation()))
+        evaluate_text(
+            str(runs[kind]), options, MachineOptions("cpu", precision="int8"), Reading(dynamic=DynamicEvaluation())
+        )

@@ -12,8 +12,8 @@ import transduce
 from transduce.apps.cli.main import app
 from transduce.base.errors import DataError
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.corpora.tagged import TagColumns, entities_of, tagged_corpus
-from transduce.data.tagged import encode_words
+from transduce.corpora.tagged_sentences import TagColumns, entities_of, tagged_corpus
+from transduce.data.word_rows import encode_words
 from transduce.evaluation.metric import Texts
 from transduce.evaluation.metrics import METRICS, count_all
 from transduce.inference.tagger import WORD, Tagger

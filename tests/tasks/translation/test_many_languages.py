@@ -10,20 +10,20 @@ import torch
 from safetensors.torch import load_file
 
 from toy_languages import DIRECTIONS, UNSEEN, sentences, settings, spell, write_corpora
-from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 from transduce.base.errors import ConfigError, InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.directions import Direction, LanguageTokens
-from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import WeightedCorpus, open_splits
 from transduce.experiment import load_recipe, train
 from transduce.inference.model_documents import DocumentTranslator
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.scorer import Scorer
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
-from transduce.tasks.translation.sampling import weights_of
+from transduce.tasks.translation.corpus_sampling import weights_of
 
 pytestmark = pytest.mark.slow
 
@@ -268,8 +268,8 @@ def test_a_server_has_the_trained_directions_of_a_model_and_batches_them_in_one_
     run: Path, translator: Translator
 ) -> None:
     pytest.importorskip("prometheus_client")
-    from transduce.apps.serving.metrics import Metrics
     from transduce.apps.serving.models import Models
+    from transduce.apps.serving.prometheus import Metrics
 
     models = Models([str(run)], Translator.load, Metrics())
     assert [f"{model.source}-{model.target}" for model in models.all] == DIRECTIONS

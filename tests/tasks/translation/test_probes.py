@@ -10,7 +10,7 @@ from transduce.bundle.probe import PROBES
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.splits import Splits
 from transduce.experiment import load_recipe
-from transduce.tasks.translation.validation import PROBE_CHARACTERS, probe_texts
+from transduce.tasks.translation.translation_validation import PROBE_CHARACTERS, probe_texts
 
 WORDS = "the dog sees a small house "
 LONG = [SentencePair(WORDS * (20 + number), f"{number} {WORDS * 9}") for number in (5, 3, 7, 4, 2, 6)]

@@ -14,7 +14,7 @@ from transduce.data.sentence_pairs import BatchingConfig
 from transduce.data.store import Side, TokenStore
 from transduce.evaluation.metrics import find_metric
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.tasks.translation.validation import UNKNOWN_NEEDS, TranslationValidator, usual_needs
+from transduce.tasks.translation.translation_validation import UNKNOWN_NEEDS, TranslationValidator, usual_needs
 
 SENTENCES = ["The dog sleeps.", "A cat.", "The old man buys a red car.", "The old woman sees a cat and a dog."]
 PAIRS = [SentencePair(text, text) for text in SENTENCES for _ in range(5)]

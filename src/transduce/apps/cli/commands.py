@@ -32,7 +32,7 @@ PANELS = {
 MANY = 20
 
 
-class Verb(click.Command):
+class VerbCommand(click.Command):
     """A command whose `--help` shows arguments, and many options in groups."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -76,7 +76,7 @@ def plain(text: str) -> str:
     return text.replace("`", "")
 
 
-def command_of(verb: Callable[..., None], name: str, kind: type[Verb] = Verb) -> Verb:
+def command_of(verb: Callable[..., None], name: str, kind: type[VerbCommand] = VerbCommand) -> VerbCommand:
     """Returns a command with an argument for each parameter of a function before `*`, an option for each one after it,
     and the options of a group, such as a dataclass, in place of its parameter; "Args" of its docstring are the help."""
     text, _, args = inspect.cleandoc(verb.__doc__ or "").partition("\n\nArgs:\n")

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 
 from transduce.apps.cli.listing import print_facts, print_list
-from transduce.apps.cli.messages import print_json, teller
 from transduce.apps.cli.options import Json, Quiet
+from transduce.apps.cli.printing import print_json, teller
 from transduce.apps.cli.shard_options import ShardOptions
 from transduce.base import ranges
 from transduce.base.errors import InputError
@@ -72,7 +72,7 @@ def get(name: str, *, output: Path | None = None, json: Json = False, quiet: Qui
         return
     if output is not None:
         raise InputError("--output is for corpora of OPUS; the built-in data sets are kept in the cache")
-    from transduce.corpora.catalogue.files import download
+    from transduce.corpora.catalogue.dataset_files import download
     from transduce.corpora.catalogue.registry import find_dataset
 
     dataset = find_dataset(name)
@@ -280,7 +280,8 @@ def next_(
         output: Where to write the sentences; - is standard output.
     """
     from transduce.apps.cli.output import check_new_file, is_new_file, text_output
-    from transduce.corpora.formats import is_file_of_pairs, parallel_files, read_lines
+    from transduce.corpora.formats import is_file_of_pairs, parallel_files
+    from transduce.corpora.lines import read_lines
     from transduce.corpora.next_sentences import next_sentences
 
     files = known or []
@@ -365,7 +366,7 @@ def _tell_job(report: "JobReport", output: str, json: bool, quiet: bool) -> None
 
 
 def _facts(dataset: "Dataset") -> dict[str, Any]:
-    from transduce.corpora.catalogue.files import place_of, what_is_missing
+    from transduce.corpora.catalogue.dataset_files import place_of, what_is_missing
 
     location = place_of(dataset)
     return {

@@ -9,9 +9,9 @@ import click
 
 from transduce.apps.cli.fields import From, Options
 from transduce.apps.cli.file_options import HeldOut
-from transduce.apps.cli.machine import Machine
-from transduce.apps.cli.messages import as_typed, print_json, teller
+from transduce.apps.cli.machine_options import MachineOptions
 from transduce.apps.cli.options import Json, LanguageOptions, Quiet
+from transduce.apps.cli.printing import as_typed, print_json, teller
 from transduce.apps.cli.search_options import OF_BEAM, OF_SAMPLING, SAMPLE, make_rule
 from transduce.base import ranges
 
@@ -37,7 +37,7 @@ WideSearch = Annotated[Any, Options(replace(OF_BEAM, defaults={"beam_size": 5}),
 
 
 @dataclass(frozen=True)
-class Common(HeldOut, LanguageOptions, Machine):
+class Common(HeldOut, LanguageOptions, MachineOptions):
     """Options of both verbs."""
 
     with_: list[str] | None = None

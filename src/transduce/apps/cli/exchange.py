@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 import click
 
 from transduce.apps.cli.fields import Help, flag
-from transduce.apps.cli.machine import set_threads
-from transduce.apps.cli.messages import print_json, teller
+from transduce.apps.cli.machine_options import set_threads
 from transduce.apps.cli.options import Json, Model, Threads, is_given
+from transduce.apps.cli.printing import print_json, teller
 from transduce.base.errors import InputError
 
 Quantization = Literal["float32", "float16", "bfloat16", "int16", "int8", "int8_float16", "int8_bfloat16"]
@@ -61,7 +61,7 @@ def export(
         splitter: Argos Translate: sentence splitter to pack, of MiniSBD (.onnx) or Stanza (a folder).
         license: Hugging Face: licence named by the model's card, such as apache-2.0 (default: the run's).
     """
-    from transduce.corpora.formats import read_lines
+    from transduce.corpora.lines import read_lines
 
     for name, targets in TARGETS_OF.items():
         if is_given(context, name) and to not in targets:
@@ -71,17 +71,17 @@ def export(
     texts = None if sentences is None else list(read_lines(sentences))
     exported: Any
     if to == "huggingface":
-        from transduce.apps.exchange.huggingface.exporting import export_huggingface
+        from transduce.apps.exchange.huggingface.export_huggingface import export_huggingface
 
         exported = export_huggingface(Path(model), output, license)
         report = f"read again: weights, token ids and logits are equal bit for bit\n{exported.describe()}"
     elif to == "firefox":
-        from transduce.apps.exchange.firefox.exporting import export_firefox
+        from transduce.apps.exchange.firefox.export_firefox import export_firefox
 
         exported = export_firefox(Path(model), output, _measured(model, texts))
         report = exported.describe()
     elif to == "page":
-        from transduce.apps.exchange.page.writing import export_page
+        from transduce.apps.exchange.page.export_page import export_page
         from transduce.corpora.catalogue.download import announce
 
         exported = export_page(Path(model), output, _measured(model, texts), engine, announce(teller()))
@@ -92,7 +92,7 @@ def export(
         exported = export_argos(Path(model), output, quantization, texts, splitter)
         report = exported.describe()
     else:
-        from transduce.apps.exchange.ctranslate2.exporting import export_ctranslate2
+        from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 
         exported = export_ctranslate2(Path(model), output, quantization, texts)
         report = (
@@ -107,13 +107,23 @@ def export(
 
 
 def _measured(model: str, texts: list[str] | None) -> list[str]:
-    """Returns the text by which an export to Firefox is measured; none for a folder that is in that form already."""
-    from transduce.experiment.validation_text import validation_sources
-    from transduce.inference.engines.opening import is_firefox
+    """Returns the text by which an export to Firefox is measured (default: the sources of the run's validation data);
+    none for a folder that is in that form already.
 
-    if texts is not None:
-        return texts
-    return [] if is_firefox(Path(model)) else validation_sources(Path(model))
+    Raises InputError for a model in no run's folder, or one that does not translate."""
+    from transduce.base.task_table import check_tool
+    from transduce.bundle.bundle_config import read_config
+    from transduce.bundle.model_bundle import find_bundle
+    from transduce.corpora.splits import open_splits
+    from transduce.experiment.recipe import recipe_known_of
+    from transduce.inference.engines.engine_table import is_firefox
+
+    path = Path(model)
+    if texts is not None or is_firefox(path):
+        return texts or []
+    check_tool(path, read_config(find_bundle(path)).task, "translator")
+    recipe = recipe_known_of(path, "validation data", "give text to measure it by (sentences)")
+    return [pair.source for pair in open_splits(recipe.config.data, recipe.folder).validation]
 
 
 def push(folder: Path, name: str, *, yes: bool = False, private: bool = False, json: Json = False) -> None:
@@ -174,11 +184,11 @@ def import_(
     """
     from transduce.apps.exchange.argos import import_argos
     from transduce.apps.exchange.ctranslate2.package import is_package
-    from transduce.apps.exchange.firefox.importing import import_firefox
+    from transduce.apps.exchange.firefox.import_firefox import import_firefox
     from transduce.apps.exchange.huggingface.hub import is_on_hub
-    from transduce.apps.exchange.huggingface.importing import import_huggingface
-    from transduce.corpora.formats import read_lines
-    from transduce.inference.engines.opening import is_firefox
+    from transduce.apps.exchange.huggingface.import_huggingface import import_huggingface
+    from transduce.corpora.lines import read_lines
+    from transduce.inference.engines.engine_table import is_firefox
 
     set_threads(threads)
     imported: Any

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from transduce.apps.cli.machine import Machine
-from transduce.apps.cli.messages import as_json, teller
+from transduce.apps.cli.machine_options import MachineOptions
 from transduce.apps.cli.options import Json, Quiet
+from transduce.apps.cli.printing import as_json, teller
 from transduce.apps.cli.search_options import GenerationOptions
 from transduce.base import ranges
 
@@ -17,7 +17,7 @@ def generate(
     prompt: str = "",
     *,
     search: GenerationOptions,
-    machine: Machine,
+    machine: MachineOptions,
     max_tokens: ranges.PositiveInt = 200,
     stop: list[str] | None = None,
     output: str = "-",
@@ -37,8 +37,8 @@ def generate(
         output: A new file; - is standard output.
         with_: One more model, whose probabilities are averaged; repeatable.
     """
+    from transduce.apps.cli.input import lines_of
     from transduce.apps.cli.output import text_output
-    from transduce.apps.cli.streams import lines_of
     from transduce.inference.generator import Generator
 
     stops = [text.replace("\\n", "\n") for text in stop or ()]

@@ -1,10 +1,16 @@
 """The verbs that print facts: `recipes` on the built-in experiments, `info` on a model."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from transduce.apps.cli.listing import print_facts
-from transduce.apps.cli.messages import print_json
 from transduce.apps.cli.options import Json, Model
+from transduce.apps.cli.printing import print_json
+
+if TYPE_CHECKING:
+    from transduce.text.tokenizer import Tokenizer
+
+EXAMPLES = ("Cafe\u0301", "ÉCOLE", "ﬁn", "½", "Ｆｕｌｌ", "5\u00a0km", "two  spaces", "to-day;", "O’Neill", "ｶﾞ")
+"""Examples: letters apart from their accents, capitals, ligatures, fractions, full-width letters, spaces, marks."""
 
 
 def recipes(*, json: Json = False) -> None:
@@ -24,10 +30,9 @@ def info(model: Model, *, json: Json = False) -> None:
     Example: `transduce info runs/multi30k`
     """
     from transduce.base.config import flatten, to_tree
-    from transduce.inference.engines.automatic import AutomaticEngine
+    from transduce.inference.engines.automatic_engine import AutomaticEngine
     from transduce.inference.engines.choice import engine_for
     from transduce.inference.engines.exported import ExportedModel, open_model
-    from transduce.text.normalization import describe_normalization, normalization_examples
 
     bundle = open_model(model)
     facts: dict[str, Any] = {
@@ -59,3 +64,26 @@ def info(model: Model, *, json: Json = False) -> None:
 
 def _shown(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def normalization_examples(tokenizer: "Tokenizer") -> dict[str, str]:
+    """Returns the examples that normalisation changes, each with its result."""
+    normalizer = tokenizer.backend.normalizer
+    if normalizer is None:
+        return {}
+    results = {text: normalizer.normalize_str(text).strip() for text in EXAMPLES}
+    return {text: normal for text, normal in results.items() if normal != text}
+
+
+def describe_normalization(examples: dict[str, str]) -> str:
+    """Describes the examples on one line; invisible characters are spelled by their codes."""
+    return ", ".join(f"{_visible(text)} becomes {_visible(normal)}" for text, normal in examples.items())
+
+
+def _visible(text: str) -> str:
+    """Returns a text in quotes, with combining marks and odd spaces as \\u0301 and the like."""
+    shown = "".join(
+        character if character.isalnum() or character.isascii() or character in "’½" else ascii(character)[1:-1]
+        for character in text
+    )
+    return f'"{shown}"'

@@ -27,7 +27,7 @@ def add(
         requests_per_minute: Requests a minute (default: the server's).
         characters_per_minute: Characters a minute (default: the server's).
     """
-    from transduce.apps.serving.keys import Keys
+    from transduce.apps.serving.client_keys import Keys
 
     print(Keys(file).add(name, admin, requests_per_minute, characters_per_minute))
 
@@ -37,7 +37,7 @@ def list_(file: KeyFile) -> None:
 
     Example: `transduce keys list keys.sqlite`
     """
-    from transduce.apps.serving.keys import Keys
+    from transduce.apps.serving.client_keys import Keys
 
     for key in Keys(file).list():
         print(key.name, key.created, "admin" if key.is_admin else "", sep="\t")
@@ -48,6 +48,6 @@ def revoke(file: KeyFile, name: Name) -> None:
 
     Example: `transduce keys revoke keys.sqlite anna`
     """
-    from transduce.apps.serving.keys import Keys
+    from transduce.apps.serving.client_keys import Keys
 
     Keys(file).revoke(name)

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-from transduce.apps.cli.messages import print_json
 from transduce.apps.cli.options import Json
+from transduce.apps.cli.printing import print_json
 from transduce.base.errors import InputError, TransduceError
 
 
@@ -30,9 +30,9 @@ def learn(
         to: The language of the translations, for a new project.
     """
     from docsegments.document import Languages
-    from transduce.apps.projects.exchange import final_units, learn_file
     from transduce.apps.projects.project import Project, check_languages, check_name
-    from transduce.apps.projects.settings import ProjectSettings
+    from transduce.apps.projects.project_files import final_units, learn_file
+    from transduce.apps.projects.project_settings import ProjectSettings
 
     is_new = not project.exists()
     if is_new and (from_ is None or to is None):

@@ -1,4 +1,4 @@
-"""Prints lists and facts for a terminal of any width: what does not fit is wrapped, and nothing is cut."""
+"""Lists, facts and explained translations on a terminal of any width: what does not fit is wrapped, nothing is cut."""
 
 import io
 import shutil
@@ -11,9 +11,13 @@ from rich.cells import cell_len
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from transduce.inference.translation import Translation
+
 GAP = 2  # blanks between two columns
 INDENT = "    "
 MIN_WIDTH = 20  # of a column that is wrapped, however narrow the terminal
+LEVELS = ((0.9, "#4477aa"), (0.7, "#66ccee"), (0.5, "#ccbb44"), (0.3, "#ee9944"), (0.0, "#ee6677"))
+"""The least probability of a word's weakest token, and the colour: colour-blind people can distinguish them too."""
 
 
 def print_list(columns: Mapping[str, Sequence[str]], wrapped: Collection[str] = ()) -> None:
@@ -60,6 +64,27 @@ def print_facts(facts: Mapping[str, str]) -> None:
         print(_printable(line))
 
 
+def explained(translation: "Translation") -> str:
+    """Returns a translation for a terminal: its words, coloured by their probabilities if there are colours, and the
+    probability of each weak one."""
+    from rich.color import Color
+    from rich.console import Console
+    from rich.style import Style
+    from rich.text import Text
+
+    if translation.details is None or not translation.details.words:
+        return translation.text + "\n"
+    text = Text()
+    for word, probability in zip(translation.details.words, _weakest(translation), strict=True):
+        colour = next(colour for least, colour in LEVELS if probability >= least)
+        shown = word if probability >= LEVELS[1][0] else f"{word} ({100 * probability:.0f} %)"
+        text.append(f" {shown}" if text else shown, Style(color=Color.parse(colour)))
+    console = Console(highlight=False, soft_wrap=True)
+    with console.capture() as captured:
+        console.print(text)
+    return captured.get()
+
+
 def width_of(columns: Mapping[str, Sequence[str]]) -> int:
     """Returns the width of columns side by side, in cells of a terminal."""
     widths = [max(map(cell_len, (heading, *cells))) for heading, cells in columns.items()]
@@ -81,3 +106,13 @@ def _printable(text: str) -> str:
     """Returns the text with escapes for characters that standard output's encoding lacks."""
     encoding = sys.stdout.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _weakest(translation: "Translation") -> list[float]:
+    """Returns the probability of each word's least probable token."""
+    details = translation.details
+    assert details is not None
+    weakest = [1.0] * len(details.words)
+    for word, token in zip(details.word_of_tokens, details.tokens, strict=False):  # the end token is of no word
+        weakest[word] = min(weakest[word], token.probability)
+    return weakest

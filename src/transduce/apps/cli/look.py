@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from transduce.apps.cli.machine import Processor
-from transduce.apps.cli.messages import teller
+from transduce.apps.cli.machine_options import Processor
 from transduce.apps.cli.options import LanguageOptions, Quiet
+from transduce.apps.cli.printing import teller
 from transduce.apps.cli.search_options import BeamOptions
 from transduce.base.errors import InputError
 from transduce.base.files import check_absent
 from transduce.base.ranges import PositiveInt
 
 if TYPE_CHECKING:
-    from transduce.analysis.look import Look
     from transduce.analysis.look_at_phrases import PhraseLook
+    from transduce.analysis.look_at_text import Look
     from transduce.analysis.pictures import Pictures
     from transduce.search.beam import Beam
 
@@ -89,9 +89,9 @@ def _look_at(
 ) -> "Look | PhraseLook":
     from transduce.inference.answerer import Answerer
     from transduce.inference.classifier import Classifier
-    from transduce.inference.encoder import Encoder
     from transduce.inference.generator import Generator
     from transduce.inference.loading import load
+    from transduce.inference.text_encoder import Encoder
     from transduce.inference.translator import Translator
 
     tool = load(model, device=device)

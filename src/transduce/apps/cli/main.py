@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from transduce.apps.cli.commands import Verb, command_of, plain
+from transduce.apps.cli.commands import VerbCommand, command_of, plain
 from transduce.apps.cli.failures import run
 from transduce.apps.cli.fields import flag
 from transduce.apps.cli.over_files import INPUTS, OverFiles
@@ -28,7 +28,7 @@ VERBS = (
 FILES = {
     "train": "quickstart sweep",
     "distill": "backtranslate",
-    "evaluate": "compare",
+    "measure": "evaluate compare",
     "pairs": "score align shortlist",
     "texts": "classify tag answer fill embed",
     "exchange": "export push import",
@@ -98,7 +98,7 @@ class Program(Group):
 
 
 def _made_verb(name: str) -> click.Command:
-    return command_of(_function(_module(name), name), name, OverFiles if name in INPUTS else Verb)
+    return command_of(_function(_module(name), name), name, OverFiles if name in INPUTS else VerbCommand)
 
 
 def _made_group(name: str) -> click.Command:

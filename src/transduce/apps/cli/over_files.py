@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from transduce.apps.cli.commands import Verb
+from transduce.apps.cli.commands import VerbCommand
 from transduce.apps.cli.options import is_given
 from transduce.apps.cli.shard_options import started_workers
 from transduce.base.errors import InputError
@@ -15,7 +15,7 @@ INPUTS = {"translate": ("input",), "score": ("source", "target", "pairs")}
 RESUMING = ("translate",)
 
 
-class OverFiles(Verb):
+class OverFiles(VerbCommand):
     """A verb that, where a pattern names its files or `--ray` is given, runs for each file by itself."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -28,7 +28,7 @@ class OverFiles(Verb):
         return self._run_each(ctx, names)
 
     def _run_each(self, ctx: Any, names: Sequence[str]) -> None:
-        from transduce.apps.cluster.commands import Command, run_commands
+        from transduce.apps.cluster.command_tasks import Command, run_commands
         from transduce.base.files import made_parents
         from transduce.corpora.shards import files_of
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from transduce.apps.cli.fields import From, options_from
-from transduce.apps.cli.machine import Machine, Processor
-from transduce.apps.cli.messages import as_json, print_json, teller
+from transduce.apps.cli.machine_options import MachineOptions, Processor
 from transduce.apps.cli.options import Json, LanguageOptions, Model, Quiet
+from transduce.apps.cli.printing import as_json, print_json, teller
 from transduce.apps.cli.shard_options import Ray
 from transduce.base.errors import InputError
 
@@ -21,7 +21,7 @@ SETTINGS = From("experiment.learn_shortlist.ShortlistSettings", "per_token frequ
 def score(
     model: Model,
     *,
-    machine: Machine,
+    machine: MachineOptions,
     source: str | None = None,
     target: str | None = None,
     pairs: str | None = None,
@@ -48,7 +48,7 @@ def score(
     from transduce.base.task_table import check_writes
     from transduce.bundle.bundle_config import read_config
     from transduce.bundle.model_bundle import find_bundle
-    from transduce.corpora.formats import read_lines
+    from transduce.corpora.lines import read_lines
     from transduce.corpora.shards import open_corpus
     from transduce.inference.scorer import Scorer, perplexity
 
@@ -124,7 +124,7 @@ def align(
     from transduce.bundle.bundle_config import read_config
     from transduce.bundle.model_bundle import find_bundle
     from transduce.corpora.shards import open_corpus
-    from transduce.experiment.alignment import check_symmetrization, open_aligner
+    from transduce.experiment.alignment_head import check_symmetrization, open_aligner
 
     files = _given_files(source, target, pairs, "give either a source and a target file, or --pairs")
     method = check_symmetrization(symmetrize)

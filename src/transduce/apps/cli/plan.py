@@ -3,8 +3,8 @@
 from typing import Annotated
 
 from transduce.apps.cli.listing import print_facts
-from transduce.apps.cli.messages import print_json, teller
 from transduce.apps.cli.options import Json, Quiet
+from transduce.apps.cli.printing import print_json, teller
 from transduce.base import ranges
 from transduce.base.errors import InputError
 from transduce.training.hardware import GpuName

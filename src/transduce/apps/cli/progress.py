@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from transduce.apps.cli.messages import teller
+from transduce.apps.cli.printing import teller
 
 EVERY = 30  # seconds from one plain line to the next
 

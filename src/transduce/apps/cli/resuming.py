@@ -12,6 +12,7 @@ from typing import Any, TextIO
 import msgspec
 
 from transduce.apps.cli.fields import flag
+from transduce.apps.cli.line_requests import RequestReport
 from transduce.apps.cli.output import (
     is_empty,
     is_new_file,
@@ -21,7 +22,6 @@ from transduce.apps.cli.output import (
     publish,
     remove_partial,
 )
-from transduce.apps.cli.requests import RequestReport
 from transduce.base.errors import InputError
 from transduce.base.files import sha256, sync, write_text
 from transduce.base.ranges import NonNegativeInt

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from transduce.apps.cli.listing import INDENT, print_facts, print_list, width_of
-from transduce.apps.cli.messages import print_json
 from transduce.apps.cli.options import Json
+from transduce.apps.cli.printing import print_json
 
 if TYPE_CHECKING:
     from transduce.training.run_summary import RunSummary

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import click
 
 from docsegments.extras import check_installed
-from transduce.apps.cli.machine import Machine
+from transduce.apps.cli.machine_options import MachineOptions
 from transduce.apps.cli.options import DataOptions, given_options
 from transduce.base.errors import InputError
 from transduce.base.task_table import TASKS, find_task
@@ -18,11 +18,11 @@ from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import TextCorpus
 from transduce.evaluation.compare import Comparison, DifferingLine, compare_scores
 from transduce.evaluation.labels import PredictedClasses
-from transduce.evaluation.scores import Scores
+from transduce.evaluation.score_table import Scores
 from transduce.experiment.recipe import recipe_of
 from transduce.models.heads import ClassHeadConfig
-from transduce.tasks.language.validation import PLAIN as AS_TRAINED
-from transduce.tasks.language.validation import Reading, score_text
+from transduce.tasks.language.language_validation import PLAIN as AS_TRAINED
+from transduce.tasks.language.language_validation import Reading, score_text
 from transduce.tasks.task import TestData, TestedTask, Wanted
 
 SHARED = {"reference", "dataset", "split", "metric", "device", "threads", "precision", "json", "quiet"}
@@ -69,7 +69,7 @@ def compare_models(
     models: Sequence[str],
     options: DataOptions,
     metrics: Sequence[str],
-    machine: Machine,
+    machine: MachineOptions,
     tell: Callable[[str], None],
 ) -> Comparison[DifferingLine]:
     """Compares models on the same test data: a file, a split of a data set, or those of the runs, if the same."""
@@ -85,7 +85,7 @@ def compare_models(
 
 
 def score_model(
-    model: str, options: DataOptions, metrics: Sequence[str], machine: Machine, confusion: str | None
+    model: str, options: DataOptions, metrics: Sequence[str], machine: MachineOptions, confusion: str | None
 ) -> Scores:
     """Returns a model's scores on test data; draws the confusion matrix into a file.
 
@@ -121,7 +121,9 @@ class TextScores(NamedTuple):
         return "\n".join([self.text, *(f"{name.replace('_', ' '):<20}{x:.4f}" for name, x in self.scores.items())])
 
 
-def evaluate_text(model: str, options: DataOptions, machine: Machine, reading: Reading = AS_TRAINED) -> TextScores:
+def evaluate_text(
+    model: str, options: DataOptions, machine: MachineOptions, reading: Reading = AS_TRAINED
+) -> TextScores:
     """Returns a language model's scores on a text; InputError if impossible."""
     text = cast(TextCorpus, open_data(options, model).texts)
     return TextScores(text.name, score_text(machine.open(model), text, reading=reading))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search
 
 SHARED = From(
-    "search.settings.SearchSettings",
+    "search.search_settings.SearchSettings",
     "n_best max_ratio max_extra min_ratio no_repeat_ngram repetition_penalty allow_unknown",
     help={"n_best": "Print the N best translations of each line, tab-separated: line, score and text"},
 )

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Annotated
 
 from docsegments.extras import lacking
 from transduce.apps.cli.fields import From, options_from
-from transduce.apps.cli.machine import Machine, tell_engine
-from transduce.apps.cli.messages import teller
+from transduce.apps.cli.machine_options import MachineOptions, tell_engine
 from transduce.apps.cli.options import Engine
+from transduce.apps.cli.printing import teller
 from transduce.base.files import check_temporary_folder
 
 if TYPE_CHECKING:
-    from transduce.apps.serving.settings import ServerSettings
+    from transduce.apps.serving.server_settings import ServerSettings
 
 SERVER = From(
-    "apps.serving.settings.ServerSettings",
+    "apps.serving.server_settings.ServerSettings",
     "host port keys glossaries cors allowed_host=allowed_hosts trusted_proxy=trusted_proxies public_metrics "
     "max_characters max_sentences max_upload=max_upload_bytes max_document_characters document_workers "
     "document_memory max_waiting max_connections max_headers=max_header_bytes max_kept=max_kept_bytes "
@@ -27,7 +27,7 @@ def serve(
     *,
     settings: Annotated["ServerSettings", options_from(SERVER)],
     projects: Path | None = None,
-    machine: Machine,
+    machine: MachineOptions,
     engine: Engine = "auto",
     compile: bool = False,
 ) -> None:
@@ -46,16 +46,16 @@ def serve(
     check_temporary_folder()  # which libraries ask for as they are imported
     try:
         from transduce.apps.serving.glossaries import Glossaries
-        from transduce.apps.serving.metrics import Metrics
         from transduce.apps.serving.models import Models
+        from transduce.apps.serving.prometheus import Metrics
         from transduce.apps.serving.running import check_free, run_server
         from transduce.apps.serving.server import Server
     except ImportError as error:
         raise lacking(error, "transduce.apps.serving", "serve,documents") from None
     from transduce.apps.projects.learning import BackgroundLearning
-    from transduce.apps.projects.parts import Learning
     from transduce.apps.projects.project import Projects
-    from transduce.apps.serving.keys import Keys
+    from transduce.apps.projects.translation_facts import Learning
+    from transduce.apps.serving.client_keys import Keys
     from transduce.inference.translator import Translator
     from transduce.search.beam import Beam
 

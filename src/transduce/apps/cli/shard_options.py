@@ -50,10 +50,6 @@ class ShardOptions:
 
 def started_workers(ray: str | None, processes: int) -> "AbstractContextManager[Workers]":
     """Starts processes of this machine, or opens the cluster with this address."""
-    if ray is None:
-        from transduce.apps.cluster.workers import LocalWorkers
+    from transduce.apps.cluster.workers import LocalWorkers, RayWorkers
 
-        return nullcontext(LocalWorkers(processes))
-    from transduce.apps.cluster.on_ray import RayWorkers
-
-    return RayWorkers(ray)
+    return nullcontext(LocalWorkers(processes)) if ray is None else RayWorkers(ray)

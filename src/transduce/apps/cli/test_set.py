@@ -5,10 +5,10 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from transduce.apps.cli.machine import Machine
-from transduce.apps.cli.messages import teller
+from transduce.apps.cli.machine_options import MachineOptions
 from transduce.apps.cli.options import DataOptions, ScoringOptions
 from transduce.apps.cli.output import text_output
+from transduce.apps.cli.printing import teller
 from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.bundle.model_bundle import is_model
@@ -16,19 +16,19 @@ from transduce.corpora.catalogue.download import announce
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.directions import MANY, Direction
-from transduce.corpora.formats import read_lines
+from transduce.corpora.lines import read_lines
 from transduce.corpora.shards import open_corpus
 from transduce.corpora.splits import open_split, open_splits
 from transduce.evaluation.evaluate import evaluate, evaluate_outputs
 from transduce.evaluation.metric import check_aligned
 from transduce.evaluation.metrics import metrics_by_key
 from transduce.evaluation.robustness import evaluate_typed
-from transduce.evaluation.scores import Scores, ScoreTable
+from transduce.evaluation.score_table import Scores, ScoreTable
 from transduce.experiment.recipe import recipe_of
 from transduce.inference.engines.choice import EngineName
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule
-from transduce.tasks.translation.task import held_out
+from transduce.tasks.translation.translation_task import held_out
 
 FOR_DATASETS = "--split and --direction are for a --dataset; give one, or leave them out"
 
@@ -49,7 +49,7 @@ def check_options(data: DataOptions, scoring: ScoringOptions) -> None:
 
 def open_system(
     path: str,
-    machine: Machine,
+    machine: MachineOptions,
     engine: EngineName = "auto",
     shortlist: bool | str = False,
     batch_tokens: int | None = None,

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from transduce.apps.cli.fields import Help
-from transduce.apps.cli.machine import Machine
-from transduce.apps.cli.messages import as_json
+from transduce.apps.cli.machine_options import MachineOptions
 from transduce.apps.cli.options import LanguageOptions, Model
+from transduce.apps.cli.printing import as_json
 from transduce.base import ranges
 from transduce.base.errors import InputError
 
 
 @dataclass(frozen=True)
-class Texts:
+class TextOptions:
     """Input texts, one a line, and the file for a line of JSON for each."""
 
     input: Annotated[
@@ -42,8 +42,8 @@ class Texts:
 
         Raises InputError, with the line, for a line that is not a JSON object, or no pair.
         """
+        from transduce.apps.cli.input import lines_of
         from transduce.apps.cli.output import text_output
-        from transduce.apps.cli.streams import lines_of
 
         numbers = count(1)
         with text_output(self.output) as stream:
@@ -59,7 +59,7 @@ class Texts:
 
     def _texts_of(self, line: str, where: str, keys: Sequence[str], expected: str) -> list[str]:
         """Returns the texts of a line, one for each key; of a blank line a blank one."""
-        from transduce.corpora.formats import as_object, file_kind
+        from transduce.corpora.lines import as_object, file_kind
 
         if not line.strip():
             return [""]
@@ -82,7 +82,7 @@ class Texts:
         return [row[key] for key in keys]
 
 
-def classify(model: Model, texts: Texts, machine: Machine) -> None:
+def classify(model: Model, texts: TextOptions, machine: MachineOptions) -> None:
     """Tells the class of each line with its probability, or its score, as a line of JSON; null for a blank line.
 
     Where the model reads pairs, a line has two texts with a tab between. Objects have "text", and "second" for pairs.
@@ -99,7 +99,7 @@ def classify(model: Model, texts: Texts, machine: Machine) -> None:
         texts.to_json(classifier.classify)
 
 
-def tag(model: Model, *, texts: Texts, machine: Machine, entities: bool = False) -> None:
+def tag(model: Model, *, texts: TextOptions, machine: MachineOptions, entities: bool = False) -> None:
     """Tag the words of each line, with probabilities and places in its characters, as a line of JSON; null for a blank.
 
     Example: `echo 'Ada Lovelace lived in London.' | transduce tag runs/wnut17`
@@ -119,7 +119,7 @@ def tag(model: Model, *, texts: Texts, machine: Machine, entities: bool = False)
 
 
 def answer(
-    model: Model, *, texts: Texts, machine: Machine, passage: str | None = None, n_best: ranges.NBest = 1
+    model: Model, *, texts: TextOptions, machine: MachineOptions, passage: str | None = None, n_best: ranges.NBest = 1
 ) -> None:
     """Find the answer to each line's question in its passage, as a line of JSON; null for a blank line.
 
@@ -132,7 +132,7 @@ def answer(
         passage: A text file that all questions are about; lines then are questions alone.
         n_best: Answers to each question, the likeliest first.
     """
-    from transduce.corpora.formats import read_lines
+    from transduce.corpora.lines import read_lines
     from transduce.inference.answerer import Answerer
 
     if passage is not None and not Path(passage).is_file():
@@ -150,7 +150,7 @@ def answer(
         texts.to_json(lambda asked: answerer.answer(asked, n_best=n_best), ("question", "passage"), expected)
 
 
-def fill(model: Model, *, texts: Texts, machine: Machine, guesses: ranges.NBest = 5) -> None:
+def fill(model: Model, *, texts: TextOptions, machine: MachineOptions, guesses: ranges.NBest = 5) -> None:
     """Predict the words at each [MASK] of a line, with probabilities, as a line of JSON; null for a blank one.
 
     Example: `echo 'In the [MASK] was the word.' | transduce fill runs/bible-bert`
@@ -158,7 +158,7 @@ def fill(model: Model, *, texts: Texts, machine: Machine, guesses: ranges.NBest 
     Args:
         guesses: Guesses for each hidden word.
     """
-    from transduce.inference.encoder import Encoder
+    from transduce.inference.text_encoder import Encoder
 
     encoder = Encoder(machine.open(model))
     texts.to_json(lambda hidden: encoder.fill(hidden, guesses))
@@ -167,8 +167,8 @@ def fill(model: Model, *, texts: Texts, machine: Machine, guesses: ranges.NBest 
 def embed(
     model: Model,
     *,
-    texts: Texts,
-    machine: Machine,
+    texts: TextOptions,
+    machine: MachineOptions,
     pooling: Literal["mean", "first", "pooler"] = "mean",
     layer: ranges.NonNegativeInt | None = None,
     languages: LanguageOptions,
@@ -185,7 +185,7 @@ def embed(
         layer: Pool the states of this layer, from 0 for the embeddings (default: the last).
         raw: Do not scale vectors to length 1.
     """
-    from transduce.inference.encoder import Encoder
+    from transduce.inference.text_encoder import Encoder
 
     encoder = Encoder(machine.open(model))
     if encoder.bundle.config.task == "translation":

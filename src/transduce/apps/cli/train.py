@@ -8,9 +8,9 @@ from typing import Annotated
 import click
 
 from transduce.apps.cli.file_options import Data
-from transduce.apps.cli.machine import Processor, set_threads
-from transduce.apps.cli.messages import as_typed, print_json, teller
+from transduce.apps.cli.machine_options import Processor, set_threads
 from transduce.apps.cli.options import Device, Json, Quiet, TableFormat, Threads
+from transduce.apps.cli.printing import as_typed, print_json, teller
 from transduce.base import ranges
 from transduce.base.errors import InputError, Interrupted
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 import msgspec
 
-from transduce.apps.cli.machine import Machine, tell_engine
-from transduce.apps.cli.messages import as_json, teller
+from transduce.apps.cli.listing import explained
+from transduce.apps.cli.machine_options import MachineOptions, tell_engine
 from transduce.apps.cli.options import (
     BatchTokens,
     DocumentOptions,
@@ -23,6 +23,7 @@ from transduce.apps.cli.options import (
     ShortlistOptions,
     is_given,
 )
+from transduce.apps.cli.printing import as_json, teller
 from transduce.apps.cli.progress import Tell, show_progress
 from transduce.apps.cli.search_options import TranslationOptions
 from transduce.apps.cli.shard_options import Ray
@@ -31,7 +32,7 @@ from transduce.base.errors import InputError
 if TYPE_CHECKING:
     from transduce.apps.projects.edits import Edited
     from transduce.apps.projects.quality import QualityEstimator
-    from transduce.inference.requests import Request
+    from transduce.inference.request import Request
     from transduce.inference.translation import Translation
     from transduce.inference.translator import Translator
     from transduce.search.choices import DecisionRule
@@ -49,7 +50,7 @@ def translate(
     input: str = "-",
     *,
     search: TranslationOptions,
-    machine: Machine,
+    machine: MachineOptions,
     output: str = "-",
     languages: LanguageOptions,
     lines: LineOptions,
@@ -91,9 +92,9 @@ def translate(
         ray: Translate each file on a cluster of Ray: its address, auto (default), or local to start one.
         format: What the input is (default: by its ending, else lines); text is plain text in paragraphs.
     """
-    from transduce.apps.cli.documents import check_lines, kind_of, translate_document
-    from transduce.apps.cli.requests import read_glossary
-    from transduce.apps.cli.streams import check_read_once
+    from transduce.apps.cli.input import check_read_once
+    from transduce.apps.cli.line_requests import read_glossary
+    from transduce.apps.cli.translate_document import check_lines, kind_of, translate_document
     from transduce.bundle.bundle_config import read_config
     from transduce.bundle.model_bundle import find_bundle, is_model
 
@@ -167,10 +168,9 @@ def _translate_lines(
     is_compiled: bool,
 ) -> None:
     """Translates the lines of the command's input, and reports on phrases, splits and truncations."""
-    from transduce.apps.cli.requests import check_prefixes, requests_of
+    from transduce.apps.cli.input import count_lines, lines_of
+    from transduce.apps.cli.line_requests import check_prefixes, requests_of
     from transduce.apps.cli.resuming import growing_output
-    from transduce.apps.cli.streams import count_lines, lines_of
-    from transduce.inference.explaining import explained
 
     input, output, quiet = parameters["input"], parameters["output"], parameters["quiet"]
     with growing_output(output, parameters, lines.resume) as out:
@@ -181,7 +181,7 @@ def _translate_lines(
         translator = opened()
         estimator = None
         if edits is not None:
-            from transduce.apps.cli.quality import learned_quality
+            from transduce.apps.projects.quality import learned_quality
 
             estimator = learned_quality(translator, edits, teller(quiet))
         if is_compiled:
@@ -204,7 +204,7 @@ def _translate_lines(
         teller(quiet)(line)
 
 
-def _check_options(options: Mapping[str, Any], machine: Machine, is_document: bool) -> None:
+def _check_options(options: Mapping[str, Any], machine: MachineOptions, is_document: bool) -> None:
     """Raises InputError for options that do not go together, before anything is read."""
     if options["compile"] and options["input"] != "-" and not machine.is_gpu:
         raise InputError(

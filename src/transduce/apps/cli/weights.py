@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from transduce.apps.cli.messages import print_json, teller
 from transduce.apps.cli.options import Json, Quiet
+from transduce.apps.cli.printing import print_json, teller
 from transduce.base.ranges import NonNegativeInt, PositiveInt
 
 
@@ -80,7 +80,7 @@ def extend(
         keep: Text of languages that the model knows, whose words stay divided as they are; repeatable.
     """
     from transduce import experiment
-    from transduce.corpora.formats import read_lines
+    from transduce.corpora.lines import read_lines
 
     lines, known = ((line for file in files for line in read_lines(file)) for files in (texts, keep or []))
     extended = experiment.add_language(model, out, language, lines, pieces, like, known, teller(quiet))

@@ -25,10 +25,11 @@ from transduce.corpora.doctor.likeness import Likeness
 from transduce.corpora.doctor.shifts import Shift
 from transduce.corpora.doctor.signs import masked
 from transduce.corpora.fingerprints import Fingerprints
-from transduce.corpora.formats import Columns, parallel_files, read_lines
+from transduce.corpora.formats import Columns, parallel_files
+from transduce.corpora.lines import read_lines
 from transduce.corpora.overlap import SIDES, scope_fingerprint
+from transduce.corpora.pair_files import ONE_CELL, write_pairs
 from transduce.corpora.shards import shards_of
-from transduce.corpora.writing import ONE_CELL, write_pairs
 
 LEFT_OUT, SCORES = ".left-out.tsv", ".scores.tsv"
 """Ends of the names of the files of what is left out of a shard, and of the scores of all its pairs."""

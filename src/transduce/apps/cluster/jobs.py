@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.apps.cluster.shard_tasks import Counts, Marked, Shard, clean, take_fingerprints, tokenize
+from transduce.apps.cluster.shard_tasks import Marked, Shard, ShardCounts, clean, take_fingerprints, tokenize
 from transduce.apps.cluster.workers import Workers
 from transduce.base.errors import ConfigError, DataError
 from transduce.base.files import remove
@@ -21,8 +21,8 @@ from transduce.corpora.cleaning import Duplicates, Overlap, Step
 from transduce.corpora.compression import PACKERS
 from transduce.corpora.corpus import Filter
 from transduce.corpora.formats import Columns
+from transduce.corpora.pair_files import check_written, is_written
 from transduce.corpora.shards import shards_of
-from transduce.corpora.writing import check_written, is_written
 
 FINGERPRINTS_AT_ONCE = 2**24
 ADVICE = "choose another folder"
@@ -36,7 +36,7 @@ class JobReport:
     """The number of shards that were written."""
     finished_before: int = 0
     """The number of shards that were there already."""
-    counts: Counts = field(default_factory=Counts)
+    counts: ShardCounts = field(default_factory=ShardCounts)
     """The pairs of the shards that were written."""
 
 
@@ -98,7 +98,7 @@ def tokenize_shards(
         return _report(shards, missing, counts)
 
 
-def _report(shards: Sequence[Shard], missing: Sequence[Shard], counts: Iterable[Counts]) -> JobReport:
+def _report(shards: Sequence[Shard], missing: Sequence[Shard], counts: Iterable[ShardCounts]) -> JobReport:
     report = JobReport(len(missing), len(shards) - len(missing))
     for of_shard in counts:
         report.counts.add(of_shard)
@@ -107,7 +107,7 @@ def _report(shards: Sequence[Shard], missing: Sequence[Shard], counts: Iterable[
 
 def _clean(
     shards: Sequence[Shard], missing: Sequence[Shard], steps: Sequence[Step], work: Path, workers: Workers
-) -> Iterator[Counts]:
+) -> Iterator[ShardCounts]:
     """Looks for duplicates in all shards, a pass for each such step, then cleans the missing ones."""
     filters: list[tuple[Filter, ...]] = [() for _ in shards]
     for number, step in enumerate(steps):

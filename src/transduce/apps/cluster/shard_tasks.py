@@ -14,7 +14,7 @@ from transduce.base.files import new_file
 from transduce.corpora.corpus import Filter, Keeps, ParallelCorpus, SentencePair
 from transduce.corpora.formats import Columns, parallel_files
 from transduce.corpora.overlap import Scope, scope_fingerprint
-from transduce.corpora.writing import write_pairs
+from transduce.corpora.pair_files import write_pairs
 from transduce.text.tokenizer import Tokenizer, Tokenizers
 
 PAIRS_AT_ONCE = 4096
@@ -62,24 +62,24 @@ class Marked:
 
 
 @dataclass
-class Counts:
+class ShardCounts:
     """The number of pairs that are kept, and of those left out by reason."""
 
     kept: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
 
-    def add(self, other: "Counts") -> None:
+    def add(self, other: "ShardCounts") -> None:
         """Adds the counts of another shard."""
         self.kept += other.kept
         for reason, count in other.dropped.items():
             self.dropped[reason] = self.dropped.get(reason, 0) + count
 
 
-def clean(shard: Shard, filters: Sequence[Filter]) -> Counts:
+def clean(shard: Shard, filters: Sequence[Filter]) -> ShardCounts:
     """Writes the pairs of a shard that the filters keep."""
     dropped: Counter[str] = Counter()
     pairs = shard.open(filters).sift(lambda reason, pair: dropped.update([reason]))
-    return Counts(write_pairs(shard.outputs, pairs), dict(dropped))
+    return ShardCounts(write_pairs(shard.outputs, pairs), dict(dropped))
 
 
 def take_fingerprints(shard: Shard, filters: Sequence[Filter], scope: Scope, file: Path) -> None:
@@ -91,7 +91,7 @@ def take_fingerprints(shard: Shard, filters: Sequence[Filter], scope: Scope, fil
         values.tofile(stream)
 
 
-def tokenize(shard: Shard, model: Path, as_ids: bool) -> Counts:
+def tokenize(shard: Shard, model: Path, as_ids: bool) -> ShardCounts:
     """Writes the pairs of a shard with a space between the tokens of each text, or between the tokens' numbers."""
     tokenizers = _tokenizers(model)
 
@@ -106,7 +106,7 @@ def tokenize(shard: Shard, model: Path, as_ids: bool) -> Counts:
             targets = tokens(tokenizers.target, [pair.target for pair in group])
             yield from map(SentencePair, sources, targets)
 
-    return Counts(write_pairs(shard.outputs, tokenized()))
+    return ShardCounts(write_pairs(shard.outputs, tokenized()))
 
 
 @cache

@@ -11,16 +11,15 @@ from typing import Any
 
 import msgspec
 
-from transduce.apps.exchange.ctranslate2.exporting import load_exportable
-from transduce.apps.exchange.ctranslate2.model import adds_source_end, require_ctranslate2
+from docsegments.language_codes import english_name
+from transduce.apps.exchange.ctranslate2.ctranslate2_model import adds_source_end, require_ctranslate2
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import load_exportable, samples_of, write_ctranslate2
 from transduce.apps.exchange.ctranslate2.package import ENDING, write_package
-from transduce.apps.exchange.ctranslate2.writing import samples_of, write_ctranslate2
 from transduce.base.config import Settings
 from transduce.base.errors import CheckpointError, InputError
 from transduce.base.files import check_absent, made_parents, new_file
 from transduce.base.verification import CARD
 from transduce.bundle.model_bundle import ModelBundle, card_of
-from transduce.corpora.language_names import name_of
 from transduce.corpora.languages import UNKNOWN, is_tag
 from transduce.inference.engines.exported import ExportedModel, Parity, Quantization
 from transduce.inference.translator import Translator
@@ -202,9 +201,9 @@ def _metadata(bundle: ModelBundle) -> dict[str, Any]:
         "package_version": "1.0",
         "argos_version": ARGOS_VERSION,
         "from_code": source,
-        "from_name": name_of(source),
+        "from_name": english_name(source),
         "to_code": target,
-        "to_name": name_of(target),
+        "to_name": english_name(target),
     }
 
 

@@ -10,9 +10,9 @@ import msgspec
 
 from docsegments.extras import require
 from transduce.apps.projects.project import Project
-from transduce.apps.projects.store import Segment
+from transduce.apps.projects.project_store import ConfirmedSegment
 from transduce.base.errors import DataError, InputError
-from transduce.corpora.formats import file_kind, read_lines, read_objects
+from transduce.corpora.lines import file_kind, read_lines, read_objects
 from transduce.evaluation.translations import count_ter, ter_words
 
 COLUMNS = ("source", "machine", "target")
@@ -29,7 +29,7 @@ class PastEdit:
     target: str
 
 
-Edited = PastEdit | Segment
+Edited = PastEdit | ConfirmedSegment
 
 
 @dataclass(frozen=True)

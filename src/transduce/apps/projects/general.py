@@ -12,7 +12,8 @@ from transduce.base.errors import ConfigError
 from transduce.bundle.model_bundle import ModelBundle, find_bundle
 from transduce.bundle.probe import read_probe
 from transduce.corpora.corpus import SentencePair
-from transduce.corpora.formats import is_file_of_pairs, parallel_files, read_lines
+from transduce.corpora.formats import is_file_of_pairs, parallel_files
+from transduce.corpora.lines import read_lines
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 

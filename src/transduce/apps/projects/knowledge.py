@@ -11,12 +11,12 @@ import msgspec
 
 from docsegments.memory import Memory
 from docsegments.text.placeholders import plain_segment
-from transduce.apps.projects.phrases import PhraseSnapshot, current_phrases, is_phrase_based
+from transduce.apps.projects.phrase_snapshots import PhraseSnapshot, current_phrases, is_phrase_based
 from transduce.apps.projects.project import ADAPTERS, Project
-from transduce.apps.projects.settings import LearningSettings
+from transduce.apps.projects.project_settings import LearningSettings
+from transduce.apps.projects.project_store import ConfirmedSegment
+from transduce.apps.projects.project_terms import with_forms
 from transduce.apps.projects.snapshots import Snapshot, current_snapshot
-from transduce.apps.projects.store import Segment
-from transduce.apps.projects.terms import with_forms
 from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import BundleConfig, read_config
 from transduce.bundle.model_bundle import EXPORT, find_bundle, identity, why_not_trainable
@@ -87,7 +87,7 @@ class Knowledge:
 
 
 def current_state(
-    adapters: Path, bundle: Path, settings: LearningSettings, segments: Sequence[Segment]
+    adapters: Path, bundle: Path, settings: LearningSettings, segments: Sequence[ConfirmedSegment]
 ) -> Snapshot | PhraseSnapshot | None:
     """Returns what a model has learned from a project's segments, see `current_snapshot`."""
     if is_phrase_based(bundle):

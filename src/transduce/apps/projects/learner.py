@@ -17,8 +17,8 @@ from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 
 from transduce.apps.projects.general import General
-from transduce.apps.projects.lessons import Check, Learned, Lesson, Progress
-from transduce.apps.projects.settings import (
+from transduce.apps.projects.lessons import Check, Learned, LearningProgress, Lesson, loss_difference, mean_loss
+from transduce.apps.projects.project_settings import (
     CHECK_AFTER,
     GENERAL_WEIGHT,
     HOLD_OUT,
@@ -67,7 +67,7 @@ Encoded = tuple[list[int], list[int]]
 @dataclass
 class _State:
     key: str
-    progress: Progress = field(default_factory=Progress)
+    progress: LearningProgress = field(default_factory=LearningProgress)
     kept: dict[str, Tensor] = field(default_factory=dict)
     """Tensors at the last check; none if no update came after it."""
 
@@ -134,7 +134,7 @@ class Learner:
         self._general_replay = [pair for number, pair in enumerate(pairs) if number % every]
         self._general_replay = self._general_replay if self.general.is_replayed else []
         with _one_thread(), self._without_adapter():
-            self._general_loss = _mean(self._losses(self._general_checks))
+            self._general_loss = mean_loss(self._losses(self._general_checks))
 
     def learn(self, segments: Sequence[Confirmed], most: int | None = None) -> Learned:
         """Learns from segments, all that were confirmed and not taken back, in their order; those that it knows already
@@ -170,7 +170,7 @@ class Learner:
             self._load(self._first)
             return
         kept = {name.removeprefix(KEPT): tensor for name, tensor in snapshot.tensors.items() if name.startswith(KEPT)}
-        self._state = _State(snapshot.key, msgspec.json.decode(snapshot.facts, type=Progress), kept)
+        self._state = _State(snapshot.key, msgspec.json.decode(snapshot.facts, type=LearningProgress), kept)
         self._load({name: tensor for name, tensor in snapshot.tensors.items() if not name.startswith(KEPT)})
 
     def _save(self, keys: Sequence[str]) -> None:
@@ -191,7 +191,7 @@ class Learner:
             lesson = Lesson("left out")
         else:
             lesson = Lesson("held out" if (index + 1) % HOLD_OUT == 0 else "learned")
-            (lesson.adapted,), lesson.before = self._translate([segment.source]), _mean(self._losses([pair]))
+            (lesson.adapted,), lesson.before = self._translate([segment.source]), mean_loss(self._losses([pair]))
             lesson.after = lesson.before
         progress.lessons.append(lesson)
         if lesson.kind == "held out":
@@ -200,7 +200,7 @@ class Learner:
             if not state.kept:
                 state.kept = self._tensors()
             self._train(index, segments)
-            lesson.after = _mean(self._losses([pair]))
+            lesson.after = mean_loss(self._losses([pair]))
             progress.group.append(index)
             if len(progress.group) >= CHECK_AFTER:
                 self._check(segments, keys[index + 1])
@@ -269,7 +269,7 @@ class Learner:
         for of_checks in (progress.held_out, progress.static, progress.accepted):
             del of_checks[: -self.settings.checks]
         position, first = len(progress.lessons), progress.group[0]
-        losses = _mean(progress.static), _mean(progress.accepted)
+        losses = mean_loss(progress.static), mean_loss(progress.accepted)
         general = general if undone else progress.general
         progress.checks.append(Check(position, first, *losses, general, undone, shrunk, key))
         progress.group, progress.new, state.kept = [], [], {}
@@ -277,7 +277,7 @@ class Learner:
     def _reason(self, after: Sequence[tuple[float, int]], general: float) -> str:
         """Returns the reason for undoing a group with these losses; "" to keep it."""
         most, progress = MOST_LOST, self._state.progress
-        lost, error = _difference(progress.accepted, after)
+        lost, error = loss_difference(progress.accepted, after)
         if len(after) >= FEWEST_CHECKS and lost > max(most, SURE * error):
             return f"{lost:.3f} nats per token lost on held-out segments, more than {most:g}"
         if (lost := general - progress.general) > most:
@@ -289,7 +289,9 @@ class Learner:
         segments than none; returns the factor."""
         progress, shrunk = self._state.progress, 1.0
         for number in range(MOST_SHRINKINGS):
-            is_worse = len(progress.accepted) >= FEWEST_CHECKS and _mean(progress.accepted) > _mean(progress.static)
+            is_worse = len(progress.accepted) >= FEWEST_CHECKS and mean_loss(progress.accepted) > mean_loss(
+                progress.static
+            )
             if progress.general <= self.settings.most_forgotten and not is_worse:
                 break
             factor = SHRINKING if number < MOST_SHRINKINGS - 1 else 0.0
@@ -309,7 +311,7 @@ class Learner:
 
     def _forgotten(self) -> float:
         """Returns the loss on general pairs, more than without an adapter, in nats per token."""
-        return _mean(self._losses(self._general_checks)) - self._general_loss
+        return mean_loss(self._losses(self._general_checks)) - self._general_loss
 
     def _losses_of(self, indices: Sequence[int], segments: Sequence[Confirmed]) -> list[tuple[float, int]]:
         return self.losses([segments[i] for i in indices])
@@ -384,19 +386,6 @@ class Learner:
 def _draw(generator: np.random.Generator, among: int, most: int) -> list[int]:
     drawn: list[int] = generator.choice(among, min(among, most), replace=False).tolist() if among else []
     return drawn
-
-
-def _mean(losses: Sequence[tuple[float, int]]) -> float:
-    """Returns nats per token of several pairs; 0 without any."""
-    return sum(nats for nats, _ in losses) / max(1, sum(tokens for _, tokens in losses))
-
-
-def _difference(before: Sequence[tuple[float, int]], after: Sequence[tuple[float, int]]) -> tuple[float, float]:
-    """Returns the mean difference of the losses of the same pairs in nats per token, and its standard error."""
-    mean = _mean(after) - _mean(before)
-    pairs = zip(before, after, strict=True)
-    apart = [end - begin - mean * tokens for (begin, tokens), (end, _) in pairs]
-    return mean, math.hypot(*apart) / max(1, sum(tokens for _, tokens in before))
 
 
 @contextmanager

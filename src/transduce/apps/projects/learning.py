@@ -19,19 +19,19 @@ from torch import nn
 
 from transduce.apps.projects.edits import ReliabilityBin
 from transduce.apps.projects.knowledge import current_state
-from transduce.apps.projects.lessons import Progress
-from transduce.apps.projects.parts import Learning
-from transduce.apps.projects.phrases import PhraseSnapshot
+from transduce.apps.projects.lessons import LearningProgress
+from transduce.apps.projects.phrase_snapshots import PhraseSnapshot
 from transduce.apps.projects.project import Project
+from transduce.apps.projects.project_store import ConfirmedSegment
 from transduce.apps.projects.report import Course, render_report
 from transduce.apps.projects.snapshots import Snapshot
-from transduce.apps.projects.store import Segment
-from transduce.apps.projects.teaching import Order, Report, teach
+from transduce.apps.projects.teaching import LearningReport, Order, teach
+from transduce.apps.projects.translation_facts import Learning
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.directions import Direction
 from transduce.inference.engines.exported import ExportedModel
-from transduce.inference.engines.phrases import PhraseEngine
-from transduce.inference.engines.precision import at_precision
+from transduce.inference.engines.inference_precision import at_precision
+from transduce.inference.engines.phrase_engine import PhraseEngine
 from transduce.inference.translator import Translator
 
 MOST_MODELS = 16
@@ -71,7 +71,7 @@ class BackgroundLearning(Learning):
         self._waiting: OrderedDict[Project, None] = OrderedDict()
         self._failures: WeakKeyDictionary[Project, int] = WeakKeyDictionary()
         self._taken_back: WeakKeyDictionary[Project, int] = WeakKeyDictionary()
-        self._reports: WeakKeyDictionary[Project, Report] = WeakKeyDictionary()
+        self._reports: WeakKeyDictionary[Project, LearningReport] = WeakKeyDictionary()
         self._adapted: WeakKeyDictionary[Served, OrderedDict[Project, _Adapted]] = WeakKeyDictionary()
         """Adapted models by the served one, and go with it, as do the next."""
         self._bases: WeakKeyDictionary[nn.Module, ModelBundle] = WeakKeyDictionary()
@@ -110,7 +110,7 @@ class BackgroundLearning(Learning):
 
     def facts(self, project: Project) -> dict[str, Any]:
         """See Learning."""
-        report = self._reports.get(project, Report())
+        report = self._reports.get(project, LearningReport())
         facts: dict[str, Any] = msgspec.to_builtins(report)
         del facts["segments"], facts["chrf"]
         if report.chrf is not None:
@@ -122,7 +122,7 @@ class BackgroundLearning(Learning):
         """See Learning."""
         translator, segments = self._find(project.source, project.target), project.store.segments()
         snapshot = None if translator is None else _snapshot(translator, project, segments)
-        progress = Progress() if snapshot is None else snapshot.progress()
+        progress = LearningProgress() if snapshot is None else snapshot.progress()
         lessons = progress.lessons
         return render_report(project.name, Course(segments[: len(lessons)], lessons, progress.checks, reliability))
 
@@ -188,7 +188,7 @@ class BackgroundLearning(Learning):
         if before is None or before.refused != reason:
             project.store.log("refused", {"why": reason})
         with self._changed:
-            self._reports[project] = Report(refused=reason)
+            self._reports[project] = LearningReport(refused=reason)
             self._forget(project)
 
     def _adapt(
@@ -225,7 +225,7 @@ class BackgroundLearning(Learning):
         many = base.config.languages is not None
         return base.directed(Direction(project.source, project.target)) if many else base
 
-    def _ask(self, order: Order) -> Report:
+    def _ask(self, order: Order) -> LearningReport:
         if self._connection is None:
             context = multiprocessing.get_context("spawn")  # a fork would copy threads' locks
             self._connection, theirs = context.Pipe()
@@ -233,7 +233,7 @@ class BackgroundLearning(Learning):
             self._process.start()
             theirs.close()
         self._connection.send_bytes(msgspec.json.encode(order))
-        return msgspec.json.decode(self._connection.recv_bytes(), type=Report)
+        return msgspec.json.decode(self._connection.recv_bytes(), type=LearningReport)
 
     def _end_process(self) -> None:
         process, connection = self._process, self._connection
@@ -255,7 +255,7 @@ def _served(translator: Translator) -> Served | None:
 
 
 def _snapshot(
-    translator: Translator, project: Project, segments: Sequence[Segment]
+    translator: Translator, project: Project, segments: Sequence[ConfirmedSegment]
 ) -> Snapshot | PhraseSnapshot | None:
     """Returns what a served model has learned from a project's segments, see `current_snapshot`."""
     if _served(translator) is None:

@@ -1,5 +1,6 @@
-"""Records of learning from a project's segments: a lesson for each, the checks after them, and the adapter."""
+"""Records of learning from a project's segments: a lesson for each, its losses, the checks, and the adapter."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -47,7 +48,7 @@ class Check(msgspec.Struct):
     """Hash of all that the check is a function of."""
 
 
-class Progress(msgspec.Struct):
+class LearningProgress(msgspec.Struct):
     """The part of a learner's state that is not tensors: its lessons and checks so far."""
 
     lessons: list[Lesson] = []
@@ -84,3 +85,16 @@ class Learned:
     def position(self) -> int:
         """Number of segments seen."""
         return len(self.lessons)
+
+
+def mean_loss(losses: Sequence[tuple[float, int]]) -> float:
+    """Returns nats per token of several pairs; 0 without any."""
+    return sum(nats for nats, _ in losses) / max(1, sum(tokens for _, tokens in losses))
+
+
+def loss_difference(before: Sequence[tuple[float, int]], after: Sequence[tuple[float, int]]) -> tuple[float, float]:
+    """Returns the mean difference of the losses of the same pairs in nats per token, and its standard error."""
+    mean = mean_loss(after) - mean_loss(before)
+    pairs = zip(before, after, strict=True)
+    apart = [end - begin - mean * tokens for (begin, tokens), (end, _) in pairs]
+    return mean, math.hypot(*apart) / max(1, sum(tokens for _, tokens in before))

@@ -7,10 +7,10 @@ from collections import Counter
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from docsegments.languages import is_same
-from transduce.apps.projects.memory import ProjectMemory
-from transduce.apps.projects.settings import ProjectSettings
-from transduce.apps.projects.store import Store, StoreError
+from docsegments.language_codes import is_same
+from transduce.apps.projects.project_memory import ProjectMemory
+from transduce.apps.projects.project_settings import ProjectSettings
+from transduce.apps.projects.project_store import Store, StoreError
 from transduce.base.config import convert, read_toml, to_toml
 from transduce.base.errors import InputError, TransduceError
 from transduce.base.files import locked, new_folder, remove

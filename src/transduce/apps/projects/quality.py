@@ -20,12 +20,13 @@ from docsegments.extras import require
 from docsegments.orthography.joining import join_sentences
 from transduce.apps.projects.confidence import FEATURES, Features, confidence_features
 from transduce.apps.projects.edits import Edited, PastEdit, ReliabilityBin, edit_rate
-from transduce.apps.projects.parts import EditEstimate
 from transduce.apps.projects.project import Project
 from transduce.apps.projects.regression import EditRegression
+from transduce.apps.projects.translation_facts import EditEstimate
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.sentence_model import LineTranslator
 from transduce.inference.translation import Translation
+from transduce.inference.translator import Translator
 
 LEAST = 30
 """Edits below which there is no estimate."""
@@ -145,6 +146,25 @@ class QualityEstimator:
         features = self.features_of([(key.source, key.machine) for key in keys])
         for key, row in zip(keys, features, strict=True):
             self._known[key] = None if row is None else (row, edit_rate(key.machine, key.target))
+
+
+def learned_quality(translator: Translator, edits: Sequence[Edited], tell: Callable[[str], None]) -> QualityEstimator:
+    """Returns an estimator that has learned past edits, and reports how good it is.
+
+    Raises InputError for an ensemble or an exported model.
+    """
+    estimator = QualityEstimator(translator.single_model())
+    estimator.learn(edits)
+    if bins := estimator.reliability():
+        count = sum(each.count for each in bins)
+        covered = sum(each.covered * each.count for each in bins) / count
+        tell(f"quality: learned from {count:,} past edits, {100 * covered:.0f} % of which were within their intervals")
+    else:
+        tell(
+            f"quality: {estimator.count:,} past edits of machine translations are too few to learn from; {LEAST} are "
+            "needed, so there are no estimates"
+        )
+    return estimator
 
 
 class ProjectQuality:

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from transduce.apps.projects.parts import EditEstimate
+from transduce.apps.projects.translation_facts import EditEstimate
 
 Numbers = NDArray[np.float64]
 

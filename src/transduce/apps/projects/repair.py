@@ -6,8 +6,8 @@ from unicodedata import category
 from docsegments.orthography.words import words
 from docsegments.translating.sentence_translator import Links
 from transduce.analysis.alignment import SAMPLE
-from transduce.apps.projects.memory import Match
 from transduce.apps.projects.project import Project
+from transduce.apps.projects.project_memory import Match
 from transduce.inference.sentence_model import LineTranslator, SentenceModel
 
 

@@ -12,7 +12,7 @@ from transduce.analysis.page import Link, drawing, html_table, render_sections
 from transduce.analysis.training_log import Curves, Series
 from transduce.apps.projects.edits import ReliabilityBin, count_edits
 from transduce.apps.projects.lessons import Check, Lesson
-from transduce.apps.projects.store import Segment
+from transduce.apps.projects.project_store import ConfirmedSegment
 from transduce.evaluation.metric import SentenceCounts
 from transduce.evaluation.translations import count_chrf
 
@@ -32,7 +32,7 @@ COUNTED = {"learned": "learned", "held out": "held out as checks", "left out": "
 class Course:
     """Segments of a project in their order, with a lesson for each, checks and events."""
 
-    segments: Sequence[Segment]
+    segments: Sequence[ConfirmedSegment]
     lessons: Sequence[Lesson]
     """A lesson for each segment."""
     checks: Sequence[Check]
@@ -40,7 +40,7 @@ class Course:
     """Past translations in the order of the estimates of their edits; none with too few."""
 
     @property
-    def translated(self) -> list[tuple[int, Segment, Lesson]]:
+    def translated(self) -> list[tuple[int, ConfirmedSegment, Lesson]]:
         """Segments translated both without and with the adapter, each with its number in the order, from 1."""
         every = enumerate(zip(self.segments, self.lessons, strict=True), 1)
         return [(number, segment, lesson) for number, (segment, lesson) in every if lesson.static and lesson.adapted]
@@ -125,7 +125,7 @@ def _summary(course: Course) -> str:
     return html_table(("figure", "value"), rows)
 
 
-def _counts(translated: Sequence[tuple[int, Segment, Lesson]]) -> dict[str, SentenceCounts]:
+def _counts(translated: Sequence[tuple[int, ConfirmedSegment, Lesson]]) -> dict[str, SentenceCounts]:
     references = [segment.target for _, segment, _ in translated]
     return {
         WITHOUT: count_chrf([lesson.static for _, _, lesson in translated], references),
@@ -164,7 +164,7 @@ def _figure(course: Course) -> str:
     return text[text.index("<svg") :]
 
 
-def _looks(segment: Segment) -> tuple[Link, Link]:
+def _looks(segment: ConfirmedSegment) -> tuple[Link, Link]:
     return Link(f"look/{segment.id}?adapted=false", WITHOUT), Link(f"look/{segment.id}", WITH)
 
 

@@ -12,9 +12,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
-from transduce.apps.projects.lessons import Progress
-from transduce.apps.projects.settings import LearningSettings
-from transduce.apps.projects.store import Segment
+from transduce.apps.projects.lessons import LearningProgress
+from transduce.apps.projects.project_settings import LearningSettings
+from transduce.apps.projects.project_store import ConfirmedSegment
 from transduce.base.files import new_file
 from transduce.base.tensor_files import save_tensors
 from transduce.bundle.model_bundle import ModelBundle
@@ -27,7 +27,7 @@ FORMAT = 5
 ENDING = ".safetensors"
 KEPT = "kept."
 """Prefix of tensors of the state at the last check, to which a group that is undone returns."""
-Confirmed = Segment | SentencePair
+Confirmed = ConfirmedSegment | SentencePair
 """A segment that a person confirmed: its source and target are learned."""
 
 
@@ -49,9 +49,9 @@ class Snapshot:
     """JSON of what is not a tensor."""
     tensors: dict[str, Tensor]
 
-    def progress(self) -> Progress:
+    def progress(self) -> LearningProgress:
         """Returns the record of what was learned."""
-        return msgspec.json.decode(self.facts, type=Progress)
+        return msgspec.json.decode(self.facts, type=LearningProgress)
 
     @property
     def adapter(self) -> dict[str, Tensor]:

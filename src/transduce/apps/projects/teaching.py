@@ -19,10 +19,10 @@ import torch
 from transduce.apps.projects.general import General
 from transduce.apps.projects.learner import Learner
 from transduce.apps.projects.lessons import Learned, Lesson
-from transduce.apps.projects.phrases import is_phrase_based, learn_phrases
+from transduce.apps.projects.phrase_snapshots import is_phrase_based, learn_phrases
 from transduce.apps.projects.project import ADAPTERS, STORE
-from transduce.apps.projects.settings import ProjectSettings
-from transduce.apps.projects.store import Segment, Store
+from transduce.apps.projects.project_settings import ProjectSettings
+from transduce.apps.projects.project_store import ConfirmedSegment, Store
 from transduce.base.errors import TransduceError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.directions import Direction
@@ -50,7 +50,7 @@ class Order(msgspec.Struct):
     settings: ProjectSettings
 
 
-class Report(msgspec.Struct):
+class LearningReport(msgspec.Struct):
     """The state of learning: segments seen, learned and undone so far."""
 
     learned: int = 0
@@ -92,7 +92,7 @@ class Learners:
         """Begins with none."""
         self._known: OrderedDict[str, tuple[bytes, Learner]] = OrderedDict()
 
-    def learn(self, order: Order) -> Report:
+    def learn(self, order: Order) -> LearningReport:
         """Learns a few more segments, and logs what was checked and undone."""
         folder = Path(order.project)
         try:
@@ -106,7 +106,7 @@ class Learners:
                 return _report(learned, segments)
         except (TransduceError, OSError) as error:
             self._known.pop(order.project, None)
-            return Report(refused=str(error))
+            return LearningReport(refused=str(error))
 
     def _learner(self, order: Order) -> Learner:
         model, folder, settings = Path(order.model), Path(order.project), order.settings
@@ -126,7 +126,7 @@ class Learners:
         return known[1]
 
 
-def _log(store: Store, learned: Learned, segments: Sequence[Segment]) -> None:
+def _log(store: Store, learned: Learned, segments: Sequence[ConfirmedSegment]) -> None:
     checks = learned.checks[-MOST_AT_ONCE:]
     if not checks:
         return
@@ -148,10 +148,10 @@ def _log(store: Store, learned: Learned, segments: Sequence[Segment]) -> None:
             store.log("undone" if check.undone else "learned", facts | ({"why": check.undone} if check.undone else {}))
 
 
-def _report(learned: Learned, segments: Sequence[Segment]) -> Report:
+def _report(learned: Learned, segments: Sequence[ConfirmedSegment]) -> LearningReport:
     lessons, seen = learned.lessons, segments[: learned.position]
     seconds = sorted(lesson.seconds for lesson in lessons[-COMPARED:])
-    return Report(
+    return LearningReport(
         learned=seen[-1].id if seen else 0,
         segments=len(seen),
         waiting=len(segments) - len(seen),

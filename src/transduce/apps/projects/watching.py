@@ -6,9 +6,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from transduce.apps.projects.exchange import learn_file
-from transduce.apps.projects.parts import Learning
 from transduce.apps.projects.project import Project, Projects
+from transduce.apps.projects.project_files import learn_file
+from transduce.apps.projects.translation_facts import Learning
 from transduce.base.errors import TransduceError
 from transduce.base.files import status
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from starlette.requests import Request as HTTPRequest
 
+from transduce.apps.serving.client_keys import Keys
 from transduce.apps.serving.clients import CLIENT, KeyLookup, client_of
-from transduce.apps.serving.failures import RefusedError
-from transduce.apps.serving.keys import Keys
-from transduce.apps.serving.metrics import Metrics
+from transduce.apps.serving.prometheus import Metrics
 from transduce.apps.serving.quotas import Quota, newest
-from transduce.apps.serving.settings import ServerSettings
+from transduce.apps.serving.refusals import RefusedError
+from transduce.apps.serving.server_settings import ServerSettings
 
 MOST_WITHOUT_KEY = 262_144
 """The largest body in bytes that is read to find a key in it; a larger one needs its key in a header or the query."""

@@ -10,12 +10,12 @@ from typing import Any, cast
 
 from docsegments.budget import budgeted
 from transduce.apps.serving.clients import CLIENT
-from transduce.apps.serving.failures import RefusedError
-from transduce.apps.serving.fair_queue import FairQueue, Job, QueuedPiece, Sentence
-from transduce.apps.serving.metrics import Metrics
-from transduce.apps.serving.texts import WantedTokens
+from transduce.apps.serving.fair_queue import FairQueue, QueuedJob, QueuedPiece, QueuedSentence
+from transduce.apps.serving.prometheus import Metrics
+from transduce.apps.serving.refusals import RefusedError
+from transduce.apps.serving.request_texts import WantedTokens
 from transduce.base.errors import InputError
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Result, Translator
 from transduce.search.choices import DecisionRule
@@ -42,7 +42,7 @@ class Batcher:
         """The number of times its thread had to be restarted."""
         self._metrics = metrics or Metrics()
         self._queue = FairQueue()
-        self._dropped: set[Job] = set()
+        self._dropped: set[QueuedJob] = set()
         """Jobs with cancelled sentences."""
         self._changed = threading.Condition()
         self._is_closed = False
@@ -96,11 +96,11 @@ class Batcher:
         if encoded is None:
             encoded = self.translator.encode(requests)
         client = CLIENT.get() if client is None else client
-        job = Job(time.monotonic(), client, translator, search, with_details)
+        job = QueuedJob(time.monotonic(), client, translator, search, with_details)
         length = WantedTokens(translator).of
         sentences = []
         for request, ids in zip(requests, encoded, strict=True):
-            sentence = Sentence(request, Future(), tell)
+            sentence = QueuedSentence(request, Future(), tell)
             sentence.pieces = _divided(sentence, ids, translator.required_of_pieces(request, ids), length, client)
             sentence.future.add_done_callback(lambda future: self._dropped.add(job) if future.cancelled() else None)
             job.waiting += sentence.pieces
@@ -110,7 +110,7 @@ class Batcher:
 
     def run(self, work: Callable[[], Result], client: str | None = None) -> "Future[Result]":
         """Queues other work with the model, within the budget of the request."""
-        job = Job(time.monotonic(), CLIENT.get() if client is None else client, work=budgeted(work))
+        job = QueuedJob(time.monotonic(), CLIENT.get() if client is None else client, work=budgeted(work))
         job.done.add_done_callback(lambda future: self._dropped.add(job) if future.cancelled() else None)
         self._add(job)
         return job.done
@@ -121,7 +121,7 @@ class Batcher:
             self._is_closed = True
             self._changed.notify()
 
-    def _add(self, job: Job) -> None:
+    def _add(self, job: QueuedJob) -> None:
         with self._changed:
             if self._is_closed:
                 raise RuntimeError("the batcher is closed")
@@ -165,7 +165,7 @@ class Batcher:
             if job is not None:
                 self._do(job, batch)
 
-    def _next_batch(self) -> tuple[Job | None, list[QueuedPiece]]:
+    def _next_batch(self) -> tuple[QueuedJob | None, list[QueuedPiece]]:
         """Takes the next work, or sentences that are searched together, off the queue."""
         self._forget_dropped()
         return self._queue.next(time.monotonic(), ROWS_AT_ONCE)
@@ -174,7 +174,7 @@ class Batcher:
         while self._dropped:
             self._queue.drop(self._dropped.pop())
 
-    def _do(self, job: Job, batch: list[QueuedPiece]) -> None:
+    def _do(self, job: QueuedJob, batch: list[QueuedPiece]) -> None:
         began = self._busy_since = time.monotonic()
         self._at_work = [(job.done, lambda: None), *((piece.sentence.future, piece.sentence.tell) for piece in batch)]
         if job.work is not None:
@@ -193,7 +193,7 @@ class Batcher:
             self._queue.seconds_per_token += 0.1 * (seconds / tokens - self._queue.seconds_per_token)
         self._metrics.batch(len(batch), sum(piece.source_tokens for piece in batch), seconds)
 
-    def _settle_batch(self, job: Job, batch: list[QueuedPiece]) -> None:
+    def _settle_batch(self, job: QueuedJob, batch: list[QueuedPiece]) -> None:
         assert job.rule is not None and job.translator is not None
         try:
             translations = job.translator.translate_chunk(
@@ -224,7 +224,7 @@ def _tell(tells: set[Callable[[], None]]) -> None:
 
 
 def _divided(
-    sentence: Sentence,
+    sentence: QueuedSentence,
     encoded: list[list[int]],
     required_of_pieces: Sequence[Sequence[str]],
     length: Callable[[str], int],
@@ -241,7 +241,7 @@ def _divided(
     return pieces
 
 
-def _put(job: Job, piece: QueuedPiece, translation: Translation) -> None:
+def _put(job: QueuedJob, piece: QueuedPiece, translation: Translation) -> None:
     """Keeps a piece's translation, and completes the sentence's if it was the last one."""
     translator, rule, sentence = job.translator, job.rule, piece.sentence
     assert translator is not None and rule is not None

@@ -10,7 +10,7 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request as HTTPRequest
 
-from transduce.apps.serving.failures import RefusedError
+from transduce.apps.serving.refusals import RefusedError
 from transduce.base.config import suggestion
 
 JSON, FORM, URLENCODED = "application/json", "multipart/form-data", "application/x-www-form-urlencoded"

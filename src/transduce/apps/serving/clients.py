@@ -6,9 +6,9 @@ import time
 from contextvars import ContextVar
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
-from transduce.apps.serving.documents.workers import in_thread
-from transduce.apps.serving.failures import RefusedError
-from transduce.apps.serving.keys import Key, Keys
+from transduce.apps.serving.client_keys import Key, Keys
+from transduce.apps.serving.documents.document_workers import in_thread
+from transduce.apps.serving.refusals import RefusedError
 from transduce.base.errors import InputError
 from transduce.base.files import status
 

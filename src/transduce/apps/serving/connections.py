@@ -19,9 +19,9 @@ from uvicorn.server import ServerState
 
 from transduce.apps.serving.bodies import has_body
 from transduce.apps.serving.clients import client_of
-from transduce.apps.serving.failures import RefusedError
 from transduce.apps.serving.quotas import Holding, Quota, newest
-from transduce.apps.serving.settings import ServerSettings
+from transduce.apps.serving.refusals import RefusedError
+from transduce.apps.serving.server_settings import ServerSettings
 
 SLOWEST = 32_768
 """The lowest rate of a body in bytes a second, beyond those that come within the time for a body."""

@@ -4,9 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from docsegments.languages import primary
-from transduce.apps.serving.failures import RefusedError
-from transduce.corpora.language_names import name_of
+from docsegments.language_codes import english_name, primary
+from transduce.apps.serving.refusals import RefusedError
 
 ALIASES = {"nb": "no", "iw": "he", "in": "id", "fil": "tl", "zt": "zh", "cmn": "zh", "pb": "pt"}
 """Codes that servers use, and those of py3langid for the same languages."""
@@ -60,7 +59,7 @@ class Detector:
         if code not in served:
             raise RefusedError(
                 400,
-                f"The {what} seems to be in {name_of(code)} ({code}), which no model here translates to {target}; "
+                f"The {what} seems to be in {english_name(code)} ({code}), which no model here translates to {target}; "
                 f"name its source ({', '.join(sources)}) if that is wrong",
             )
         return _fact(share, code)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from transduce.apps.serving.clients import UNKNOWN
-from transduce.inference.requests import Request
+from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule, search_of
@@ -25,7 +25,7 @@ LOOKED_AT = 256
 
 
 @dataclass(eq=False)
-class Sentence:
+class QueuedSentence:
     """A sentence that waits, and its pieces if it is divided."""
 
     request: Request
@@ -45,7 +45,7 @@ class Sentence:
 class QueuedPiece:
     """Text that is translated at once: a sentence, or a part of one that is too long for the model."""
 
-    sentence: Sentence
+    sentence: QueuedSentence
     number: int
     request: Request
     encoded: list[list[int]]
@@ -66,7 +66,7 @@ class QueuedPiece:
 
 
 @dataclass(eq=False)
-class Job:
+class QueuedJob:
     """Sentences of one request that are searched in the same way, or other work with the model."""
 
     arrived: float
@@ -86,7 +86,7 @@ class Job:
         """True if no piece of the job waits any more."""
         return not self.waiting if self.work is None else self.done.cancelled()
 
-    def goes_with(self, other: "Job") -> bool:
+    def goes_with(self, other: "QueuedJob") -> bool:
         """Returns True if both can be searched for together."""
         if self.work is not None or self.translator is not other.translator:
             return False
@@ -103,7 +103,7 @@ class FairQueue:
     """
 
     seconds_per_token: float = 0.001  # a guess until the first batch
-    _jobs: dict[str, list[Job]] = field(default_factory=dict)
+    _jobs: dict[str, list[QueuedJob]] = field(default_factory=dict)
     """The jobs of each client that wait."""
     _had: dict[str, float] = field(default_factory=dict)
     """Seconds of the model that clients have had, from a common beginning."""
@@ -129,14 +129,14 @@ class FairQueue:
         """Returns the number of sentences of a client that wait."""
         return sum(len(job.waiting) for job in self._jobs.get(client, ()))
 
-    def add(self, job: Job) -> None:
+    def add(self, job: QueuedJob) -> None:
         """Adds a job."""
         if job.client not in self._jobs:
             self._had[job.client] = max(self._level, self._had.get(job.client, 0.0))
         self._jobs.setdefault(job.client, []).append(job)
         job.tokens = sum(piece.tokens for piece in job.waiting)
 
-    def drop(self, job: Job) -> None:
+    def drop(self, job: QueuedJob) -> None:
         """Removes the parts of a job that nobody waits for any more."""
         self._keep(job, [piece for piece in job.waiting if not piece.sentence.is_over])
         self._tidy(job.client)
@@ -147,7 +147,7 @@ class FairQueue:
         if len(self._had) > 1000:
             self._had = {name: had for name, had in self._had.items() if name in self._jobs or had > self._level}
 
-    def next(self, now: float, rows: int) -> tuple[Job | None, list[QueuedPiece]]:
+    def next(self, now: float, rows: int) -> tuple[QueuedJob | None, list[QueuedPiece]]:
         """Takes the next work out of the queue, or sentences that are searched together.
 
         These have at most `rows` rows, padded tokens times hypotheses, or are one alone.
@@ -165,7 +165,7 @@ class FairQueue:
                 return first, batch
         return None, []
 
-    def _batch(self, now: float, first: Job, clients: list[str], rows: int) -> list[QueuedPiece]:
+    def _batch(self, now: float, first: QueuedJob, clients: list[str], rows: int) -> list[QueuedPiece]:
         assert first.rule is not None
         batch = _Batch(max(1, rows // search_of(first.rule).rows))
         share = batch.room if len(clients) == 1 else batch.room // min(PARTS, len(clients))
@@ -189,7 +189,7 @@ class FairQueue:
             self._tidy(client)
         return batch.pieces
 
-    def _keep(self, job: Job, pieces: list[QueuedPiece]) -> None:
+    def _keep(self, job: QueuedJob, pieces: list[QueuedPiece]) -> None:
         job.waiting = pieces
         job.tokens = sum(piece.tokens for piece in pieces)
 
@@ -199,7 +199,7 @@ class FairQueue:
         if left:
             self._jobs[client] = left
 
-    def _ratio(self, now: float, job: Job) -> float:
+    def _ratio(self, now: float, job: QueuedJob) -> float:
         service = max(self.seconds_per_token * max(job.tokens, 1), 1e-6)  # expected seconds of the model
         return (now - job.arrived + service) / service
 

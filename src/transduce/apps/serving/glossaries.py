@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from docsegments.messages.tables import rows_in_direction, rows_of
-from transduce.apps.serving.failures import RefusedError
+from transduce.apps.serving.refusals import RefusedError
 from transduce.base.errors import InputError
 from transduce.text.glossary import Entry, Glossary
 

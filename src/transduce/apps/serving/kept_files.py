@@ -10,8 +10,8 @@ from pathlib import PurePath
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import Response, StreamingResponse
 
-from transduce.apps.serving.failures import RefusedError
 from transduce.apps.serving.quotas import Holding, Quota, oldest
+from transduce.apps.serving.refusals import RefusedError
 
 KEPT_SECONDS = 600.0
 PIECE = 65_536
@@ -28,7 +28,7 @@ class KeptFile:
     until: float
 
 
-class Files:
+class KeptFiles:
     """Translated files, kept for ten minutes, which may be fetched any number of times.
 
     A client has at most a quarter of the space; beyond that, its oldest file is dropped. If the space is full, the

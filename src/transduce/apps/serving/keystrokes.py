@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from transduce.apps.serving.batching import Batcher
 from transduce.apps.serving.clients import CLIENT
-from transduce.apps.serving.failures import RefusedError
+from transduce.apps.serving.refusals import RefusedError
 from transduce.inference.completer import Completion
 from transduce.inference.translator import Translator
 

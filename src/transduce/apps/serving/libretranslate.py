@@ -12,7 +12,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request as HTTPRequest
 from starlette.responses import JSONResponse
 
-from docsegments.formats import FORMATS, format_of, refusal_of
+from docsegments.document_formats import FORMATS, format_of, refusal_of
+from docsegments.language_codes import english_name
 from transduce.apps.projects.project import Project
 from transduce.apps.serving.bodies import (
     FORM,
@@ -27,12 +28,11 @@ from transduce.apps.serving.bodies import (
 )
 from transduce.apps.serving.detection import Detector, without_tags
 from transduce.apps.serving.documents.messages import File
-from transduce.apps.serving.failures import RefusedError
 from transduce.apps.serving.kept_files import download
+from transduce.apps.serving.refusals import RefusedError
+from transduce.apps.serving.request_texts import joined
 from transduce.apps.serving.server import Server
-from transduce.apps.serving.texts import joined
 from transduce.base.version import VERSION
-from transduce.corpora.language_names import name_of
 from transduce.search.beam import Beam
 
 MOST_ALTERNATIVES = 10
@@ -112,7 +112,7 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
             source = (await run_in_threadpool(detector.find_source, sample, sources, target, "document"))["language"]
             if source not in sources:
                 raise RefusedError(
-                    400, f"The document seems to be in {name_of(source)} already; name its source if not"
+                    400, f"The document seems to be in {english_name(source)} already; name its source if not"
                 )
     retranslate = _text(fields, "retranslate").lower() in ("true", "1", "yes", "on")
     return Upload(file, source, target, retranslate, project)
@@ -141,7 +141,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         for model in server.models.all:
             targets.setdefault(model.source, []).append(model.target)
             targets.setdefault(model.target, [])
-        return [{"code": code, "name": name_of(code), "targets": into} for code, into in targets.items()]
+        return [{"code": code, "name": english_name(code), "targets": into} for code, into in targets.items()]
 
     @router.get("/health")
     async def health() -> Response:
@@ -177,8 +177,8 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
             "filesTranslation": True,
             "supportedFilesFormat": [ending for kind in FORMATS.values() for ending in kind.endings] + [".txt"],
             "language": {
-                "source": {"code": first.source, "name": name_of(first.source)},
-                "target": {"code": first.target, "name": name_of(first.target)},
+                "source": {"code": first.source, "name": english_name(first.source)},
+                "target": {"code": first.target, "name": english_name(first.target)},
             },
         }
 

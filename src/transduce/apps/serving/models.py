@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transduce.apps.serving.batching import Batcher
-from transduce.apps.serving.failures import RefusedError
-from transduce.apps.serving.metrics import Metrics
-from transduce.apps.serving.pivot import PivotBatcher
+from transduce.apps.serving.pivot_batcher import PivotBatcher
+from transduce.apps.serving.prometheus import Metrics
+from transduce.apps.serving.refusals import RefusedError
 from transduce.base.errors import InputError
 from transduce.corpora.directions import Direction
 from transduce.inference.pivot import Pivot

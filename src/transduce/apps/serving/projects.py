@@ -16,18 +16,18 @@ from starlette.requests import Request as HTTPRequest
 from docsegments.document import Languages
 from docsegments.messages.tmx import write_tmx
 from transduce.analysis.page import POLICY
-from transduce.apps.projects.exchange import GLOSSARIES, glossary_ending, write_glossary
-from transduce.apps.projects.memory import MOST_MATCHES, Match
-from transduce.apps.projects.parts import EditEstimate, TermUse
 from transduce.apps.projects.project import Project
-from transduce.apps.projects.store import StoreError, UnknownSegmentError
+from transduce.apps.projects.project_files import GLOSSARIES, glossary_ending, write_glossary
+from transduce.apps.projects.project_memory import MOST_MATCHES, Match
+from transduce.apps.projects.project_store import StoreError, UnknownSegmentError
+from transduce.apps.projects.translation_facts import EditEstimate, TermUse
 from transduce.apps.serving.bodies import StrictBody, Texts, content_type
 from transduce.apps.serving.documents.messages import File
-from transduce.apps.serving.failures import RefusedError
 from transduce.apps.serving.libretranslate import ERRORS
 from transduce.apps.serving.models import ServedModel
+from transduce.apps.serving.refusals import RefusedError
+from transduce.apps.serving.request_texts import Sentence, joined, sentence_bounds
 from transduce.apps.serving.server import Server
-from transduce.apps.serving.texts import Sentence, joined, sentence_bounds
 from transduce.base.errors import InputError
 from transduce.inference.translation import Translation
 from transduce.search.beam import Beam

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from transduce.apps.serving.failures import RefusedError
+from transduce.apps.serving.refusals import RefusedError
 
 T = TypeVar("T")
 

@@ -1,5 +1,6 @@
 """Runs a server until a signal ends it."""
 
+import json
 import logging
 import os
 import signal
@@ -8,12 +9,13 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import uvicorn
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from transduce.apps.projects.project import MOST as MOST_PROJECTS
-from transduce.apps.serving.app import JsonLines, build_app, log
+from transduce.apps.serving.app import build_app
 from transduce.apps.serving.connections import Connections
 from transduce.apps.serving.listening import listening_socket
 from transduce.apps.serving.server import Server
@@ -28,6 +30,7 @@ FILES_OF_PROJECT = 3
 LEAST_CONNECTIONS = 8
 THREAD_SECONDS = 0.1
 """The seconds that a thread has to end with the server."""
+log = logging.getLogger("transduce.serving")
 
 
 class _Uvicorn(uvicorn.Server):
@@ -190,3 +193,19 @@ def end_with_threads() -> None:
     if any(thread.is_alive() for thread in ours):
         logging.shutdown()
         os._exit(0)
+
+
+class JsonLines(logging.Formatter):
+    """Formats each line of a log as a JSON object."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See logging."""
+        facts: dict[str, Any] = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **getattr(record, "facts", {}),
+        }
+        if record.exc_info:
+            facts["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(facts)

@@ -13,41 +13,35 @@ from starlette.requests import Request as HTTPRequest
 
 from docsegments.budget import budgeted
 from docsegments.tagged_text import Tags
-from docsegments.translating.sentence_translator import Tell
-from docsegments.translating.translate import html_data, html_text
-from transduce.apps.projects.parts import Learning
+from docsegments.translating.document_translator import html_data, html_text
 from transduce.apps.projects.project import MOST as MOST_PROJECTS
 from transduce.apps.projects.project import Project, Projects
+from transduce.apps.projects.project_terms import ProjectTerms
 from transduce.apps.projects.quality import ProjectQuality
 from transduce.apps.projects.repair import Repairs
-from transduce.apps.projects.terms import ProjectTerms
+from transduce.apps.projects.translation_facts import Learning
 from transduce.apps.serving.admission import Admission
 from transduce.apps.serving.batching import Batcher, SharedTranslator
 from transduce.apps.serving.clients import CLIENT
+from transduce.apps.serving.documents.document_workers import DocumentWorkers, in_thread
 from transduce.apps.serving.documents.messages import (
-    Counted,
     EntriesRead,
     File,
-    OpenSegment,
-    Read,
     ReadEntries,
-    Sample,
+    ReadSample,
     Sampled,
-    Translate,
-    Written,
 )
+from transduce.apps.serving.documents.open_document import ChargedTerms, OpenDocument
 from transduce.apps.serving.documents.process import Answers
-from transduce.apps.serving.documents.worker import Limits
-from transduce.apps.serving.documents.workers import DocumentWorkers, Work, in_thread
-from transduce.apps.serving.failures import Paths, RefusedError
+from transduce.apps.serving.documents.worker import ProcessLimits
 from transduce.apps.serving.glossaries import Glossaries
-from transduce.apps.serving.kept_files import Files
-from transduce.apps.serving.metrics import Metrics
+from transduce.apps.serving.kept_files import KeptFiles
 from transduce.apps.serving.models import Models, ServedModel
+from transduce.apps.serving.prometheus import Metrics
 from transduce.apps.serving.quotas import Turns
-from transduce.apps.serving.settings import ServerSettings
-from transduce.apps.serving.terms import ChargedTerms
-from transduce.apps.serving.texts import Prepared, Sentence, Split, WantedTokens, prepare
+from transduce.apps.serving.refusals import Paths, RefusedError
+from transduce.apps.serving.request_texts import PreparedSentences, Sentence, Split, WantedTokens, prepare
+from transduce.apps.serving.server_settings import ServerSettings
 from transduce.inference.sentence_model import SentenceModel
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
@@ -76,7 +70,7 @@ class Server:
     """Adapts models to projects in the background."""
 
     def __post_init__(self) -> None:
-        limits = Limits(self.settings.document_memory * 2**20, max(1, round(self.settings.timeout)))
+        limits = ProcessLimits(self.settings.document_memory * 2**20, max(1, round(self.settings.timeout)))
         self.terms = ProjectTerms()
         self.quality = ProjectQuality(self.translator_of)
         self.repairs = Repairs(self.translator_of)
@@ -85,7 +79,7 @@ class Server:
         folder = None if self.projects is None else self.projects.folder
         kept = (self.settings.glossaries, self.settings.keys, folder)
         self.paths = Paths([*self.models.folders, *(path for path in kept if path)])
-        self.files = Files(self.settings.max_kept_bytes)
+        self.files = KeptFiles(self.settings.max_kept_bytes)
         self.glossaries = None if self.settings.glossaries is None else Glossaries(self.settings.glossaries)
         self._project_turns, self._preparing = Turns(MOST_PROJECTS * TURNS, TURNS), Turns(PREPARED_AT_ONCE, 1)
         self.metrics.watch(
@@ -252,10 +246,10 @@ class Server:
         glossary: Glossary | None,
         prefixes: Sequence[str],
         split: Split,
-    ) -> Prepared:
+    ) -> PreparedSentences:
         """See `prepare`: at once if it is soon done, else in a thread, one request of each client at a time."""
 
-        def work() -> Prepared:
+        def work() -> PreparedSentences:
             most = self.settings.max_sentences, self.settings.max_characters
             return prepare(model.translator, texts, glossary, prefixes, *most, split)
 
@@ -291,7 +285,7 @@ class Server:
         file: File,
         glossary: Glossary | None = None,
         project: Project | None = None,
-    ) -> AsyncIterator["OpenDocument"]:
+    ) -> AsyncIterator[OpenDocument]:
         """Opens a document in a process that ends with the block, and counts its characters.
 
         With a project, segments that are in its memory come from there, the model is as it has taught it, and its terms
@@ -316,7 +310,7 @@ class Server:
     async def sample_document(self, http: HTTPRequest, file: File, target: str) -> str:
         """Returns the beginning of a document's text; raises as `open_document` does."""
         async with self.documents.work(http.state.client, is_upload=True) as work:
-            return (await work.ask(Sample(file, target), Sampled)).text
+            return (await work.ask(ReadSample(file, target), Sampled)).text
 
     async def read_entries(self, http: HTTPRequest, file: File, project: Project) -> list[Entry]:
         """Returns the sources and translations in a memory or a glossary; raises as `open_document` does."""
@@ -352,7 +346,7 @@ class Server:
         is_upload: bool,
         glossary: Glossary | None,
         project: Project | None,
-    ) -> AsyncIterator["OpenDocument"]:
+    ) -> AsyncIterator[OpenDocument]:
         if project is not None:
             model = self.with_project(model, project)
             glossary = glossary or await self.of_project(project.name, self.terms.glossary, project)
@@ -379,46 +373,6 @@ class Server:
             asyncio.run_coroutine_threadsafe(charge(characters), loop).result()
 
         return ChargedTerms(glossary, WantedTokens(model.translator), charge_and_wait)
-
-
-@dataclass(frozen=True)
-class OpenDocument:
-    """Documents in a process of their own, and what answers its questions."""
-
-    work: Work
-    answers: Answers
-    segments: Sequence[OpenSegment] = ()
-    """Segments of the documents that are to be translated; none before `read`."""
-
-    async def read(self, files: Sequence[File], longest: int) -> Counted:
-        """Reads files and counts their text, before `translate`; paragraphs have at most `longest` characters."""
-        return await self.work.ask(self._order(files, longest), Counted)
-
-    async def translate(self, retranslate: bool = False, tell: Tell | None = None) -> list[bytes]:
-        """Translates the files that were read; with `retranslate`, replaces the translations that they have.
-
-        `tell` is called in another thread, now and then, with the share that is done.
-        """
-        order = Translate(tell is not None, retranslate)
-        return (await self.work.ask(order, Written, replace(self.answers, tell=tell))).files
-
-    async def translate_at_once(self, files: Sequence[File], splits_sentences: bool = True) -> list[bytes]:
-        """Reads files of any length and translates them."""
-        order = self._order(files, None, splits_sentences)
-        return (await self.work.ask(order, Written, self.answers)).files
-
-    def _order(self, files: Sequence[File], longest: int | None, splits_sentences: bool = True) -> Read:
-        sentences, languages = self.answers.sentences, self.answers.sentences.languages
-        return Read(
-            list(files),
-            languages.source,
-            languages.target,
-            sentences.can_require,
-            sentences.can_align,
-            longest,
-            splits_sentences,
-            self.answers.memory is not None,
-        )
 
 
 async def _until_gone(http: HTTPRequest) -> None:

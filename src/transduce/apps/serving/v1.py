@@ -15,12 +15,12 @@ from starlette.responses import StreamingResponse
 
 from transduce.apps.serving.bodies import StrictBody, Texts
 from transduce.apps.serving.detection import Detector
-from transduce.apps.serving.failures import RefusedError
 from transduce.apps.serving.keystrokes import Keystrokes
 from transduce.apps.serving.libretranslate import ERRORS, FILE_BODY, keep, read_upload
 from transduce.apps.serving.models import ServedModel
+from transduce.apps.serving.refusals import RefusedError
+from transduce.apps.serving.request_texts import Sentence, gap_before
 from transduce.apps.serving.server import Server
-from transduce.apps.serving.texts import Sentence, gap_before
 from transduce.base.errors import TransduceError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.completer import Completion

@@ -16,8 +16,8 @@ import msgspec
 from transduce.base.config import Settings
 from transduce.base.errors import DataError, InputError
 from transduce.base.files import write_text
+from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.catalogue.download import PATIENCE, Progress, Remote, describe, retrieve
-from transduce.corpora.catalogue.files import cache_folder
 
 PREFIX = "opus:"
 INDEX = "https://opus.nlpl.eu/opusapi/"

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from transduce.base.files import found_or_made, sha256
-from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.doctor.doctor import Finding
 from transduce.corpora.doctor.examination import MOST_LEARNED, Sides, examine

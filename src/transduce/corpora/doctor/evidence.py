@@ -79,6 +79,8 @@ class Evidence:
     order_source: Values
     """Mean log-ratio of a word's probability after the word before it, to its frequency, in the source."""
     order_target: Values
+    monotony: Values
+    """Correlation of the places of words with the places of those that explain them best, -1 to 1."""
     language_source: Values
     """Mean log-probability of a character of the source in the language of sources."""
     language_target: Values
@@ -122,7 +124,8 @@ class Experience:
         """Returns the evidence on other pairs."""
         texts = (sources, targets)
         words = [_shortened(vocabulary.of(side)) for vocabulary, side in zip(self._vocabularies, texts, strict=True)]
-        ratios = [self._explained(1, words[1], words[0]), self._explained(0, words[0], words[1])]  # source's, target's
+        found = [self._explained(1, words[1], words[0]), self._explained(0, words[0], words[1])]  # source's, target's
+        ratios = [ratio for ratio, _ in found]
         orders = []
         for model, side in zip(self._orders, words, strict=True):
             alone, after = model.log_probabilities(side)
@@ -143,6 +146,7 @@ class Experience:
             partial_target=_lower_half(words[1], ratios[1]),
             order_source=orders[0],
             order_target=orders[1],
+            monotony=(_correlation(words[0], *found[0]) + _correlation(words[1], *found[1])) / 2,
             language_source=own[0],
             language_target=own[1],
             swapped_source=own[0] - other[0],
@@ -151,21 +155,25 @@ class Experience:
             words=np.maximum(words[0].lengths, words[1].lengths).astype(float),
         )
 
-    def _explained(self, table: int, given: Numbers, words: Numbers) -> Values:
+    def _explained(self, table: int, given: Numbers, words: Numbers) -> tuple[Values, Values]:
         """Returns, for each word, the log-ratio of its probability given the likeliest word of the other side, to its
-        frequency; 0 for an unknown word."""
+        frequency, 0 for an unknown word; and the place of that word, 0 to 1."""
         learned = self._tables[table]
-        best = np.concatenate(
-            [
-                np.maximum.reduceat(learned.probability(links.keys), np.cumsum(links.alternatives) - links.alternatives)
-                for links in _links(given, words, learned.source_vocabulary, learned.target_vocabulary)
-            ]
-        )
+        parts, at = [], []
+        for links in _links(given, words, learned.source_vocabulary, learned.target_vocabulary):
+            probabilities = learned.probability(links.keys)
+            begins = np.cumsum(links.alternatives) - links.alternatives
+            most = np.maximum.reduceat(probabilities, begins)
+            likeliest = np.flatnonzero(probabilities == np.repeat(most, links.alternatives))
+            first = likeliest[np.searchsorted(likeliest, begins)]
+            parts.append(most)
+            at.append((first - begins) / np.maximum(links.alternatives - 1, 1))
+        best = np.concatenate(parts)
         frequencies = self._frequencies[1 - table]
         usual = (frequencies + 0.5) / (frequencies.sum() + 0.5 * len(frequencies))
         ratio = np.log(((1 - SMOOTHING) * best + SMOOTHING * usual[words.values]) / usual[words.values])
         ratio[(words.values == UNKNOWN) | (frequencies[words.values] == 0)] = 0.0
-        return np.asarray(ratio)
+        return ratio, np.concatenate(at)
 
 
 def _shortened(words: Numbers) -> Numbers:
@@ -198,6 +206,21 @@ def _links(given: Numbers, words: Numbers, given_size: int, size: int) -> Iterat
         sources = with_null[ranges(np.repeat(starts, beside.lengths), alternatives)]
         yield Links(sources * size + np.repeat(beside.values, alternatives), alternatives)
         first = last
+
+
+def _correlation(words: Numbers, ratio: Values, place: Values) -> Values:
+    """Returns the correlation of each text's words with the places of what explains them, weighted by how well."""
+    own = (np.arange(len(words.values)) - np.repeat(words.starts, words.lengths)) / np.repeat(
+        words.lengths, words.lengths
+    )
+    weight = np.maximum(ratio, 0.0) + 1e-6
+
+    def mean(values: Values) -> Values:
+        return words.mean(weight * values) / words.mean(weight)
+
+    both = mean(own * place) - mean(own) * mean(place)
+    spread = np.maximum((mean(own**2) - mean(own) ** 2) * (mean(place**2) - mean(place) ** 2), 1e-12)
+    return np.asarray(both / np.sqrt(spread))
 
 
 def _lower_half(words: Numbers, values: Values) -> Values:

@@ -17,7 +17,8 @@ from transduce.corpora.doctor.faults import MADE, TESTS
 from transduce.corpora.doctor.shifts import Shift, find_shifts, pairs_in_step
 from transduce.corpora.doctor.signs import PERSONAL, REASONS, key_of, masked
 from transduce.corpora.fingerprints import fingerprint
-from transduce.corpora.formats import SUBTITLES, Columns, file_kind, is_file_of_pairs, parallel_files, read_lines
+from transduce.corpora.formats import SUBTITLES, Columns, is_file_of_pairs, parallel_files
+from transduce.corpora.lines import file_kind, read_lines
 
 MOST_LEARNED = 200_000
 """Pairs that are learned from, spread evenly over the corpus."""

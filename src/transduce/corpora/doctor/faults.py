@@ -129,10 +129,16 @@ TESTS: Mapping[str, Test] = {
         _on_side(1, _cut),
     ),
     "source reordered": Test(
-        "whose source has its words out of order", lambda of: of("order_source"), _on_side(0, _shuffle), RARE
+        "whose source has its words out of order",
+        lambda of: of("order_source") + 0.7 * of("monotony"),
+        _on_side(0, _shuffle),
+        RARE,
     ),
     "target reordered": Test(
-        "whose target has its words out of order", lambda of: of("order_target"), _on_side(1, _shuffle), RARE
+        "whose target has its words out of order",
+        lambda of: of("order_target") + 0.7 * of("monotony"),
+        _on_side(1, _shuffle),
+        RARE,
     ),
 }
 """Tests by the name of the fault, in the order in which a pair's reason is chosen."""

@@ -163,7 +163,9 @@ def _judge_by_words(
         judged = np.flatnonzero(part & (blocks == half))
         if not len(learned) or not len(judged):
             continue
-        experience = Experience([sources[line] for line in learned], [targets[linked[line]] for line in learned])
+        experience = Experience(
+            [sources[line] for line in learned.tolist()], [targets[line] for line in linked[learned].tolist()]
+        )
         gains[judged] = FLOOR
         for column, offset in enumerate(OFFSETS.tolist()):
             lines = judged[(judged + offset >= 0) & (judged + offset < len(targets))]

@@ -5,10 +5,10 @@ from typing import Literal
 
 from transduce.base.errors import ConfigError, InputError
 from transduce.bundle.model_bundle import ModelBundle, why_not_trainable
-from transduce.inference.engines.automatic import AutomaticEngine
+from transduce.inference.engines.automatic_engine import AutomaticEngine
 from transduce.inference.engines.engine import EngineChoice
+from transduce.inference.engines.engine_table import ENGINES
 from transduce.inference.engines.exported import ExportedModel, Model
-from transduce.inference.engines.opening import ENGINES
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.shortlist.shortlist import Shortlist
 

@@ -1,6 +1,7 @@
 """A model compiled by `torch.compile`: its steps are a few operators of their own instead of hundreds of small ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from types import FunctionType
 from typing import Any, Generic, ParamSpec, TypeVar, cast
@@ -58,6 +59,22 @@ class CompiledDecoder(Decoder[State]):
     def read(self, tokens: Tokens, state: State) -> tuple[Hidden, State]:
         """See Decoder."""
         return self._read(tokens.clone(), state)
+
+
+@contextmanager
+def compiling() -> Iterator[None]:
+    """Compiles models that first run within the block; raises ConfigError if PyTorch cannot compile here."""
+    from torch._dynamo import config  # takes a second to import
+    from torch._dynamo.exc import TorchDynamoException
+
+    try:
+        with config.patch(specialize_float=True):  # else it compiles first as if a model's numbers could change
+            yield
+    except TorchDynamoException as error:
+        raise ConfigError(
+            f"PyTorch cannot compile here: {str(error).strip().splitlines()[0]}; on a CPU it needs a C++ compiler "
+            "such as g++; install one, or do not compile"
+        ) from None
 
 
 def _compiled(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:

@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transduce.base.errors import InputError
 from transduce.base.shapes import Logits, Mask, Tokens
+from transduce.inference.engines.exported import Model
 from transduce.models.interface import Memory, Writer
 from transduce.nn.state import DecoderState
 
@@ -68,3 +70,15 @@ class Ensemble:
         ]  # log p of each model: [rows, time, vocabulary]
         mean = torch.stack(each).logsumexp(0) - math.log(len(each))  # log of the mean of p: [rows, time, vocabulary]
         return mean, EnsembleState(tuple(member for _, member in outputs))
+
+
+def check_alike(first: Model, other: Model, number: int) -> None:
+    """Raises InputError unless both models read and write the same tokens."""
+    for side in ("source", "target"):
+        if getattr(first.tokenizers, side).content != getattr(other.tokenizers, side).content:
+            raise InputError(
+                f"model {number} of the ensemble has another {side} tokenizer than the first; all must have the same: "
+                "train them on the same text with the same [tokenizer]"
+            )
+    if first.config.languages != other.config.languages:
+        raise InputError(f"model {number} of the ensemble has other directions than the first; all must have the same")

@@ -24,7 +24,7 @@ from transduce.bundle.model_bundle import (
     read_tokenizers,
 )
 from transduce.corpora.directions import Direction
-from transduce.inference.engines.opening import ENGINES, packages
+from transduce.inference.engines.engine_table import ENGINES, packages
 from transduce.text.tokenizer import Tokenizers
 
 FORMAT = 2  # in 1, the end token had to be added to each source by the caller

@@ -14,7 +14,7 @@ from transduce.models.interface import Predictor
 from transduce.search.beam import Best
 from transduce.search.loop import LOOK_EVERY, Active, Candidates, ChooseCandidates, Step, Written, take_step
 from transduce.search.rules import LengthConstraint, Rule, SuppressTokens
-from transduce.search.settings import Limits
+from transduce.search.search_settings import Limits
 
 MIN_TOKENS = 32
 """Fewest tokens that a graph has room for; a full one is followed by one for twice as many."""
@@ -23,7 +23,7 @@ MOST_GRAPHS = 16
 
 
 @dataclass(frozen=True)
-class Sizes:
+class GraphSizes:
     """Sizes and rules that a graph is made for; sizes are powers of two, so that few graphs do for all batches."""
 
     sentences: int
@@ -46,13 +46,13 @@ class GraphedSteps:
     """
 
     def __init__(self) -> None:
-        self._graphs: OrderedDict[Sizes, _StepGraph] = OrderedDict()
+        self._graphs: OrderedDict[GraphSizes, _StepGraph] = OrderedDict()
         self._pool: Any = None
         self._loaded: _StepGraph | None = None
         self._is_refused = False
 
     @property
-    def made(self) -> list[Sizes]:
+    def made(self) -> list[GraphSizes]:
         """The sizes of the graphs that are kept."""
         return list(self._graphs)
 
@@ -82,7 +82,7 @@ class GraphedSteps:
             excluded = tuple(
                 token for other in rule.others if isinstance(other, SuppressTokens) for token in other.tokens
             )
-            sizes = Sizes(
+            sizes = GraphSizes(
                 _power_of_two(len(active.sentences)),
                 _power_of_two(state.source_may_attend.shape[-1]),
                 max(_power_of_two(needed), MIN_TOKENS),
@@ -103,7 +103,7 @@ class GraphedSteps:
             graph.load(full, rule.limits)
         return graph.take(active.sentences, written)
 
-    def _graph(self, sizes: Sizes, decoder: Predictor[Any], active: Active[Any], *others: Any) -> "_StepGraph":
+    def _graph(self, sizes: GraphSizes, decoder: Predictor[Any], active: Active[Any], *others: Any) -> "_StepGraph":
         """Returns the graph of these sizes, made if there is none."""
         if sizes not in self._graphs:
             while len(self._graphs) >= MOST_GRAPHS:
@@ -120,7 +120,7 @@ class _StepGraph:
 
     def __init__(
         self,
-        sizes: Sizes,
+        sizes: GraphSizes,
         decoder: Predictor[Any],
         active: Active[Any],
         choose: ChooseCandidates,

@@ -13,13 +13,13 @@ from transduce.base.shapes import Mask, Tokens
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import pad
 from transduce.data.parts import batches_that_fit
+from transduce.inference.constraints import Constraints, Piece, Vocabulary
 from transduce.inference.engines.compiled import CompiledModel
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.graphs import GraphedSteps
 from transduce.inference.engines.vocabulary_reduction import VocabularyReduction
 from transduce.inference.execution.gpu_memory import USED, USED_WITH_GRAPHS, SearchMemory, free_memory
-from transduce.inference.execution.workers import size_of, threads_for
-from transduce.inference.requests import Constraints, Piece, Vocabulary
+from transduce.inference.execution.parallel_search import size_of, threads_for
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.models.interface import Writer
 from transduce.nn.state import DecoderState
@@ -34,7 +34,7 @@ from transduce.search.rules import (
     Rule,
     SuppressTokens,
 )
-from transduce.search.settings import Begin, Limits, limits_for
+from transduce.search.search_settings import Begin, Limits, limits_for
 
 CANNOT_REQUIRE = "required phrases go with a plain beam, not with sampling or diverse beams; leave one of them out"
 

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from transduce.base.shapes import Mask, Tokens
+from transduce.inference.constraints import Piece, Vocabulary
 from transduce.inference.engines.ensemble import Ensemble
-from transduce.inference.requests import Piece, Vocabulary
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.models.interface import Writer
 from transduce.models.reduced_vocabulary import ReducedVocabularyModel

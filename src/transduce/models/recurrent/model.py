@@ -7,16 +7,6 @@ from torch import nn
 
 from transduce.base.shapes import Mask, Tokens
 from transduce.models.interface import EncoderDecoder, Memory
-from transduce.models.recurrent.attention import (
-    BahdanauAttentionConfig,
-    HardAttentionConfig,
-    LocalAttentionConfig,
-    LuongAttentionConfig,
-    NoAttentionConfig,
-    ScoredConfig,
-    score_kind,
-)
-from transduce.models.recurrent.config import RecurrentConfig
 from transduce.models.recurrent.decoder import (
     BahdanauDecoder,
     InputFeedingDecoder,
@@ -26,6 +16,16 @@ from transduce.models.recurrent.decoder import (
     RecurrentDecoder,
 )
 from transduce.models.recurrent.encoder import CopyBridge, LinearBridge, RecurrentEncoder, RecurrentMemory, ZeroBridge
+from transduce.models.recurrent.recurrent_attention import (
+    BahdanauAttentionConfig,
+    HardAttentionConfig,
+    LocalAttentionConfig,
+    LuongAttentionConfig,
+    NoAttentionConfig,
+    ScoredConfig,
+    score_kind,
+)
+from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.tying import token_tables
 from transduce.nn.focus import Focus, GlobalAttention, HardAttention, LocalMonotonic, LocalPredictive
 from transduce.nn.initialization import RecurrentInitialization

@@ -11,12 +11,12 @@ from torch import nn
 from transduce.base.errors import ConfigError, DataError
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus, check_not_empty, nothing_left
+from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.directions import MANY, Direction, LanguageTokens
 from transduce.corpora.languages import UNKNOWN
 from transduce.corpora.overlap import OverlapSearch
-from transduce.corpora.settings import DataConfig
 from transduce.corpora.splits import Splits, WeightedCorpus
 from transduce.corpora.splitting import Side
 from transduce.data.misaligned import why_misaligned
@@ -24,9 +24,10 @@ from transduce.data.store import TokenStore, all_dropped, open_store, open_store
 from transduce.models.families import build_model
 from transduce.models.transformer import TransformerConfig
 from transduce.tasks.origin import find_origin, with_new_words
-from transduce.tasks.translation.settings import TranslationConfig
+from transduce.tasks.translation.translation_settings import TranslationConfig
 from transduce.text.spread import Spread
-from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.text.tokenizer_training import LEARN_NOTHING, describe_sample, train_tokenizers
 from transduce.training.distributed import Processes
 

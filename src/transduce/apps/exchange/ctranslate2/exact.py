@@ -4,22 +4,22 @@ from collections.abc import Sequence
 
 import torch
 
-from transduce.apps.exchange.ctranslate2.model import (
+from transduce.apps.exchange.ctranslate2.ctranslate2_model import (
     NO_PENALTY,
     CTranslate2Model,
-    Output,
-    Run,
+    CTranslate2Output,
+    SearchRun,
     never_written,
 )
 from transduce.data.parts import batches_by_length
+from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.execution.workers import map_parallel
-from transduce.inference.requests import Constraints, Piece
+from transduce.inference.execution.parallel_search import map_parallel
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.search.loop import Hypothesis
-from transduce.search.settings import limits_for
+from transduce.search.search_settings import limits_for
 
 TOKENS_AT_ONCE = 6144
 """Padded source tokens times hypotheses of a batch that PyTorch searches again."""
@@ -56,7 +56,7 @@ class ExactCTranslate2Engine:
         lengths = torch.tensor([len(piece.source) + 1 for piece in pieces])
         longest = limits_for(search, lengths, self._limit).longest.tolist()
         ranks_alike = search.normalization == "power" and search.length_penalty > 0
-        run = Run(shortest=1, longest=max(longest), penalty=search.length_penalty if ranks_alike else NO_PENALTY)
+        run = SearchRun(shortest=1, longest=max(longest), penalty=search.length_penalty if ranks_alike else NO_PENALTY)
         try:
             scored = self.model.score(sources, self.model.search(sources, search, run))
         except Exception:  # of its library, such as a lack of memory
@@ -88,7 +88,7 @@ class ExactCTranslate2Engine:
         return results
 
 
-def _is_followed_alike(outputs: Sequence[Output], beam: Beam, longest: int, forbidden: set[int]) -> bool:
+def _is_followed_alike(outputs: Sequence[CTranslate2Output], beam: Beam, longest: int, forbidden: set[int]) -> bool:
     """Returns True if neither a forbidden token nor the longest length of a sentence touched its outputs."""
     return len(outputs) == beam.size and not any(
         len(output.tokens) + 1 >= longest or forbidden.intersection(output.tokens) for output in outputs

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from transduce.apps.exchange.ctranslate2.ctranslate2_model import never_written, require_ctranslate2
 from transduce.apps.exchange.ctranslate2.exact import ExactCTranslate2Engine
-from transduce.apps.exchange.ctranslate2.model import never_written, require_ctranslate2
-from transduce.apps.exchange.ctranslate2.writing import (
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import (
     TOLERANCE,
     export_bundle,
     samples_of,
@@ -23,15 +23,15 @@ from transduce.base.files import locked, remove, write_text
 from transduce.base.unzipping import is_unzipped
 from transduce.base.version import VERSION
 from transduce.bundle.model_bundle import EXPORT, ModelBundle, identity
-from transduce.corpora.catalogue.files import cache_folder
+from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.data.batch import pad
-from transduce.inference.engines.automatic import why_failed
+from transduce.inference.constraints import Constraints, Piece
+from transduce.inference.engines.automatic_engine import why_failed
 from transduce.inference.engines.engine import Engine
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.inference.engines.exported import ExportedModel
-from transduce.inference.engines.precision import precision_of
+from transduce.inference.engines.inference_precision import precision_of
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.requests import Constraints, Piece
 from transduce.search.beam import Beam
 from transduce.search.loop import Hypothesis
 
@@ -125,7 +125,7 @@ class KeptExport:
             raise InputError(f"{self.model} has changed since it was loaded")
         folder, beside = parent / self.name, parent / f".{self.name}"  # where others do not see it uncertified
         try:
-            certificate = Certificate(bundle, self.model)
+            certificate = SampleOutputs(bundle, self.model)
             export_bundle(bundle, beside, "float32", certificate.samples)
             certificate.check(ExportedModel.load(beside))
             remove(folder)  # if it is damaged
@@ -171,7 +171,7 @@ def why_never(pytorch: PyTorchEngine) -> list[str]:
     return what_cannot_be_exported(bundle)
 
 
-class Certificate:
+class SampleOutputs:
     """A model's own outputs of sample sentences, which its form for CTranslate2 must give too.
 
     Raises CheckpointError if a token that no output may have is likely at one of their steps.

@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from transduce.apps.exchange.ctranslate2.binary import Variable, read_variables
-from transduce.apps.exchange.ctranslate2.model import CONFIG, WEIGHTS, require_ctranslate2
+from transduce.apps.exchange.ctranslate2.ctranslate2_model import CONFIG, WEIGHTS, require_ctranslate2
+from transduce.apps.exchange.ctranslate2.model_bin import Variable, read_variables
 from transduce.base.config import to_toml
 from transduce.base.errors import CheckpointError, InputError
 from transduce.base.files import new_folder
@@ -27,7 +27,8 @@ from transduce.corpora.languages import is_tag
 from transduce.inference.engines.exported import Export
 from transduce.models.transformer import TransformerConfig
 from transduce.text.sentencepiece import read_model, read_sentencepiece, with_vocabulary
-from transduce.text.tokenizer import SpecialTokens, Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer_settings import SpecialTokens, TokenizerConfig
 
 ENDING = ".argosmodel"
 METADATA = "metadata.json"

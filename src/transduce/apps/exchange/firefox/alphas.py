@@ -7,11 +7,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from transduce.apps.exchange.firefox.binary import LARGEST
-from transduce.apps.exchange.firefox.files import OUTPUT, linear_layers
+from transduce.apps.exchange.firefox.marian_binary import LARGEST
+from transduce.apps.exchange.firefox.student_files import OUTPUT, linear_layers
 from transduce.bundle.model_bundle import ModelBundle
+from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.pytorch import PyTorchEngine
-from transduce.inference.requests import Constraints, Piece
 from transduce.models.transformer import TransformerConfig
 from transduce.search.beam import Beam
 

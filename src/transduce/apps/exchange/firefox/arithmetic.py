@@ -9,9 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from transduce.apps.exchange.firefox.files import OUTPUT, Matrix, StudentFile
+from transduce.apps.exchange.firefox.marian_shortlist import read_lexicon
+from transduce.apps.exchange.firefox.student_files import OUTPUT, Matrix, StudentFile, StudentPaths
 from transduce.base.errors import CheckpointError
-from transduce.bundle.model_bundle import load_weights
+from transduce.bundle.bundle_config import BundleConfig
+from transduce.bundle.model_bundle import ModelBundle, load_weights
+from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.models.families import build_model
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.quantization import SideBySide, StaticInt8Linear
@@ -95,6 +98,21 @@ def engine_model(student: StudentFile, tokenizers: Tokenizers, is_reduced: bool)
         if isinstance(module, nn.LayerNorm):
             module.eps = EPSILON
     return model.eval()
+
+
+def open_student(
+    paths: StudentPaths, config: BundleConfig, tokenizers: Tokenizers
+) -> tuple[ModelBundle, Shortlist | None]:
+    """Returns the model of a folder in 8-bit arithmetic, with its shortlist if it has one.
+
+    Raises CheckpointError for a file that is damaged or does not fit the others, InputError for another kind of
+    model.
+    """
+    student = StudentFile(paths.model)
+    model = engine_model(student, tokenizers, is_reduced=paths.shortlist.exists())
+    sizes = (len(student.source_table.values), len(student.target_table.values))
+    shortlist = read_lexicon(paths.shortlist, tokenizers, sizes) if paths.shortlist.exists() else None
+    return ModelBundle(config, model, tokenizers, folder=paths.model.parent), shortlist
 
 
 def _layer(part: Matrix) -> StaticInt8Linear:

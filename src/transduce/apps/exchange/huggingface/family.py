@@ -8,13 +8,14 @@ from typing import Any, ClassVar, cast
 from tokenizers import Tokenizer as Backend
 from torch import Tensor
 
-from transduce.apps.exchange.huggingface.fields import Fields, Setting
+from transduce.apps.exchange.huggingface.config_json import Fields, Setting
 from transduce.apps.exchange.huggingface.folder import from_vocabulary, read_tokenizer, write_tokenizer
-from transduce.apps.exchange.huggingface.weights import Same
+from transduce.apps.exchange.huggingface.tensor_names import Same
 from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 
 
 class Family(ABC):

@@ -15,13 +15,14 @@ from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Backend
 from torch import Tensor
 
-from transduce.apps.exchange.huggingface.fields import Fields
+from transduce.apps.exchange.huggingface.config_json import Fields
 from transduce.base.config import to_tree
 from transduce.base.errors import CheckpointError, InputError
 from transduce.base.tensor_files import save_tensors
 from transduce.base.verification import read_json
-from transduce.text.tokenizer import SpecialTokens, Tokenizer
+from transduce.text.tokenizer import Tokenizer
 from transduce.text.tokenizer_file import check_backend, one_line_errors, read_backend
+from transduce.text.tokenizer_settings import SpecialTokens
 
 CONFIG = "config.json"
 GENERATION = "generation_config.json"

@@ -8,10 +8,10 @@ import torch
 from tokenizers import Tokenizer as Backend
 from torch import Tensor
 
+from transduce.apps.exchange.huggingface.config_json import Fields, Setting
 from transduce.apps.exchange.huggingface.family import Family
-from transduce.apps.exchange.huggingface.fields import Fields, Setting
 from transduce.apps.exchange.huggingface.folder import from_merges
-from transduce.apps.exchange.huggingface.weights import Same, linear
+from transduce.apps.exchange.huggingface.tensor_names import Same, linear
 from transduce.base.ranges import Layers, ShareBelowOne, Width
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.bundle.model_bundle import ModelBundle

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from docsegments.extras import require
-from transduce.apps.exchange.huggingface.families import family_of_folder
 from transduce.apps.exchange.huggingface.folder import (
     CONFIG,
     GENERATION,
@@ -25,6 +24,7 @@ from transduce.apps.exchange.huggingface.folder import (
     read_fields,
     read_index,
 )
+from transduce.apps.exchange.huggingface.huggingface_families import family_of_folder
 from transduce.apps.exchange.huggingface.pushing import is_repository_name
 from transduce.base.errors import CheckpointError, InputError
 from transduce.base.files import sha256

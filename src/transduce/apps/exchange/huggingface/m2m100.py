@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from transduce.apps.exchange.huggingface.config_json import Fields
 from transduce.apps.exchange.huggingface.family import unlike
-from transduce.apps.exchange.huggingface.fields import Fields
 from transduce.apps.exchange.huggingface.m2m100_tokenizers import (
     BEGIN,
     END,
@@ -18,13 +18,14 @@ from transduce.apps.exchange.huggingface.m2m100_tokenizers import (
     write_tokenizers,
 )
 from transduce.apps.exchange.huggingface.marian import ACTIVATIONS, Marian, same_layers, settings_of
-from transduce.apps.exchange.huggingface.weights import Same, linear
+from transduce.apps.exchange.huggingface.tensor_names import Same, linear
 from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.directions import MANY, LanguageTokens
 from transduce.models.transformer import TransformerConfig
-from transduce.text.tokenizer import TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import TokenizerConfig
 
 
 class M2M100(Marian):

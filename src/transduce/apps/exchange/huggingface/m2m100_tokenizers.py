@@ -7,7 +7,7 @@ from typing import Any
 
 from tokenizers import AddedToken
 
-from transduce.apps.exchange.huggingface.fields import Fields
+from transduce.apps.exchange.huggingface.config_json import Fields
 from transduce.apps.exchange.huggingface.folder import (
     ADVICE,
     SPECIAL_TOKENS,
@@ -22,8 +22,9 @@ from transduce.base.errors import CheckpointError, InputError
 from transduce.base.ranges import PositiveInt
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.text.sentencepiece import read_sentencepiece, with_vocabulary
-from transduce.text.tokenizer import HIDDEN, SpecialTokens, Tokenizer, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import HIDDEN, Tokenizer, Tokenizers
 from transduce.text.tokenizer_file import check_backend, read_backend
+from transduce.text.tokenizer_settings import SpecialTokens, TokenizerConfig
 
 BEGIN, PADDING, END = range(3)
 NAMES = ("<s>", "<pad>", "</s>", "<unk>")

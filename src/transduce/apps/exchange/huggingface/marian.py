@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from transduce.apps.exchange.huggingface.config_json import Fields, Setting
 from transduce.apps.exchange.huggingface.family import Family
-from transduce.apps.exchange.huggingface.fields import Fields, Setting
 from transduce.apps.exchange.huggingface.folder import (
     ADVICE,
     GENERATION,
@@ -17,7 +17,7 @@ from transduce.apps.exchange.huggingface.folder import (
     token_name,
     write_json,
 )
-from transduce.apps.exchange.huggingface.weights import Same, linear
+from transduce.apps.exchange.huggingface.tensor_names import Same, linear
 from transduce.base.errors import CheckpointError, InputError
 from transduce.base.ranges import Layers, NonNegativeInt, PositiveInt, ShareBelowOne, Width
 from transduce.base.verification import read_json
@@ -26,7 +26,8 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.models.transformer import TransformerConfig
 from transduce.nn.layers import Activation
 from transduce.text.sentencepiece import read_sentencepiece, with_vocabulary
-from transduce.text.tokenizer import SpecialTokens, TokenizerConfig, Tokenizers
+from transduce.text.tokenizer import Tokenizers
+from transduce.text.tokenizer_settings import SpecialTokens, TokenizerConfig
 
 ACTIVATIONS: dict[str, Activation] = {"swish": "silu", "silu": "silu", "gelu": "gelu", "relu": "relu"}
 VOCABULARY = "vocab.json"

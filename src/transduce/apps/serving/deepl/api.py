@@ -10,9 +10,9 @@ from starlette.requests import Request as HTTPRequest
 
 from transduce.apps.projects.project import Project
 from transduce.apps.serving.bodies import described, read_values
-from transduce.apps.serving.deepl.bodies import ERRORS, KINDS, Authenticated, TranslateBody
-from transduce.apps.serving.deepl.glossaries import find_glossary, glossary_routes
-from transduce.apps.serving.deepl.languages import (
+from transduce.apps.serving.deepl.deepl_bodies import ERRORS, KINDS, Authenticated, TranslateBody
+from transduce.apps.serving.deepl.deepl_glossaries import find_glossary, glossary_routes
+from transduce.apps.serving.deepl.deepl_languages import (
     base,
     choose_models,
     languages_for,
@@ -21,8 +21,8 @@ from transduce.apps.serving.deepl.languages import (
 )
 from transduce.apps.serving.detection import Detector, without_tags
 from transduce.apps.serving.models import ServedModel
+from transduce.apps.serving.request_texts import joined
 from transduce.apps.serving.server import Server
-from transduce.apps.serving.texts import joined
 
 FEATURES = ("tag_handling", "auto_detection")
 UNLIMITED = 1_000_000_000_000

@@ -23,7 +23,7 @@ class File(msgspec.Struct, frozen=True):
     """Settings for the elements of XML or HTML that is part of a request."""
 
 
-class Sample(msgspec.Struct, frozen=True, tag=True):
+class ReadSample(msgspec.Struct, frozen=True, tag=True):
     """To the process: read a document and return the beginning of its text, to detect its language."""
 
     file: File
@@ -95,7 +95,7 @@ class EntriesRead(msgspec.Struct, frozen=True, tag=True):
     entries: list[Entry]
 
 
-class Written(msgspec.Struct, frozen=True, tag=True):
+class WrittenFiles(msgspec.Struct, frozen=True, tag=True):
     """From the process: the translated documents."""
 
     files: list[bytes]
@@ -150,9 +150,9 @@ class Recall(msgspec.Struct, frozen=True, tag=True):
     """The segment's text without its tags, with single blanks."""
 
 
-Order = Sample | Read | ReadEntries | Translate
+Order = ReadSample | Read | ReadEntries | Translate
 Question = Examine | Sentences | Align | Recall
-Result = Sampled | Counted | EntriesRead | Written
+Result = Sampled | Counted | EntriesRead | WrittenFiles
 Report = Question | Result | Refused | OutOfMemory | Failed
 
 

@@ -4,8 +4,8 @@ import gc
 from contextlib import suppress
 
 from docsegments.document import Languages
-from docsegments.formats import FORMATS, read_document
-from docsegments.translating.translate import DocumentTranslator
+from docsegments.document_formats import FORMATS, read_document
+from docsegments.translating.document_translator import DocumentTranslator
 from transduce.apps.serving.documents import worker as worker
 
 SAMPLES = {"strings": b'"a" = "b";'}

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from docsegments.translating.sentence_translator import Progress, SentenceTranslator, Tell
+from docsegments.translating.sentence_translator import PartProgress, SentenceTranslator, Tell
 from transduce.apps.serving.documents import worker
 from transduce.apps.serving.documents.messages import (
     Examine,
@@ -34,7 +34,7 @@ from transduce.apps.serving.documents.messages import (
     decode,
     encode,
 )
-from transduce.apps.serving.failures import RefusedError
+from transduce.apps.serving.refusals import RefusedError
 from transduce.base.errors import InputError
 
 R = TypeVar("R", bound=Result)
@@ -72,7 +72,7 @@ class Answers:
             case Examine(of_document, texts):
                 return self.sentences.examine(of_document, texts)
             case Sentences(requests, before, size):
-                progress = None if self.tell is None else Progress(self.tell, before, size)
+                progress = None if self.tell is None else PartProgress(self.tell, before, size)
                 return self.sentences.translate(requests, progress)
         return self.sentences.align(question.pairs)
 
@@ -83,7 +83,7 @@ class DocumentProcess:
     Raises RefusedError (503) where the system has no process left.
     """
 
-    def __init__(self, limits: worker.Limits) -> None:
+    def __init__(self, limits: worker.ProcessLimits) -> None:
         self._limits = limits
         self._orders = 0
         self._is_killed = self._is_polite = False

@@ -19,12 +19,12 @@ from typing import TypeVar
 from xml.parsers import expat
 
 from docsegments.document import Document, Edit, Languages, Unit
-from docsegments.formats import read_document, read_marked_up
-from docsegments.memory import Match, pairs_of_tmx
+from docsegments.document_formats import read_document, read_marked_up
+from docsegments.memory import MemoryMatch, pairs_of_tmx
 from docsegments.segment import Segment
 from docsegments.text.placeholders import plain_segment
-from docsegments.translating.sentence_translator import Links, Progress, SentenceRequest, TranslatedSentence
-from docsegments.translating.translate import DocumentTranslator, is_open
+from docsegments.translating.document_translator import DocumentTranslator, is_open
+from docsegments.translating.sentence_translator import Links, PartProgress, SentenceRequest, TranslatedSentence
 from transduce.apps.serving.documents.messages import (
     Align,
     Counted,
@@ -37,13 +37,13 @@ from transduce.apps.serving.documents.messages import (
     Question,
     Read,
     ReadEntries,
+    ReadSample,
     Recall,
     Refused,
-    Sample,
     Sampled,
     Sentences,
     Translate,
-    Written,
+    WrittenFiles,
     decode,
     encode,
 )
@@ -68,7 +68,7 @@ DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux's prctl
 
 
 @dataclass(frozen=True)
-class Limits:
+class ProcessLimits:
     """Limits of what a process may use."""
 
     memory: int
@@ -76,7 +76,7 @@ class Limits:
     processor_seconds: int
 
 
-def work(connection: Connection, limits: Limits) -> None:
+def work(connection: Connection, limits: ProcessLimits) -> None:
     """Carries out the orders from the other end of a connection, one after the other, and ends with it."""
     confine(limits, connection.fileno())
     line = _Line(connection)
@@ -86,7 +86,7 @@ def work(connection: Connection, limits: Limits) -> None:
     os._exit(0)
 
 
-def confine(limits: Limits, kept: int) -> None:
+def confine(limits: ProcessLimits, kept: int) -> None:
     """Limits this process, which keeps one file descriptor and no standard stream, and ends with its parent.
 
     Windows has no such limits; there a process inherits no descriptors, and ends when its connection is closed.
@@ -153,7 +153,7 @@ class _Asking:
         return self._ask(Examine(list(sentences), list(texts)), tuple[list[list[str]], list[bool]])
 
     def translate(
-        self, requests: Sequence[SentenceRequest], progress: Progress | None = None
+        self, requests: Sequence[SentenceRequest], progress: PartProgress | None = None
     ) -> list[TranslatedSentence]:
         """See SentenceTranslator; the other end reports the progress."""
         shares = () if progress is None else (progress.before, progress.size)
@@ -163,7 +163,7 @@ class _Asking:
         """See SentenceTranslator."""
         return self._ask(Align(list(pairs)), list[Links | None])
 
-    def find(self, segment: Segment) -> Match | None:
+    def find(self, segment: Segment) -> MemoryMatch | None:
         """See Remembers: the same text alone, since no one reads what is similar."""
         known = self._ask(Recall(segment.one_line), tuple[str, str] | None)  # type: ignore[arg-type]
         if known is None:
@@ -171,14 +171,14 @@ class _Asking:
         source, target = plain_segment(known[0]), plain_segment(known[1])
         if " ".join(known[0].split()) == segment.one_line:  # it shows no tags: what looks like one is text
             source, target = map(segment.with_held, known)
-        return Match(segment.one_line, target, 1.0, source)
+        return MemoryMatch(segment.one_line, target, 1.0, source)
 
     def _ask(self, question: Question, kind: type[T]) -> T:
         self._line.send(encode(question))
         return self._line.receive(kind)
 
 
-def _done_with_care(line: _Line, limits: Limits) -> bytes:
+def _done_with_care(line: _Line, limits: ProcessLimits) -> bytes:
     """Carries out an order, and returns a message with its result, or the reason of its failure."""
     report: Refused | Failed
     try:
@@ -197,8 +197,8 @@ def _done_with_care(line: _Line, limits: Limits) -> bytes:
     return encode(report)
 
 
-def _done(line: _Line, limits: Limits) -> Sampled | EntriesRead | Written:
-    order: Sample | Read | ReadEntries = line.receive(Sample | Read | ReadEntries)  # type: ignore[arg-type]
+def _done(line: _Line, limits: ProcessLimits) -> Sampled | EntriesRead | WrittenFiles:
+    order: ReadSample | Read | ReadEntries = line.receive(ReadSample | Read | ReadEntries)  # type: ignore[arg-type]
     _limit_time(limits)
     if isinstance(order, ReadEntries):
         data, name, wanted = order.file.data, order.file.name, Languages(order.source, order.target)
@@ -206,7 +206,7 @@ def _done(line: _Line, limits: Limits) -> Sampled | EntriesRead | Written:
             return EntriesRead([Entry(*pair) for pair in pairs_of_tmx(data, name, wanted)])
         read = Glossary.parse(BytesIO(data), name, wanted.source, wanted.target, most=MOST_TERMS)
         return EntriesRead(list(read.entries))
-    if isinstance(order, Sample):
+    if isinstance(order, ReadSample):
         units = _read(order.file, Languages("", order.target)).units
         return Sampled(" ".join(unit.source.text for unit in units[:SAMPLE_UNITS])[:SAMPLE_CHARACTERS])
     asking = _Asking(line, order)
@@ -220,7 +220,7 @@ def _done(line: _Line, limits: Limits) -> Sampled | EntriesRead | Written:
     together = _Together(documents)
     tell = (lambda share: None) if go_on.with_progress else None  # the other end reports the progress
     translator.translate_document(together.document, go_on.retranslate, tell)
-    return Written(together.written)
+    return WrittenFiles(together.written)
 
 
 def _read(file: File, languages: Languages) -> Document:
@@ -280,7 +280,7 @@ def _is_memory(error: BaseException | None) -> bool:
     return False
 
 
-def _limit_time(limits: Limits) -> None:
+def _limit_time(limits: ProcessLimits) -> None:
     """Limits the processor time from now on."""
     if not HAS_LIMITS:
         return
