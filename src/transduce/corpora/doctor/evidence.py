@@ -80,7 +80,7 @@ class Evidence:
     """Mean log-ratio of a word's probability after the word before it, to its frequency, in the source."""
     order_target: Values
     monotony: Values
-    """Correlation of the places of words with the places of those that explain them best, -1 to 1."""
+    """Correlation of the places of words with the places of those that explain them best, as Fisher's z."""
     language_source: Values
     """Mean log-probability of a character of the source in the language of sources."""
     language_target: Values
@@ -220,7 +220,7 @@ def _correlation(words: Numbers, ratio: Values, place: Values) -> Values:
 
     both = mean(own * place) - mean(own) * mean(place)
     spread = np.maximum((mean(own**2) - mean(own) ** 2) * (mean(place**2) - mean(place) ** 2), 1e-12)
-    return np.asarray(both / np.sqrt(spread))
+    return np.arctanh(np.clip(both / np.sqrt(spread), -0.95, 0.95))
 
 
 def _lower_half(words: Numbers, values: Values) -> Values:
