@@ -73,7 +73,7 @@ class Test:
 
 MOST_OF_PLACES = 4.0
 """Deviations that places of words count at most: two words of three that change places are usual in short sentences."""
-RARE = 0.035
+RARE = 0.03
 """Share of the pairs of some corpora that seem to be out of order, at most, because their words are rare."""
 
 
