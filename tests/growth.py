@@ -18,7 +18,7 @@ MOST = 8.0  # times the time for four times the length: linear is 4, quadratic 1
 SLACK = 2**25  # bytes that the process may take beside what the text's length allows: libraries, caches
 FLOOR = 100e-6  # seconds: a shorter time counts as this one, since the clock is not exact
 SHORTEST = 5e-6  # the same where texts are only chosen by it
-PAUSES = (0.0, 0.1, 0.5, 2.0)  # seconds before what took too long is tried again: a busy machine slows several tries
+PAUSES = (0.0, 0.1, 0.5, 2.0)  # seconds before what took too long is tried again
 
 
 PRELOADED = ["torch", "pytest", "sacrebleu", "transduce.experiment", "docsegments.document_formats"]
@@ -165,7 +165,7 @@ def _grown(run: Run, attack: Attack, rule: Rule, announce: Callable[[int], None]
         if (more := _peak() - before) > SLACK + rule.most_bytes * length:
             problem = f"{more / 2**20:,.0f} MiB of memory at {length:,} characters"
             return Growth(attack, seconds, is_linear=False, problem=problem)
-        for pause in PAUSES:  # another process may have slowed this one, or a shorter text have been in a cache
+        for pause in PAUSES:  # others may have slowed this process for a while, or a shorter text been in a cache
             if shorter not in seconds or spent <= MOST * max(seconds[shorter], FLOOR):
                 break
             time.sleep(pause)
