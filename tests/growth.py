@@ -165,7 +165,7 @@ def _grown(run: Run, attack: Attack, rule: Rule, announce: Callable[[int], None]
         if (more := _peak() - before) > SLACK + rule.most_bytes * length:
             problem = f"{more / 2**20:,.0f} MiB of memory at {length:,} characters"
             return Growth(attack, seconds, is_linear=False, problem=problem)
-        for pause in PAUSES:  # another process may have slowed this one, or a shorter text have been in a cache
+        for pause in PAUSES:  # others may have slowed this process for a while, or a shorter text been in a cache
             if shorter not in seconds or spent <= MOST * max(seconds[shorter], FLOOR):
                 break
             time.sleep(pause)
