@@ -13,8 +13,8 @@ import msgspec
 
 from transduce.apps.cli.listing import print_facts, print_list
 from transduce.apps.cli.options import Json, Quiet
-from transduce.apps.cli.printing import print_json, teller
 from transduce.apps.cli.pair_doctor import doctor  # noqa: F401 - a verb of this group
+from transduce.apps.cli.printing import print_json, teller
 from transduce.apps.cli.shard_options import ShardOptions
 from transduce.base import ranges
 from transduce.base.errors import InputError

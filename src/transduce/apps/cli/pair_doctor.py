@@ -5,8 +5,8 @@ from typing import Annotated
 
 import msgspec
 
-from transduce.apps.cli.messages import print_json, teller
 from transduce.apps.cli.options import Json, Quiet
+from transduce.apps.cli.printing import print_json, teller
 from transduce.apps.cli.shard_options import ShardOptions
 from transduce.base import ranges
 from transduce.base.errors import InputError
