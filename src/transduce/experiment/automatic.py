@@ -209,9 +209,7 @@ def _examined(
         learned = settings.doctor
     else:
         minutes = wanted.get("training", {}).get("minutes") or MINUTES
-        learned = affordable(paths, columns, 60 * minutes / 10)
-        if not learned:
-            tell("doctor: the time is too short to examine the pairs; `transduce data doctor` does it")
+        learned = affordable(paths, columns, 60 * minutes / 10, tell)
     if not learned:
         return corpus, {}
     files = [Path(path) for path in paths]

@@ -154,7 +154,8 @@ def _examine(
             pass
     else:
         _write(shard.outputs, findings, likeness, treatment)
-    return tally.examination(doctor, {shard.inputs[0].name: seen.shifts} if seen.shifts else {})
+    found = tally.examination(doctor, {shard.inputs[0].name: seen.shifts} if seen.shifts else {})
+    return replace(found, unpaired=_sides(shard).lines() - found.pairs)
 
 
 def _write(

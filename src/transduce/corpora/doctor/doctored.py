@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import msgspec
 from transduce.base.files import found_or_made, sha256
 from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
-from transduce.corpora.doctor.doctor import Finding
+from transduce.corpora.doctor.doctor import FEWEST, Finding
 from transduce.corpora.doctor.examination import MOST_LEARNED, Sides, examine
 from transduce.corpora.formats import Columns
 from transduce.corpora.shards import shards_of
@@ -38,13 +38,23 @@ def doctored_files(
     return Doctored(corpus, parts, learned, cache_folder())
 
 
-def affordable(paths: Sequence[str | Path], columns: Columns | None, seconds: float) -> int:
+def affordable(
+    paths: Sequence[str | Path],
+    columns: Columns | None,
+    seconds: float,
+    tell: Callable[[str], None] = lambda line: None,
+) -> int:
     """Returns the number of pairs of files that a doctor can learn from, if it may take so many seconds on a usual
-    processor; 0 if time does not suffice."""
+    processor; 0 if there are too few to learn from, or if time does not suffice, of which `tell` is told."""
     lines = sum(1 for files in shards_of(paths) for _ in Sides.of_files(files, columns).sources())
+    if lines < FEWEST:
+        return 0
     most = min(lines, MOST_LEARNED)
     learned = min(round((seconds - lines * SECONDS_TO_JUDGE) / SECONDS_TO_LEARN), most)
-    return learned if learned >= min(lines, ENOUGH) else 0
+    if learned >= min(lines, ENOUGH):
+        return learned
+    tell("doctor: the time is too short to examine the pairs; `transduce data doctor` does it")
+    return 0
 
 
 class Doctored:
@@ -86,7 +96,7 @@ class Doctored:
                     lines.write(msgspec.json.encode(finding.pair) + b"\n")
 
             found = examine(self._parts, keep, self._learned, DOUBTFUL)
-        is_changed = found.faults or found.repairs or found.shifts
+        is_changed = found.faults or found.repairs or found.shifts or found.unpaired
         actions = [*found.actions, found.verdict] if is_changed else []
         facts = {"sha256": sha256(folder / "pairs.jsonl"), "actions": actions}
         (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")

@@ -54,6 +54,10 @@ class Sides:
         """Finds the lines whose translations are not beside them."""
         return find_shifts(self.sources(), self.targets())
 
+    def lines(self) -> int:
+        """Returns the number of lines of the longer side."""
+        return max(sum(1 for _ in side()) for side in (self.sources, self.targets))
+
     def pairs(self, shifts: Iterable[Shift]) -> Iterator[SentencePair]:
         """Yields the pairs of lines that belong together."""
         return pairs_in_step(self.sources(), self.targets(), shifts)
@@ -90,6 +94,8 @@ class Examination:
     """Lines that were moved, by the file of their sources."""
     personal: dict[str, int] = field(default_factory=dict)
     """Pairs with personal data, by their kind."""
+    unpaired: int = 0
+    """Lines that stand beside none."""
 
     @property
     def left_out(self) -> int:
@@ -123,6 +129,7 @@ class Examination:
             if len(shifts) > EXAMPLES
         ]
         lines += [f"repaired: {kind} of {count:,} pairs" for kind, count in self.repairs.items()]
+        lines += [f"left out: {self.unpaired:,} lines that stand beside none"] if self.unpaired else []
         return [*lines, *(f"left out: {fault.found:,} {fault.reason}" for fault in self.faults.values())]
 
     def describe(self) -> str:
@@ -132,7 +139,7 @@ class Examination:
             lines.append(f"fewer than {FEWEST} pairs say little: only what a pair shows alone was looked for")
         faults = iter(self.faults.values())
         for action in self.actions:
-            if not action.startswith("left out"):
+            if not action.startswith("left out") or action.endswith("none"):
                 lines.append(action)
                 continue
             fault = next(faults)
@@ -171,6 +178,7 @@ class Examination:
             dict(sorted(counted[0].items())),
             {name: shifts for part in parts for name, shifts in part.shifts.items()},
             dict(counted[1]),
+            sum(part.unpaired for part in parts),
         )
 
 
@@ -200,7 +208,10 @@ def examine(
         if each is not None:
             each(finding)
     found = tally.examination(doctor, {name: moved for name, moved in shifts.items() if moved})
-    return replace(found, faults={name: fault for name, fault in found.faults.items() if name not in ignored})
+    unpaired = sum(sides.lines() for _, sides in parts) - found.pairs
+    return replace(
+        found, unpaired=unpaired, faults={name: fault for name, fault in found.faults.items() if name not in ignored}
+    )
 
 
 class Tally:
