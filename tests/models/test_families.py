@@ -125,6 +125,7 @@ def test_the_order_of_tokens_matters(name: str) -> None:
     assert (difference.abs().amax((1, 2)) > 1e-4).all()
 
 
+@pytest.mark.slow
 @EVERY_CONFIG
 @settings(max_examples=5, deadline=None)
 @given(data=st.data())
@@ -186,7 +187,6 @@ LEARNERS: dict[str, ModelConfig] = {
     "transformer, rotary": TransformerConfig(**TRANSFORMING, positions="rotary", activation="geglu", norm="post"),
     "thought": RecurrentConfig(**RECURRING, attention=NoAttentionConfig(thought="every_step")),
     "bahdanau": RecurrentConfig(**RECURRING, attention=BahdanauAttentionConfig(score_dim=32)),
-    "luong": RecurrentConfig(**RECURRING, attention=LuongAttentionConfig()),
     "luong, fed": RecurrentConfig(
         **RECURRING, attention=LuongAttentionConfig(score="dot", input_feeding=True), cell="lstm"
     ),
@@ -195,6 +195,7 @@ LEARNERS: dict[str, ModelConfig] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name if name in ("local", "hard") else pytest.param(name, marks=pytest.mark.slow) for name in LEARNERS]
 )
