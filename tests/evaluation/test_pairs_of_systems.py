@@ -27,6 +27,7 @@ SYSTEMS = {
 }
 
 
+@pytest.mark.slow
 def test_each_pair_is_tested_as_two_systems_alone_would_be() -> None:
     found = compare(SYSTEMS, REFERENCES, REFERENCES, metrics=["exact_match"])
     assert [(pair.first, pair.second) for pair in found.pairs] == list(combinations(SYSTEMS, 2))

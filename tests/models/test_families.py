@@ -102,6 +102,7 @@ def test_the_future_changes_nothing_and_the_past_does(name: str) -> None:
         assert ((logits[:, time:] - expected[:, time:]).abs().amax(-1) > 1e-4).all()
 
 
+@pytest.mark.slow
 @EVERY_CONFIG
 @torch.no_grad()
 def test_every_real_source_token_matters_to_its_own_sentence_alone(name: str) -> None:

@@ -114,6 +114,7 @@ def are_same(first: list[Tensor], second: list[Tensor]) -> bool:
     return [one.shape for one in first] == [one.shape for one in second] and all(map(torch.equal, first, second))
 
 
+@pytest.mark.usefixtures("unchecked_axes")  # which the families' own tests check
 @pytest.mark.parametrize(("family", "name"), EACH_SETTING, ids=lambda part: getattr(part, "__name__", part))
 def test_every_setting_of_a_family_changes_its_model(family: Any, name: str) -> None:
     beside = WITH.get(name, {})

@@ -113,6 +113,7 @@ def test_longer_words_that_are_not_written_take_no_part_of_a_beam() -> None:
     assert lower <= 3  # of 120; where the words were written
 
 
+@pytest.mark.slow
 @EVERY_DECODER
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 1000), size=st.integers(1, 5))

@@ -82,6 +82,7 @@ def assert_same(ours: list[list[Hypothesis]], theirs: list[list[Hypothesis]]) ->
         assert [h.score for h in one] == pytest.approx([h.score for h in other], abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "size"), [*((family, 3) for family in FAMILIES), ("transformer", 1)])
 def test_graphs_give_the_outputs_of_a_cpu_by_one_launch_a_step(family: str, size: int) -> None:
     beam = Beam(size=size, n_best=size, max_extra=40)
