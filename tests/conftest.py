@@ -38,15 +38,31 @@ import transduce.experiment.run  # noqa: E402
 from transduce.analysis.plots import plot_training_curves  # noqa: E402
 from transduce.analysis.training_log import read_curves  # noqa: E402
 from transduce.experiment import machine  # noqa: E402
+from transduce.phrases import model as phrases  # noqa: E402
+from transduce.phrases import tuning  # noqa: E402
 from transduce.training import estimate, memory_check  # noqa: E402
 
 CHECKS_AXES = {"data", "models", "nn", "objectives", "search"}
+TRIES_BATCHES = {"training"}
 
 torch.set_num_threads(1)
 os.fsync = lambda descriptor: None  # nobody pulls the plug
 estimate.MAX_PARTS = 2  # foretelling how long a tiny training takes would be a sixth of it
 memory_check.ROUNDS = 1  # and so would trying its largest batches again and again, which has tests of its own
 machine.BOUTS, machine.ENOUGH = 1, 0.02  # seconds: no test asserts how fast a machine is, and many measure it
+phrases.FOLDS, tuning.ROUNDS, tuning.STARTS, tuning.STEPS = 1, 2, 2, 20  # type: ignore[misc]  # a tenth of the time
+
+
+def _check_memory_in_its_room(*arguments: Any, **named: Any) -> None:
+    """Tries a run's largest batches and translations where that is tested, since it is a fifth of a tiny training."""
+    if _room and _room[-1] in TRIES_BATCHES:
+        _check_memory(*arguments, **named)
+
+
+_room: list[str] = []
+"""The folders of the tests so far."""
+_check_memory = memory_check.MemoryCheck.run
+memory_check.MemoryCheck.run = _check_memory_in_its_room  # type: ignore[method-assign]
 
 
 def _draw_once(log: Path, picture: Path) -> None:
@@ -92,8 +108,9 @@ translations of 60 tokens, since such models do not know where a sentence ends."
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Check the axes of tensors, or not."""
+    """Check the axes of tensors, and memory before a training, or not."""
     room = item.path.relative_to(Path(__file__).parent).parts[0]
+    _room.append(room)
     jaxtyping.config.update("jaxtyping_disable", room not in CHECKS_AXES)
 
 

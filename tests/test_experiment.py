@@ -60,6 +60,7 @@ def test_the_model_kept_is_the_one_of_lowest_validation_loss(tiny_run: Path) -> 
     assert ModelBundle.load(tiny_run).history["updates"] == int(best["checkpoint"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "best"), [("bleu", max), ("ter", min)])
 def test_the_model_kept_is_the_best_by_the_metric_that_is_asked_for(
     recipe_file: Path, tmp_path: Path, metric: str, best: Any
@@ -80,6 +81,7 @@ def test_the_same_seed_gives_the_same_model(tiny_run: Path, recipe_file: Path, t
         assert torch.equal(tensor, weights(tmp_path / "again")[name]), name
 
 
+@pytest.mark.slow
 def test_sigterm_saves_and_exits_130(recipe_file: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     command = [
@@ -312,6 +314,7 @@ def test_each_recipe_ships_and_says_what_it_does() -> None:
         assert describe_recipe(name)
 
 
+@pytest.mark.slow
 def test_a_moving_average_is_what_is_validated_and_kept(recipe_file: Path, tmp_path: Path) -> None:
     last_only = ["validation.every_updates=1000", "checkpoint.every_updates=1000", "optimizer.learning_rate=1e-2"]
     last_only += ["optimizer.schedule={kind='constant'}"]

@@ -43,6 +43,7 @@ def test_a_package_that_is_damaged_is_not_called_missing(tmp_path: Path, monkeyp
         require("damaged", "serve")
 
 
+@pytest.mark.slow
 def test_each_package_is_in_the_extra_that_is_named() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = {

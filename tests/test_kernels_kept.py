@@ -34,6 +34,7 @@ def test_what_the_user_has_set_stays(
     monkeypatch.delenv(NAME)  # what was set here, too
 
 
+@pytest.mark.slow
 def test_few_kernels_are_kept() -> None:
     told = {}
     for capacity in (None, "1024"):

@@ -41,6 +41,7 @@ def test_no_file_needs_a_module_of_posix_to_be_imported() -> None:
             assert not POSIX_ONLY & set(names), path
 
 
+@pytest.mark.slow
 def test_text_files_have_an_encoding_that_is_not_the_systems() -> None:
     for path, tree in trees():
         for node in ast.walk(tree):

@@ -40,31 +40,7 @@ QUICK = Rule(lengths=(1_563, 6_250, 25_000))
 USUAL = "a0 \n\t.,-_<>\"'\\[](){}:;=&%/é\0"
 """Characters that every pattern is tried with."""
 PROPERTIES = {"L": "a-zé", "N": "0-9", "M": "\u0301\u0327", "Z": " \u3000", "Cc": "\x01", "Latin": "a-z"}
-NOT_LINEAR = {
-    r"(a+)+b": "search",
-    r"<v(?:\.[^ \t>]+)*[ \t]": "search",
-    r"\s+$": "search",
-    r"[ \t]*\n": "search",
-    r"%[0+]*\d*d": "search",
-    r"\[\^[^\]\s]+\]": "search",
-    r"<[^>]*x>": "search",
-    r"<!--.*?-->": "search",
-    r"a*a*a*b": "match",
-    r"(\w+)-(\w+)-(\w+)": "search",
-    r"x(?=.*y)": "search",
-    r'"(?:[^"\\]|\\.)*"': "search",
-    r"\d+(?:[.,]\d+)*%": "search",
-    r"(?:a|b|ab)*c": "match",
-    r"[.!?…。]+$": "search",
-    r"let\s++[\w{].*=.*+;": "match",
-}
-LINEAR = {
-    r"(?>a+)b": "match",
-    r"[^<]*+<": "match",
-    r"\S+": "search",
-    r"(?<!\s)\s++(?!\n)": "search",
-    r"a{2,5}b": "search",
-}
+NOT_LINEAR = {r"<v(?:\.[^ \t>]+)*[ \t]": "search", r"\s+$": "search", r"a*a*a*b": "match"}
 """Patterns for the test itself, and how each is called."""
 
 
@@ -103,12 +79,9 @@ def test_every_pattern_is_linear() -> None:
 
 
 def test_patterns_that_are_not_linear_are_detected() -> None:
-    def linear(patterns: dict[str, str], limit: float) -> list[str | bytes]:
-        made = [Pattern(source, 0, way == "match", "") for source, way in patterns.items()]
-        return [pattern.source for pattern, growth in _measured(made, limit) if growth.is_linear]
-
-    assert linear(NOT_LINEAR, limit=0.5) == []  # some of them would take hours
-    assert linear(LINEAR, limit=20) == [*LINEAR]
+    patterns = [Pattern(source, 0, way == "match", "") for source, way in NOT_LINEAR.items()]
+    found = _measured(patterns, limit=0.5)  # some of them would take hours
+    assert [pattern.source for pattern, growth in found if growth.is_linear] == []
 
 
 class _Unknown(str):
@@ -201,8 +174,8 @@ def attacks_on(source: str | bytes, flags: int = 0) -> list[Attack]:
     beginnings = list(dict.fromkeys(one[:length] for one in fitting for length in range(1, min(len(one), 16) + 1)))
     attacks = [Attack((unit,), "", tail) for unit in [*own, *USUAL, *beginnings] for tail in ("", "\0", "\n")]
     attacks += [Attack((begin[-1],), begin[:-1], tail) for begin in beginnings for tail in ("", "\0")]
-    attacks += [Attack((unit,), begin) for begin in beginnings[:24] for unit in own[:12]]
-    attacks += [Attack(units) for one in itertools.permutations(own[:12], 2) for units in (("".join(one),), one)]
+    attacks += [Attack((unit,), begin) for begin in beginnings[:12] for unit in own[:6]]
+    attacks += [Attack(units) for one in itertools.permutations(own[:8], 2) for units in (("".join(one),), one)]
     return list(dict.fromkeys(attacks))
 
 
@@ -212,7 +185,7 @@ def fitting_texts(source: str, flags: int) -> list[str]:
     found: list[str] = []
 
     @settings(
-        max_examples=12, derandomize=True, database=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck]
+        max_examples=6, derandomize=True, database=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck]
     )
     @given(from_regex(re.compile(source, flags)))
     def collect(text: str) -> None:

@@ -84,6 +84,7 @@ def test_recording_leaves_the_output_as_it_is(translator: Translator, sentences:
     assert torch.allclose(record_pass(bundle.model, batch).log_probabilities, logits.log_softmax(-1), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 3, 5])
 def test_the_tree_holds_the_numbers_of_the_search(translator: Translator, sentences: list[str], size: int) -> None:
     for sentence in sentences:
@@ -199,6 +200,7 @@ def test_each_token_of_an_output_is_of_a_word_that_it_has() -> None:
     assert linked_words(tokenizer, spelled("\u00a0")) == [range(0), range(0)]
 
 
+@pytest.mark.slow
 def test_it_is_saved_in_each_form(look: Look, tmp_path: Path) -> None:
     drawn = replace(look, attention=look.attention[:1], search=None)  # all figures are drawn in tests of plots
     for ending, begin in ((".html", b"<!doctype html"), (".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):

@@ -12,6 +12,8 @@ from transduce.apps.cli.main import app, run
 from transduce.base.errors import InputError
 from transduce.inference.sentence_model import SentenceModel
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -24,7 +24,7 @@ UNREAD = {"README.md"}
 """What stands in folders of models and runs, and is not read."""
 REFUSED = ".refused"
 """The ending of a note, named by a model's hash, of which each content is a reason."""
-CACHES = {"doctored", "held-out", "overlaps", "plans"}
+CACHES = {"doctored", "held-out", "overlaps", "plans", "stores"}
 """Folders of the cache whose files are taken for absent where they are damaged."""
 
 

@@ -25,6 +25,7 @@ def common(corpus: Path, recipe_file: Path) -> tuple[object, ...]:
     return (*SMALL, "--recipe", recipe_file, "--validation", corpus / "dev.en", corpus / "dev.de", "--drop-worst", 0)
 
 
+@pytest.mark.slow
 def test_a_command_distills_and_prints_its_figures(
     transduce: Command, sure_model: Path, corpus: Path, tmp_path: Path, common: tuple[object, ...]
 ) -> None:
@@ -86,7 +87,7 @@ def test_a_command_that_is_killed_goes_on(
     common: tuple[object, ...],
 ) -> None:
     words = ("distill", sure_model, f"{corpus}/train.en,{corpus}/train.de", *common, "--step", "length min_words=1")
-    words += ("training.updates=20", "--out")
+    words += ("training.updates=8", "--out")
     for file in ("translations/pairs-00000.jsonl.zst", "run/checkpoints/000002"):
         process = start(*words, tmp_path / "killed")
         while not (tmp_path / "killed" / file).exists():

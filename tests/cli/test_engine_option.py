@@ -47,6 +47,7 @@ def test_info_says_what_runs_a_model(transduce: Command, model: Path, tiny_run: 
     assert "PyTorch, for no such activation\n" in transduce("info", model)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["evaluate", "compare"])
 def test_scores_are_equal_with_either_engine(transduce: Command, model: Path, corpus: Path, verb: str) -> None:
     files = ("--source", corpus / "test.en", "--reference", corpus / "test.de", "--json")

@@ -70,6 +70,7 @@ def test_all_four_bleus_are_printed_with_their_signatures(
     assert found == plain
 
 
+@pytest.mark.slow
 def test_a_model_and_outputs_are_compared(
     transduce: Command, tiny_run: Path, outputs: Path, files: list[object]
 ) -> None:
@@ -86,6 +87,7 @@ def test_a_model_and_outputs_are_compared(
     assert found["by_word_frequency"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", ["80", "100"])
 def test_the_tables_fit_the_terminal(
     transduce: Command,

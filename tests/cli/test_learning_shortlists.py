@@ -24,6 +24,7 @@ def run(tiny_run: Path, corpus: Path, tmp_path: Path) -> Path:
     return tmp_path / "runs" / "tiny"
 
 
+@pytest.mark.slow
 def test_a_run_learns_from_its_training_data_and_translates_with_it(
     transduce: Command, run: Path, corpus: Path
 ) -> None:

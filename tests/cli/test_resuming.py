@@ -51,6 +51,7 @@ def interrupt(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     yield after
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "name"),
     [((), "out"), ((), "out.gz"), (("--n-best", 3), "out"), (("--json", "--sample", "--seed", 4), "out")],
@@ -200,6 +201,7 @@ def add_chunks(path: Path, kill_before: int | None = None) -> None:
             out.add(chunk, report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["out", "out.gz"])
 def test_an_output_is_gone_on_with_to_the_same_bytes_from_a_kill_before_any_call(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

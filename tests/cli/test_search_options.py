@@ -69,6 +69,7 @@ def test_other_searches_and_ensembles_give_a_line_a_line(transduce: Command, tin
         assert output.count("\n") == 3
 
 
+@pytest.mark.slow
 def test_minimum_bayes_risk_chooses_as_in_python(transduce: Command, tiny_run: Path, corpus: Path, text: Path) -> None:
     status, output, errors = transduce("translate", tiny_run, text, "--mbr", 8, *SHORT)
     assert status == 0, errors

@@ -50,7 +50,8 @@ def test_a_signal_that_was_to_be_ignored_is() -> None:
 def test_an_import_is_let_finish_before_anything_is_raised(slow: signal.Signals) -> None:
     with pytest.raises(KeyboardInterrupt), stoppable():
         importlib.import_module("slow")
-        time.sleep(5)
+        for _ in range(100):
+            time.sleep(0.05)
     assert sys.modules["slow"].finished
 
 

@@ -92,6 +92,7 @@ def test_ctrl_c_ends_an_interactive_translation_with_one_line(start: Start, tiny
     assert (process.returncode, process.stderr.read()) == (130, "transduce: interrupted; 1 line is done\n")
 
 
+@pytest.mark.slow
 def test_a_reader_or_a_file_of_prefixes_that_ends_while_input_is_open_ends_all(
     start: Start, tiny_run: Path, tmp_path: Path
 ) -> None:

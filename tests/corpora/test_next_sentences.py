@@ -106,6 +106,7 @@ def test_impossible_wishes_are_told() -> None:
         next_sentences([], ["a b c"], 2)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(
     repeated=st.lists(st.sampled_from([*WORDS[:5], "{n}"]), min_size=1, max_size=8),

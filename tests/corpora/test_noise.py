@@ -62,9 +62,10 @@ def test_a_text_that_a_way_of_typing_leaves_as_it_is_gets_no_copy(way: str, sour
 def test_shares_are_those_of_the_pairs_that_get_a_copy() -> None:
     pairs = [SentencePair(f"Dog number {number} runs.", f"Hund {number} läuft.") for number in range(4000)]
     noisy = ParallelCorpus("noisy", lambda: iter(pairs), lambda: "x", noise=Noise(capitals=0.1, lowercase=0.2))
-    copies = [pair for pair in noisy if pair not in set(pairs)]
+    given = set(pairs)
+    copies = [pair for pair in noisy if pair not in given]
     assert list(noisy) == list(noisy)
-    assert [pair for pair in noisy if pair in set(pairs)] == pairs
+    assert [pair for pair in noisy if pair in given] == pairs
     assert sum(pair.source.isupper() for pair in copies) == pytest.approx(400, abs=80)
     assert sum(pair.source.islower() for pair in copies) == pytest.approx(800, abs=100)
     assert len({noisy.content(), corpus_of(*pairs).content()}) == 2

@@ -215,12 +215,15 @@ def test_ids_are_wide_enough_for_the_vocabulary(tmp_path, size, dtype):
     assert store.source[0].tolist() == [size - 1, 7]
 
 
-@pytest.mark.parametrize("damage", ["a byte is turned", "a file is cut", "a file is gone", "the record is cut"])
+@pytest.mark.parametrize(
+    "damage", ["a byte is turned", "a file is cut", "a file is gone", "the record is cut", "a length is turned"]
+)
 def test_a_damaged_store_is_built_anew(tmp_path, damage):
     toys, read = counted([SentencePair("ab", "cd"), SentencePair("ef", "gh")])
     whole = texts(open_store(toys, BOTH, None, tmp_path))
     (folder,) = built(tmp_path)
-    file = folder / ("store.json" if damage == "the record is cut" else "target.ids")
+    names = {"the record is cut": "store.json", "a length is turned": "source.lengths"}
+    file = folder / names.get(damage, "target.ids")
     content = file.read_bytes()
     if damage == "a file is gone":
         file.unlink()

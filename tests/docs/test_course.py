@@ -89,12 +89,12 @@ def test_the_first_look_runs_and_shows_what_it_makes(tmp_path: Path, monkeypatch
     monkeypatch.setenv("TRANSDUCE_CACHE", str(tmp_path / "cache"))
     first = read(FIRST)
     for cell in first.cells:
-        cell.source = cell.source.replace("20_000", "4_000").replace("250", "40").replace("125", "20")
+        cell.source = cell.source.replace("20_000", "4_000").replace("250", "20").replace("125", "10")
     notebook = notebooks.execute(first, tmp_path, timeout=240)
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     assert [output["text"] for output in outputs if output.get("name") == "stderr"] == []
     shown = "\n".join(output["data"].get("text/html", "") for output in outputs if "data" in output)
-    assert shown.count("<progress") == 2 and shown.count('max="40" value="40"') == 2
+    assert shown.count("<progress") == 2 and shown.count('max="20" value="20"') == 2
     assert shown.count("<b>RunResult</b>") == 2 and shown.count("data:image/png;base64,") == 2
     for expected in ("<b>Translator</b>", "<b>Translation</b>", "<iframe srcdoc=", "queries (down)", "first_word"):
         assert expected in shown

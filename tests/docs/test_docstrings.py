@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,17 @@ CONTINUES = re.compile(r"(?:Its|Their|They|Those|The same)\b")
 """Beginnings by which a field's docstring continues the one before."""
 
 
-def docstrings(path: Path) -> Iterator[tuple[int, str, bool]]:
+@cache
+def docstrings() -> list[tuple[str, str, bool]]:
+    """Returns the place and the text of each docstring of the source, and True if it is a field's."""
+    return [
+        (f"{path}:{line}", text, is_field)
+        for path in sorted(SOURCE.rglob("*.py"))
+        for line, text, is_field in docstrings_of(path)
+    ]
+
+
+def docstrings_of(path: Path) -> Iterator[tuple[int, str, bool]]:
     """Yields the line and the text of each docstring of a file, and True if it is a field's."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         body = getattr(node, "body", None)
@@ -31,20 +42,10 @@ def docstrings(path: Path) -> Iterator[tuple[int, str, bool]]:
 @pytest.mark.parametrize("advice", PATTERNS)
 def test_a_docstring_is_plain(advice: str) -> None:
     pattern = re.compile(PATTERNS[advice], re.IGNORECASE)
-    found = [
-        f"{path}:{line}: {text}"
-        for path in SOURCE.rglob("*.py")
-        for line, text, _ in docstrings(path)
-        if pattern.search(text)
-    ]
+    found = [f"{place}: {text}" for place, text, _ in docstrings() if pattern.search(text)]
     assert not found, f"{advice}:\n" + "\n".join(found)
 
 
 def test_the_docstring_of_a_field_does_not_continue_the_one_before() -> None:
-    found = [
-        f"{path}:{line}: {text}"
-        for path in SOURCE.rglob("*.py")
-        for line, text, is_field in docstrings(path)
-        if is_field and CONTINUES.match(text)
-    ]
+    found = [f"{place}: {text}" for place, text, is_field in docstrings() if is_field and CONTINUES.match(text)]
     assert not found, "\n".join(found)

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 QUICK = Rule(screened=(100, 400), lengths=(500, 2_000, 8_000), slowest=2)
 THOROUGH = Rule(slowest=3)
 PLACES = 2  # of each format, in a suite of tests
-SHARE = 8  # of the texts one of this many, there
+SHARE, OF_ARCHIVES = 12, 24  # of the texts one of this many, there; of archives, which are packed for each
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -38,7 +38,11 @@ def test_every_format_has_a_document_to_be_tried() -> None:
 
 
 def _measured(kinds: list[str], most: int, rule: Rule) -> list[tuple[Place, Growth]]:
-    jobs = [(place, SHARE) for kind in kinds for place in places(kind, 2 * most)[1::2]]
+    jobs = [
+        (place, OF_ARCHIVES if FORMATS[kind].is_archive else SHARE)
+        for kind in kinds
+        for place in places(kind, 2 * most)[1::2]
+    ]
     return [(place, growth) for (place, _), growth in growths(_make, jobs, rule=rule)]
 
 

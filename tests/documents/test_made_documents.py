@@ -21,6 +21,7 @@ def test_documents_of_all_formats_are_made() -> None:
     assert MAKERS.keys() == FORMATS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MAKERS)
 def test_no_made_document_loses_or_doubles_a_word_a_placeholder_or_a_tag(kind: str) -> None:
     for seed in range(SEEDS.get(kind, 12)):

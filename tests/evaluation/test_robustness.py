@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pytest
+
 import transduce
 from transduce.corpora.noise import WAYS_OF_TYPING
 from transduce.evaluation.robustness import AS_WRITTEN, WORD_BY_WORD, evaluate_typed
 from transduce.search.beam import Beam
 
 
+@pytest.mark.slow
 def test_each_way_of_typing_has_its_scores(tiny_run: Path) -> None:
     sources = ["The dog sleeps.", "I see the old man."]
     translator = transduce.load(tiny_run)

@@ -111,6 +111,7 @@ def test_an_interval_leaves_out_a_fortieth_on_each_side() -> None:
 SHORT_LINES = ["Yes.", "No, thank you.", "Good.", "The dog sleeps on the mat.", "Two cats see it.", "", "Why?"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_every_interval_contains_its_score_and_stays_within_the_range_of_the_metric(seed: int) -> None:
     """Resamples of few lines are far from symmetric."""

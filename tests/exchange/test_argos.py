@@ -120,6 +120,7 @@ def test_names_of_packages_are_kept_to(make: Make, tmp_path: Path) -> None:
     assert (tmp_path / "x.argosmodel").read_text() == "kept"
 
 
+@pytest.mark.slow
 def test_other_tokens_or_another_text_are_no_package(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +146,7 @@ def test_without_sentencepiece_it_says_what_to_install(
         export_argos(make(), tmp_path / "x.argosmodel")
 
 
+@pytest.mark.slow
 def test_a_sentence_splitter_goes_along_where_argos_translate_looks_for_it(make: Make, tmp_path: Path) -> None:
     bundle = make()
     (tmp_path / "en.onnx").write_bytes(b"a model")
@@ -182,6 +184,7 @@ def package(make: Make, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"kind": "sentencepiece", "size": 100, "normalize": "NFKC"}], ids=str)
 def test_a_package_is_translated_with_at_once_and_when_it_is_imported(
     options: dict[str, Any], make: Make, tmp_path: Path, corpus: Path
@@ -205,6 +208,7 @@ def test_a_package_is_translated_with_at_once_and_when_it_is_imported(
     assert [each.text for each in Translator.load(installed).translate(lines, search)] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "words"),
     [

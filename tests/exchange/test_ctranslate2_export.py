@@ -102,6 +102,7 @@ def test_plain_ctranslate2_needs_no_end_token_by_hand(
     assert [bundle.tokenizers.target.decode(ids) for ids in found] == [one.text for one in expected]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantization", ["int8", "int16", "float16", "bfloat16"])
 def test_quantised_models_run_and_tell_how_they_differ(
     quantization: Any, save: Save, tmp_path: Path, corpus: Path

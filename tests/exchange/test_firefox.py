@@ -129,6 +129,7 @@ def test_a_shortlist_allows_the_same_tokens_when_it_is_read(make: Make, tmp_path
         assert written % 8 == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"shortlist": True}, {"shared": False, "shortlist": True}], ids=str)
 def test_the_engine_gives_what_our_arithmetic_gives(
     options: dict[str, Any], make: Make, tmp_path: Path, corpus: Path
@@ -144,6 +145,7 @@ def test_the_engine_gives_what_our_arithmetic_gives(
     assert len({translation.text for translation in ours}) > len(lines) / 4
 
 
+@pytest.mark.slow
 def test_blanks_around_a_translation_are_no_difference(make: Make, tmp_path: Path, corpus: Path) -> None:
     pytest.importorskip("fxtranslate", reason="the engine of Firefox's form: pip install fxtranslate")
     bundle = ModelBundle.load(make())
@@ -184,6 +186,7 @@ def test_a_folder_has_the_files_of_its_users(exported: Path) -> None:
     assert facts["modelConfig"]["dim-vocabs"][0] % 8 == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
 def test_an_import_has_the_weights_of_the_bytes(shared: bool, make: Make, tmp_path: Path, corpus: Path) -> None:
     pytest.importorskip("fxtranslate", reason="the engine of Firefox's form: pip install fxtranslate")

@@ -105,6 +105,7 @@ def test_languages_search_and_text_come_along(imported: ModelBundle) -> None:
     assert Translator(imported).translate(SOURCE[0]).text
 
 
+@pytest.mark.slow
 def test_argos_translate_runs_it_with_the_same_tokens_of_samples_that_nobody_chose(
     imported: ModelBundle, tmp_path: Path
 ) -> None:
@@ -209,6 +210,7 @@ def test_a_model_trained_here_goes_out_with_the_sentencepiece_model_that_its_rec
     assert found == [[*ids, tokenizers.source.eos] for ids in tokenizers.source.encode_batch(SOURCE)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resumed", [False, True])
 def test_a_model_trained_further_reads_sources_as_long_and_says_how_it_was_searched(
     theirs: tuple[Any, Any, Path], imported: ModelBundle, tmp_path: Path, resumed: bool

@@ -149,8 +149,10 @@ def numbers_of(table: Mapping[str, Any], name: str = "") -> dict[str, float]:
     return found
 
 
-@pytest.mark.parametrize("given", [None, 3, 20, 300])
-@pytest.mark.parametrize("machine", [PROCESSOR, GPU], ids=["processor", "gpu"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("machine", "given"), [(PROCESSOR, None), (PROCESSOR, 3), (PROCESSOR, 300), (GPU, None), (GPU, 20)]
+)
 def test_one_pair_more_changes_no_choice_by_more_than_a_fifth(machine: Machine, given: float | None) -> None:
     wanted = {"training": {"minutes": given}} if given else {}
 

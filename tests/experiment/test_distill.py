@@ -99,6 +99,7 @@ def uninterrupted(world: Path, tmp_path_factory: pytest.TempPathFactory) -> tupl
         return out, distilled(world, out)
 
 
+@pytest.mark.slow
 def test_a_student_learns_the_hypotheses_nearest_the_references(uninterrupted: tuple[Path, SyntheticRun]) -> None:
     out, result = uninterrupted
     made = list(read_translations(shards(out, "pairs")))
@@ -166,6 +167,7 @@ def stopped_in_comparison(patch: pytest.MonkeyPatch) -> dict[str, Any]:
     return {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [stopped_in_translations, stopped_in_data, stopped_in_run, stopped_in_comparison])
 def test_a_distillation_that_is_stopped_goes_on_to_the_same_student(
     world: Path,

@@ -156,6 +156,7 @@ def test_each_file_is_hashed_once_a_run(new: Path, monkeypatch: pytest.MonkeyPat
     assert sorted(hashed) == ["dev.de", "dev.en", "test.de", "test.en", "train.de", "train.en"]
 
 
+@pytest.mark.slow
 def test_a_change_is_reported_once_where_several_processes_go_on(own: Path) -> None:
     swap_two_lines(own.parent / "train.de")
     run = ["--out", str(own.parent / "run"), "--resume", "--processes", "2", "--quiet"]

@@ -42,6 +42,7 @@ def models(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return request.param, folder / "before", folder / "after"
 
 
+@pytest.mark.slow
 def test_pieces_keep_their_numbers_and_the_new_text_is_read(models: tuple[str, Path, Path]) -> None:
     before, after = (ModelBundle.load(folder).tokenizers for folder in models[1:])
     for old, new in ((before.source, after.source), (before.target, after.target)):

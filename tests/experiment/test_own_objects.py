@@ -165,6 +165,7 @@ def test_an_own_objective_and_schedule_train_as_the_built_in_ones_do(recipe_file
     assert weights[0] == weights[1]
 
 
+@pytest.mark.slow
 def test_a_resumed_run_reports_other_code(recipe_file: Path, tmp_path: Path) -> None:
     def made(share: float) -> Callable[[int, int], float]:
         def own(update: int, updates: int) -> float:
@@ -188,6 +189,7 @@ def test_a_resumed_run_reports_other_code(recipe_file: Path, tmp_path: Path) -> 
     )
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_in_another_process_where_its_code_is_found(
     package: Path, recipe_file: Path, tmp_path: Path
 ) -> None:
@@ -368,6 +370,7 @@ def test_settings_take_objects_too() -> None:
     assert code_of(GeneralScore).is_ours and not code_of(constant).is_ours
 
 
+@pytest.mark.slow
 def test_an_observer_knows_the_run_that_it_is_made_for(recipe_file: Path, tmp_path: Path) -> None:
     known: list[WatchedRun] = []
 

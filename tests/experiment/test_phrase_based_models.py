@@ -1,6 +1,7 @@
 """Phrases in a run: learned alone or beside a neural model, and used by all that translates."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,48 @@ TINY: dict[str, Any] = {
     "training.updates": 2,
     "model": {"dim": 8, "heads": 1, "feed_forward_dim": 8, "encoder_layers": 1, "decoder_layers": 1},
     "batching.target_tokens": 256,
-    "search.size": 1,
+    "search": {"size": 1, "max_ratio": 0.0, "max_extra": 5},
+    "validation.samples": 0,
 }
+FILES = ["mine.so", "mine.ta"]
+
+
+def write_files(folder: Path) -> None:
+    for side in ("source", "target"):
+        lines = [getattr(pair, side) for pair in small_corpus()]
+        (folder / f"mine.{side[:2]}").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.chdir(tmp_path)
-    for side in ("source", "target"):
-        lines = [getattr(pair, side) for pair in small_corpus()]
-        Path(f"mine.{side[:2]}").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return ["mine.so", "mine.ta"]
+    write_files(tmp_path)
+    return FILES
+
+
+@pytest.fixture(scope="module")
+def told() -> list[str]:
+    """What the trainings of `folder` say."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, told: list[str]) -> Path:
+    """The files, and beside them runs of phrases alone, and of phrases beside a neural model."""
+    folder = tmp_path_factory.mktemp("phrases")
+    write_files(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        transduce.train(FILES, "alone", overrides={"model.kind": "phrases"}, tell=told.append)
+        transduce.train(FILES, "run", overrides=TINY, tell=told.append)
+    return folder
+
+
+@pytest.fixture
+def trained(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files of a copy of `folder`, in which the test works."""
+    monkeypatch.chdir(shutil.copytree(folder, tmp_path / "copy"))
+    return FILES
 
 
 def test_two_files_become_a_phrase_based_translator(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -46,15 +78,19 @@ def test_two_files_become_a_phrase_based_translator(files: list[str], capsys: py
         assert run(lambda verb=verb: app(verb)) == 0
     with pytest.raises(InputError, match="use the original model"):
         translator.score(("a", "b"))
+    history = ExportedModel.load(Path("run/model")).history
+    assert PARTS in history, "the parts of a test are apart from its score"
+    assert PARTS not in history["test"]
 
 
-def test_phrases_hold_what_is_asked_for_and_say_so(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    transduce.train(files, "run", overrides={"model.kind": "phrases"})
-    translator = transduce.load("run")
+@pytest.mark.slow
+@pytest.mark.usefixtures("trained")
+def test_phrases_hold_what_is_asked_for_and_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    translator = transduce.load("alone")
     assert isinstance(translator, transduce.Translator)
     Path("terms.tsv").write_text("newspaper\tGazette|Gazetten\n", encoding="utf-8")
     Path("in.txt").write_text("I need your newspaper.\nWhat does Anna open?\n", encoding="utf-8")
-    assert run(lambda: app(["translate", "run", "in.txt", "--glossary", "terms.tsv"])) == 0
+    assert run(lambda: app(["translate", "alone", "in.txt", "--glossary", "terms.tsv"])) == 0
     shown = capsys.readouterr()
     assert "Gazette" in shown.out.splitlines()[0] and "lacks" not in shown.err
     one, two = translator.translate(
@@ -69,24 +105,23 @@ def test_phrases_hold_what_is_asked_for_and_say_so(files: list[str], capsys: pyt
         translator.translate("I need it.", transduce.Sampling())
 
 
-def test_the_better_model_is_kept(files: list[str]) -> None:
-    lines: list[str] = []
-    result = transduce.train(files, "run", overrides=TINY, tell=lines.append)
-    assert any("kept the phrases" in line for line in lines)
-    assert isinstance(ExportedModel.load(result.model), ExportedModel)
-    assert result.validation["chrf"] > 20
+@pytest.mark.slow
+def test_the_better_model_is_kept(trained: list[str], told: list[str]) -> None:
+    assert any("kept the phrases" in line for line in told)
+    model = ExportedModel.load(Path("run/model"))
+    assert model.history["validation"]["chrf"] > 20
     assert transduce.load("run/neural").translate("What does Anna open?").text != "Was öffnet Anna?"
-    learned = len([line for line in lines if line.startswith("phrases:")])
-    more = transduce.train(files, "run", resume=True, overrides=TINY | {"training.updates": 3}, tell=lines.append)
-    assert len([line for line in lines if line.startswith("phrases:")]) == learned, "they are not learned again"
+    assert any(line.startswith("phrases:") for line in told)
+    lines: list[str] = []
+    more = transduce.train(trained, "run", resume=True, overrides=TINY | {"training.updates": 3}, tell=lines.append)
+    assert not any(line.startswith("phrases:") for line in lines), "they are not learned again"
     assert (more.updates, Path("run/model/phrases.safetensors").exists()) == (3, True)
 
 
+@pytest.mark.slow
 def test_what_only_neural_models_do_names_the_neural_model(
-    files: list[str], capsys: pytest.CaptureFixture[str]
+    trained: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    transduce.train(files, "run", overrides=TINY)
-    transduce.train(files, "alone", overrides={"model.kind": "phrases"})
     Path("few.tsv").write_text("I need it.\tIch brauche es.\n", encoding="utf-8")
     for folder, other in (("run", "use run/neural"), ("alone", "train a neural model")):
         for command in (
@@ -94,14 +129,15 @@ def test_what_only_neural_models_do_names_the_neural_model(
             ["merge", folder, "-o", "out"],
             ["shortlist", folder],
             ["score", folder, "--pairs", "few.tsv"],
-            ["translate", folder, files[0], "--engine", "ctranslate2"],
-            ["train", *files, f"training.start_from={folder}", "--out", "more"],
+            ["translate", folder, trained[0], "--engine", "ctranslate2"],
+            ["train", *trained, f"training.start_from={folder}", "--out", "more"],
         ):
             assert run(lambda command=command: app(command)) == 2, command
             (error,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("transduce: ")]
             assert "is a phrase-based model" in error and other in error, (command, error)
 
 
+@pytest.mark.slow
 def test_sweeps_of_few_pairs_compare_neural_models_and_phrases_where_they_are_swept(files: list[str]) -> None:
     overrides = [f"{key}={value}" for key, value in flatten(TINY).items() if "model" not in key and key != "phrases"]
     small = {key: value for key, value in TINY["model"].items() if key == "dim"} | {"dropout": 0}
@@ -110,11 +146,13 @@ def test_sweeps_of_few_pairs_compare_neural_models_and_phrases_where_they_are_sw
     swept = sweep(files, {"training.updates": ["1", "2"]}, overrides=overrides, out="updates", tell=lines.append)
     assert not any("phrases" in line for line in lines)
     assert all((cell.trained[0].run / "model" / "weights.safetensors").exists() for cell in swept.cells)
-    kinds = sweep(files, {"model.kind": ["transformer", "phrases"]}, overrides=["training.updates=1"], out="kinds")
+    short = [override for override in overrides if not override.startswith("model.")]
+    kinds = sweep(files, {"model.kind": ["transformer", "phrases"]}, overrides=short, out="kinds")
     neural, phrases = (cell.mean("score") for cell in kinds.cells)
     assert neural is not None and phrases is not None and phrases > neural + 10
 
 
+@pytest.mark.slow
 def test_phrases_learn_from_all_corpora_of_one_direction(files: list[str]) -> None:
     Path("two.toml").write_text(
         f"""
@@ -158,6 +196,7 @@ def test_settings_that_phrases_do_not_have_are_refused(
         transduce.train("own.toml", "run", overrides=settings)
 
 
+@pytest.mark.slow
 def test_text_of_the_target_language_is_learned_from(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     for name, lines in (("more.ta", ["Anna öffnet das Zwamp."] * 3), ("other.txt", ["Zwamp zwamp zwampelt."])):
         Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -192,10 +231,3 @@ def test_text_that_cannot_be_learned_from_is_one_line(
         Path(name).write_text("zwamp\n", encoding="utf-8")
     with pytest.raises(error, match=words):
         transduce.train(files, "run", overrides=settings)
-
-
-def test_the_parts_of_a_test_are_apart_from_its_score(files: list[str]) -> None:
-    model = transduce.train(files, "run", overrides={"model.kind": "phrases"}).model
-    history = ExportedModel.load(model).history
-    assert PARTS in history
-    assert PARTS not in history["test"]

@@ -118,6 +118,7 @@ def counted_with_numbers(path: Path) -> Work:
     return work
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["translation", "language", "xl"])
 def test_launches_are_those_of_tensors_with_numbers(folder: Path, kind: str) -> None:
     path = recipe(folder, kind, training={"precision": "bfloat16"})
@@ -138,6 +139,7 @@ def test_memory_is_what_the_allocator_gives_tensors_with_numbers(folder: Path) -
     assert 0.8 * memory.total <= max(sizes) <= 1.6 * memory.total
 
 
+@pytest.mark.slow
 def test_parameters_and_what_is_kept_for_each_are_exact(folder: Path) -> None:
     path = recipe(
         folder,
@@ -174,10 +176,10 @@ def test_operations_are_six_for_each_weight_and_token_and_a_little_for_attention
 def test_the_largest_part_that_fits_does_fit_and_little_more_would(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(plan.__globals__, "ATTEMPTS", ATTEMPTS)
     monkeypatch.setitem(plan.__globals__, "usable", lambda gib: gib * 2**20)
     path = recipe(folder, batching={"target_tokens": 1200})
     one = plan(path)
+    monkeypatch.setitem(plan.__globals__, "ATTEMPTS", ATTEMPTS)
     memory = 0.8 * one.memory.total / 2**20
     fit = plan(path, memory=memory).fit
     assert fit.accumulate is not None and fit.accumulate > 1  # gradients of other parts take some of the memory
@@ -207,6 +209,7 @@ def test_arguments_that_mean_nothing_are_refused(arguments: Any, words: str) -> 
         plan("multi30k", **arguments)
 
 
+@pytest.mark.slow
 def test_a_plan_says_what_it_leaves_out(folder: Path) -> None:
     left_out = {"compile": True, "activation_checkpointing": True}
     plain, planned = plan(recipe(folder)), plan(recipe(folder, training=left_out))
@@ -223,6 +226,7 @@ def test_a_plan_changes_no_random_numbers(folder: Path) -> None:
     assert torch.equal(torch.rand(2), expected)
 
 
+@pytest.mark.slow
 def test_gpus_share_a_batch_and_exchange_gradients(folder: Path) -> None:
     path = recipe(folder, batching={"sentences": 12})
     one, two = (plan(path, gpus=count) for count in (1, 2))
@@ -239,6 +243,7 @@ def test_what_takes_longest_bounds_an_update() -> None:
     assert 0 < usable(2) < 2 * 2**30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_of_task_is_planned_by_its_own_data(folder: Path, kind: str) -> None:
     planned = plan(recipe(folder, kind))
@@ -260,6 +265,7 @@ def test_a_model_whose_work_depends_on_numbers_is_refused(folder: Path, kind: st
         plan(recipe(folder, kind, model=model, training={"label_smoothing": 0.0}))
 
 
+@pytest.mark.slow
 def test_a_run_of_minutes_has_no_number_of_updates(folder: Path) -> None:
     path = recipe(folder)
     planned, timed = plan(path), plan(path, overrides={"training.updates": None, "training.minutes": 5})

@@ -62,6 +62,7 @@ def adapted(recipe_file: Path, tiny_run: Path, tmp_path: Path) -> Any:
     return train
 
 
+@pytest.mark.slow
 def test_both_texts_are_scored_from_the_start_on(adapted: Any, tiny_run: Path) -> None:
     result = adapted("validation.metrics=['bleu']", "validation.general_weight=0.3")
     log = [msgspec.json.decode(line) for line in (result.run / "log.jsonl").read_bytes().splitlines()]
@@ -92,6 +93,7 @@ def test_a_model_that_only_gets_worse_is_kept_as_it_was(adapted: Any, tiny_run: 
     assert all((kept[name] == start[name]).all() for name in start)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_resumed_does_not_score_its_start_again(adapted: Any, recipe_file: Path) -> None:
     first = adapted("training.updates=10")
     again = transduce.train(load_recipe(first.run, ["training.updates=20"]), first.run, resume=True)
@@ -116,6 +118,7 @@ def test_what_does_not_fit_is_refused(recipe_file: Path, adapted: Any, tmp_path:
         adapted(f"data.general_validation=['{tmp_path}/empty', '{tmp_path}/empty']", name="two")
 
 
+@pytest.mark.slow
 def test_language_models_watch_two_texts_too(tmp_path: Path) -> None:
     for name, line in (("new", "the cow sees the moon\n"), ("old", "a fish swims in the sea\n")):
         (tmp_path / f"{name}.txt").write_text(line * 60, encoding="utf-8")

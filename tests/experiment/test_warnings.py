@@ -3,10 +3,13 @@
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 import transduce
 from transduce.corpora.generated.grammar import derive_pairs
 
 
+@pytest.mark.slow
 def test_a_warm_up_longer_than_the_training_and_shifted_lines_are_told(tmp_path: Path) -> None:
     pairs = derive_pairs(600, seed=1)
     lines: list[str] = []

@@ -50,6 +50,7 @@ def goes_through(constraints: Constraints, rule: BannedPhrases, tokens: list[int
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phrase", ["dog", "is red", "red."])
 def test_no_spelling_of_a_banned_phrase_goes_through(constraints: Constraints, phrase: str) -> None:
     tokenizer = constraints.tokenizer

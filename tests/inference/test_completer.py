@@ -146,6 +146,7 @@ def test_a_source_is_encoded_once_while_it_is_among_the_last(
     assert len(encoded) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most_words", [2, 5])
 def test_a_search_is_spared_where_it_would_find_the_same_again(
     tiny_run: Path, translator: Translator, sources: list[str], most_words: int, monkeypatch: pytest.MonkeyPatch

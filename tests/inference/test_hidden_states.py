@@ -128,6 +128,7 @@ def test_the_command_embeds_by_a_translation_model(tiny_run: Path, tmp_path: Pat
     assert blank is None
 
 
+@pytest.mark.slow
 def test_a_model_of_several_directions_needs_one_of_them(tmp_path: Path) -> None:
     write_corpora(tmp_path)
     (tmp_path / "many.toml").write_text(tomli_w.dumps(settings("source", updates=1)))

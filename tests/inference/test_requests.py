@@ -228,6 +228,7 @@ def test_a_line_in_pieces_begins_and_holds_what_it_should(translator: Translator
     assert translation.text.startswith("Der")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1, 2])
 def test_a_term_of_a_line_in_pieces_is_for_the_piece_that_has_it(translator: Translator, number: int) -> None:
     sentences = ["The old man buys a red car."] * 10

@@ -157,6 +157,7 @@ def test_long_texts_are_cut_at_punctuation_and_never_within_a_character() -> Non
     assert split_text("가는 말이 고와야 오는 말", tokenizer, 6) == ["가는 말이", "고와야 오는 말"]
 
 
+@pytest.mark.slow
 def test_batches_at_the_same_time_give_what_each_line_alone_gives(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -102,6 +102,7 @@ def test_the_future_changes_nothing_and_the_past_does(name: str) -> None:
         assert ((logits[:, time:] - expected[:, time:]).abs().amax(-1) > 1e-4).all()
 
 
+@pytest.mark.slow
 @EVERY_CONFIG
 @torch.no_grad()
 def test_every_real_source_token_matters_to_its_own_sentence_alone(name: str) -> None:
@@ -125,6 +126,7 @@ def test_the_order_of_tokens_matters(name: str) -> None:
     assert (difference.abs().amax((1, 2)) > 1e-4).all()
 
 
+@pytest.mark.slow
 @EVERY_CONFIG
 @settings(max_examples=5, deadline=None)
 @given(data=st.data())
@@ -186,7 +188,6 @@ LEARNERS: dict[str, ModelConfig] = {
     "transformer, rotary": TransformerConfig(**TRANSFORMING, positions="rotary", activation="geglu", norm="post"),
     "thought": RecurrentConfig(**RECURRING, attention=NoAttentionConfig(thought="every_step")),
     "bahdanau": RecurrentConfig(**RECURRING, attention=BahdanauAttentionConfig(score_dim=32)),
-    "luong": RecurrentConfig(**RECURRING, attention=LuongAttentionConfig()),
     "luong, fed": RecurrentConfig(
         **RECURRING, attention=LuongAttentionConfig(score="dot", input_feeding=True), cell="lstm"
     ),
@@ -195,6 +196,7 @@ LEARNERS: dict[str, ModelConfig] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name if name in ("local", "hard") else pytest.param(name, marks=pytest.mark.slow) for name in LEARNERS]
 )

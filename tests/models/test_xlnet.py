@@ -48,6 +48,7 @@ def predicted(model: XLNetLanguageModel, tokens: torch.Tensor, order: Factorizat
     return model.predict(tokens, order, start(model, len(tokens)))[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_span", [1, 3, 5])
 def test_each_position_is_predicted_as_often_as_any_other(max_span: int) -> None:
     torch.manual_seed(4)

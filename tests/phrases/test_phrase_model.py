@@ -108,6 +108,7 @@ def test_a_model_that_was_kept_translates_alike(model: PhraseModel, tmp_path: Pa
         PhraseModel.load(tmp_path)
 
 
+@pytest.mark.slow
 def test_learning_twice_gives_the_same(model: PhraseModel) -> None:
     assert PhraseModel.learn(pairs()).weights == model.weights
 

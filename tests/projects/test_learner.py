@@ -57,6 +57,7 @@ def test_the_same_segments_give_the_same_adapter_however_they_come(
     tiny_run: Path, general: General, segments: list[SentencePair], tmp_path: Path, changes: dict[str, float]
 ) -> None:
     """At once, one by one, and each by a learner that knows only what the last one wrote; also where bounds are met."""
+    segments = segments[:7]
     at_once = learner(tiny_run, general, **changes).learn(segments)
     alone = learner(tiny_run, general, tmp_path / "one", **changes)
     for number in range(len(segments)):
@@ -68,11 +69,13 @@ def test_the_same_segments_give_the_same_adapter_however_they_come(
     assert any(tensor.abs().max() > 0 for name, tensor in at_once.adapter.items() if name.endswith(".up"))
 
 
-@pytest.mark.parametrize("taken", [(0,), (12,), (4,), (2, 7, 9)], ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("taken", [(0,), (4,), (2, 6, 7)], ids=str)
 def test_taking_a_segment_back_equals_never_having_learned_it(
     tiny_run: Path, general: General, segments: list[SentencePair], tmp_path: Path, taken: Sequence[int]
 ) -> None:
-    """The first, the last, one that was held out, and several."""
+    """The first, one that was held out, and several with the last."""
+    segments = segments[:8]
     rest = [segment for number, segment in enumerate(segments) if number not in taken]
     having = learner(tiny_run, general, tmp_path)
     having.learn(segments)

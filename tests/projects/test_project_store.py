@@ -72,6 +72,7 @@ def _confirm_until_killed(path: Path, answers: int) -> None:
                 print("back", id, file=stream)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", [1, 2, 11, 37])
 def test_a_killed_process_loses_nothing_that_was_answered(store: Store, calls: int) -> None:
     answered: dict[int, str] = {}

@@ -68,6 +68,7 @@ def test_an_exhaustive_beam_finds_the_best_of_all_outputs_that_hold_the_phrases(
         assert sorted(h.tokens for h in hypotheses) == sorted(tokens for _, _, tokens in kept)
 
 
+@pytest.mark.slow
 @EVERY_DECODER
 def test_of_forms_that_begin_alike_the_best_output_has_any(family: Family) -> None:
     decoder, start = family(5)
@@ -96,6 +97,7 @@ def test_longer_words_in_the_place_of_a_phrase_count_only_when_less_of_them_is_m
     )
 
 
+@pytest.mark.slow
 def test_longer_words_that_are_not_written_take_no_part_of_a_beam() -> None:
     lower = 0
     for seed in range(40):
@@ -111,6 +113,7 @@ def test_longer_words_that_are_not_written_take_no_part_of_a_beam() -> None:
     assert lower <= 3  # of 120; where the words were written
 
 
+@pytest.mark.slow
 @EVERY_DECODER
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 1000), size=st.integers(1, 5))

@@ -21,6 +21,8 @@ from transduce.search.rules import NoRepeatNgram, Rule, SuppressTokens
 from transduce.search.sampling import Sampling
 from transduce.search.search_settings import limits_for
 
+pytestmark = pytest.mark.usefixtures("unchecked_axes")  # other files of this folder check those of the same functions
+
 CPU, GPU = torch.device("cpu"), torch.device("cuda", 0)
 BOS, EOS = 1, 2
 SIZES: dict[str, Any] = {"dim": 8, "heads": 2, "feed_forward_dim": 7, "dropout": 0.0}
@@ -80,9 +82,10 @@ def assert_same(ours: list[list[Hypothesis]], theirs: list[list[Hypothesis]]) ->
         assert [h.score for h in one] == pytest.approx([h.score for h in other], abs=1e-4)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("beam", [Beam(size=3, n_best=3, max_extra=40), Beam(size=1, max_extra=40)])
-def test_graphs_give_the_outputs_of_a_cpu_by_one_launch_a_step(family: str, beam: Beam) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(("family", "size"), [*((family, 3) for family in FAMILIES), ("transformer", 1)])
+def test_graphs_give_the_outputs_of_a_cpu_by_one_launch_a_step(family: str, size: int) -> None:
+    beam = Beam(size=size, n_best=size, max_extra=40)
     expected, _ = search(FAMILIES[family], beam, CPU)
     with fake_cuda() as work:
         graphs = GraphedSteps()
@@ -98,6 +101,7 @@ def test_graphs_give_the_outputs_of_a_cpu_by_one_launch_a_step(family: str, beam
     assert sum(work.waits.values()) <= -(-longest // LOOK_EVERY)
 
 
+@pytest.mark.slow
 def test_batches_of_all_sizes_share_few_graphs() -> None:
     beam = Beam(size=2, max_extra=9)
     with fake_cuda():
@@ -138,8 +142,14 @@ def test_a_gpu_that_makes_no_graph_goes_on_step_by_step(monkeypatch: pytest.Monk
         assert_same(search(TRANSFORMER, beam, GPU, graphs=graphs)[0], expected)
 
 
-@pytest.mark.parametrize("family", [*FAMILIES, *LANGUAGE])
-@pytest.mark.parametrize("settings", [Beam(size=3, max_extra=30), Sampling(n_best=3, max_extra=30, seed=3)])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("family", "settings"),
+    [
+        *((family, Beam(size=3, max_extra=30)) for family in [*FAMILIES, *LANGUAGE]),
+        *((family, Sampling(n_best=3, max_extra=30, seed=3)) for family in ("transformer", "recurrent", "causal")),
+    ],
+)
 def test_a_gpu_is_waited_for_once_in_eight_steps_by_every_family(family: str, settings: Beam | Sampling) -> None:
     config = (FAMILIES | LANGUAGE)[family]
     expected, _ = search(config, settings, CPU)
@@ -149,6 +159,7 @@ def test_a_gpu_is_waited_for_once_in_eight_steps_by_every_family(family: str, se
     assert 0 < sum(work.waits.values()) <= -(-longest // LOOK_EVERY), work.waits
 
 
+@pytest.mark.slow
 def test_keys_and_masks_of_a_gpu_are_written_in_place() -> None:
     long = Beam(size=3, min_ratio=14.0, max_ratio=14.0, max_extra=0)  # all lengths are limits
     with fake_cuda() as work:

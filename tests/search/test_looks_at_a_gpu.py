@@ -46,6 +46,7 @@ def outputs(
     return found, limits.all_must_end
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_gpu_is_waited_for_once_in_eight_steps_and_outputs_are_those_of_each_step(search: Beam | DiverseBeam) -> None:
     expected, longest = outputs(search, torch.device("cpu"))

@@ -98,6 +98,7 @@ def run_node(folder: Path, program: str) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_the_npm_package_libretranslate(
     node_modules: Path, served: Running, open_server: Running, key: str, sentences: list[str], expected: list[str]
 ) -> None:
@@ -211,6 +212,7 @@ def test_what_is_left_blank_is_as_if_it_were_not_there(
         assert open_server.post("/translate", asked).json()["translatedText"] == expected[0]
 
 
+@pytest.mark.slow
 def test_each_text_of_a_list_is_translated_from_its_own_language(
     serve: Serve, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -383,6 +383,7 @@ def test_a_project_has_the_api_with_its_memory_and_terms(
     assert '"/projects/{project}/v2/document"' in counted and "shop" not in counted
 
 
+@pytest.mark.slow
 def test_a_projects_documents_know_its_memory_and_terms(
     serve: Serve, tiny_run: Path, tmp_path: Path, sentences: list[str], expected: list[str]
 ) -> None:

@@ -104,6 +104,7 @@ def test_a_word_document_that_unpacks_to_100_mebibytes_is_refused_for_its_memory
     assert answer.json()["error"] == "This document needs more than the 256 MiB of memory allowed; divide it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "status", "words"),
     [
@@ -133,6 +134,7 @@ def test_a_mistake_is_reported_without_the_document(obedient: None) -> None:
     assert "in the middle of makes" not in str(told.value)
 
 
+@pytest.mark.slow
 def test_a_document_has_a_limit_of_processor_time(obedient: None) -> None:
     process = DocumentProcess(ProcessLimits(256 * 2**20, 1))
     with pytest.raises(RefusedError, match="1 seconds of processor time") as refused:
@@ -141,6 +143,7 @@ def test_a_document_has_a_limit_of_processor_time(obedient: None) -> None:
     assert refused.value.status == 413
 
 
+@pytest.mark.slow
 @needs_proc
 def test_eight_that_loop_hold_up_nobody_and_end_when_their_clients_go(
     served: Running, sentence: str, expected: str
@@ -179,6 +182,7 @@ def test_a_document_that_takes_too_long_is_ended_with_its_process(
     assert running.post("/translate", {"q": sentence, **FORM, "format": "html"}).ok
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_no_process_outlives_its_server(tiny_run: Path, number: signal.Signals) -> None:
@@ -379,6 +383,7 @@ def test_short_texts_of_one_client_have_one_process_and_uploads_their_own(obedie
         workers.close()
 
 
+@pytest.mark.slow
 def test_each_order_has_the_processor_time_of_a_new_process(obedient: None) -> None:
     process = DocumentProcess(ProcessLimits(256 * 2**20, 1))
     for _ in range(3):

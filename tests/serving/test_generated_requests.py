@@ -1,4 +1,4 @@
-"""Requests made from the description of both APIs, in three ways: none is answered with a 5xx."""
+"""Requests made from the description of both APIs, in two ways: none is answered with a 5xx."""
 
 from collections import Counter
 from pathlib import Path
@@ -12,19 +12,15 @@ from transduce.apps.projects.project import Projects
 
 pytestmark = pytest.mark.slow
 
-EXAMPLES = 30  # of each of some thirty operations that take anything: some 2,000 in three ways
+EXAMPLES = 15  # of each of some thirty operations that take anything: some 500
 SERVED = {"source": "en", "target": "de", "source_lang": "en", "target_lang": "de", "project": "shop"}
 FILES = ("/memory", "/glossary")
 """The ends of paths whose bodies are files: no bytes break their description."""
 
 
-@pytest.mark.parametrize(
-    ("is_valid", "languages"),
-    [(True, {}), (True, SERVED), (False, SERVED)],
-    ids=["described", "with-languages-served", "broken"],
-)
+@pytest.mark.parametrize("is_valid", [True, False], ids=["described", "broken"])
 def test_no_generated_request_is_a_mistake_of_the_server(
-    serve: Serve, tiny_run: Path, tmp_path: Path, is_valid: bool, languages: dict[str, str]
+    serve: Serve, tiny_run: Path, tmp_path: Path, is_valid: bool
 ) -> None:
     import schemathesis  # takes seconds, which processes that only collect this test need not wait for
     from schemathesis.checks import not_a_server_error
@@ -34,9 +30,9 @@ def test_no_generated_request_is_a_mistake_of_the_server(
 
     def ask(case: Any) -> None:
         if isinstance(case.body, dict):
-            case.body.update({name: value for name, value in languages.items() if name in case.body})
-        if languages and "name" in case.path_parameters:
-            case.path_parameters["name"] = languages["project"]
+            case.body.update({name: value for name, value in SERVED.items() if name in case.body})
+        if len(case.path_parameters.get("name", "")) % 2:  # the others stay what was made up
+            case.path_parameters["name"] = SERVED["project"]
         answers[case.path, case.call_and_validate(checks=[not_a_server_error]).status_code] += 1
 
     projects = Projects(tmp_path)
@@ -52,5 +48,5 @@ def test_no_generated_request_is_a_mistake_of_the_server(
             settings(hypothesis.given(operation.as_strategy(generation_mode=mode))(ask))()
     told = f"{answers.total()} answers: {answers}"
     assert answers.total() >= (25 if is_valid else 5) * EXAMPLES, told
-    if is_valid and languages:
+    if is_valid:
         assert answers["/v1/translate", 200] > EXAMPLES / 10, told  # which requests are refused is chance

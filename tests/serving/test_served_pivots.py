@@ -42,6 +42,7 @@ def expected(tiny_run: Path, second: Path, sentences: list[str]) -> list[str]:
     return [each.text for each in pivot.translate(sentences)]
 
 
+@pytest.mark.slow
 def test_the_direction_is_listed_and_answered_by_each_api(
     served: Running, sentences: list[str], expected: list[str]
 ) -> None:

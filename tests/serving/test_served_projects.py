@@ -315,6 +315,7 @@ def test_a_killed_server_has_all_that_it_answered(tiny_run: Path, tmp_path: Path
     assert answered.items() <= kept.items() and len(answered) >= 40
 
 
+@pytest.mark.slow
 def test_translations_have_an_estimate_of_their_edits_once_there_is_enough_to_learn_from(served: Served) -> None:
     path = served.made("estimated")
     assert served.server.projects is not None

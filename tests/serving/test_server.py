@@ -223,6 +223,7 @@ def test_a_stream_takes_no_longer_than_any_request(tiny_run: Path, sentences: li
         running.end()
 
 
+@pytest.mark.slow
 def test_who_reads_a_stream_slowly_holds_nobody_up(serve: Serve, tiny_run: Path, sentences: list[str]) -> None:
     running = serve(tiny_run, max_characters=20_000)
     body = {"text": sentences * 20, "source": "en", "target": "de", "stream": True, "alignment": True, "n_best": 4}
@@ -302,6 +303,7 @@ def test_a_request_that_cannot_be_followed_spoils_no_other(
     assert [answers[n].json()["sentences"][0]["target"] for n in (1, 2, 4, 5)] == [expected[n] for n in (1, 2, 4, 5)]
 
 
+@pytest.mark.slow
 def test_models_are_replaced_while_requests_run(served: Running, sentences: list[str], expected: list[str]) -> None:
     def ask(number: int) -> str:
         if number == 5:
@@ -426,6 +428,7 @@ def test_a_client_that_goes_away_stops_costing(served: Running, sentences: list[
     assert batcher.waiting == 0
 
 
+@pytest.mark.slow
 def test_sigterm_ends_the_server_after_what_has_begun(
     tiny_run: Path, sentences: list[str], expected: list[str]
 ) -> None:

@@ -66,6 +66,7 @@ def test_the_text_stays_and_no_token_joins_words(texts: list[str], dropout: floa
     assert (np.diff(found.offsets) >= np.diff(plain.offsets)).all()
 
 
+@pytest.mark.slow
 def test_segmentations_are_as_frequent_as_the_papers_algorithm_makes_them() -> None:
     word, count, chance = max((w for text in TEXTS for w in text.split()), key=len), 4000, random.Random(5)
     wanted = Counter(slow(f"▁{word}", 0.3, chance) for _ in range(count))

@@ -30,12 +30,19 @@ def _train(kind: Any, **options: Any) -> Tokenizer:
     return train_tokenizer(SideConfig(kind=kind, **options), LINES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"lowercase": True}, {"normalize": "NFKC"}, {"normalize": "none"}, {"normalize": "letters"}],
+    ("kind", "options"),
+    [
+        ("bpe", {}),
+        ("bpe", {"lowercase": True}),
+        ("bpe", {"normalize": "none"}),
+        ("bpe", {"normalize": "letters"}),
+        ("unigram", {}),
+        ("unigram", {"normalize": "NFKC"}),
+    ],
     ids=str,
 )
-@pytest.mark.parametrize("kind", ["bpe", "unigram"])
 def test_ids_and_texts_are_those_of_the_tokenizer(kind: str, options: dict[str, Any], tmp_path: Path) -> None:
     sentencepiece = pytest.importorskip("sentencepiece")
     ours = _train(kind, **options)
@@ -53,6 +60,7 @@ def test_ids_and_texts_are_those_of_the_tokenizer(kind: str, options: dict[str, 
     assert write_sentencepiece(again) == content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalize", ["NFC", "NFKC"])
 def test_every_character_and_composable_sequence_is_normalised_as_before(normalize: Any) -> None:
     sentencepiece = pytest.importorskip("sentencepiece")

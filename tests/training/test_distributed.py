@@ -103,22 +103,6 @@ def test_what_is_shared_out_comes_back_in_order(count: int) -> None:
     assert OneOf(0, count, of_each=shares).gather_shares(shares[0]) == values
 
 
-def test_when_one_process_dies_the_run_ends_in_one_line_and_what_was_saved_stays(
-    recipe_file: Path, tmp_path: Path
-) -> None:
-    run = tmp_path / "run"
-    process = launch(2, [str(recipe_file), "training.updates=100000", "--out", str(run)])
-    while process.poll() is None and not whole_checkpoints(run):
-        time.sleep(0.05)
-    children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True)
-    os.kill(max(map(int, children.stdout.split())), signal.SIGKILL)
-    _, errors = process.communicate(timeout=120)
-    assert process.returncode != 0
-    assert whole_checkpoints(run)
-    ours = errors[: errors.index("Traceback")] if "Traceback" in errors else errors  # torchrun ends in one of its own
-    assert "transduce/" not in ours.replace("-m transduce", "")
-
-
 def test_torchrun_brings_a_run_back_when_one_of_its_processes_was_killed(recipe_file: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     changes = ["training.updates=100000", "checkpoint={every_updates=5, keep_last=1}"]
@@ -246,9 +230,8 @@ def test_where_one_process_lacks_memory_all_end_with_the_line_that_says_so(recip
         assert "does not fit into the memory of cpu" in errors.splitlines()[-1]
 
 
-@pytest.mark.parametrize("change", ["training.updates=none", "data.train=['none.en', 'none.de']"])
-def test_a_mistake_is_reported_once(recipe_file: Path, tmp_path: Path, change: str) -> None:
-    process = start(recipe_file, change, "--processes", 2, "--out", tmp_path / "run")
+def test_a_mistake_is_reported_once(recipe_file: Path, tmp_path: Path) -> None:
+    process = start(recipe_file, "data.train=['none.en', 'none.de']", "--processes", 2, "--out", tmp_path / "run")
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 2
     assert len(errors.splitlines()) == 1 and errors.startswith("transduce: ")

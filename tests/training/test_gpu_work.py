@@ -108,6 +108,7 @@ def test_a_recurrent_model_waits_for_nothing(files: Path, monkeypatch: pytest.Mo
     assert found.waits[1:] == [[]] * (UPDATES - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["bfloat16", "float32"])
 def test_validation_computes_in_the_precision_of_training(
     precision: str, files: Path, monkeypatch: pytest.MonkeyPatch
@@ -143,6 +144,7 @@ def text(tmp_path: Path) -> dict[str, Any]:
     return {"data": {"dataset": None, **paths, "language": "en"}, **narrow}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("recipe", "changes", "kernel"),
     [

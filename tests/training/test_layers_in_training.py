@@ -66,6 +66,7 @@ def test_gradients_are_the_same_and_less_is_kept(family: Any) -> None:
     assert less < whole * (0.9 if family is RecurrentConfig else 0.4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_a_run_with_it_is_the_run_without(recipe_file: Path, tmp_path: Path, precision: str) -> None:
     weights = []
@@ -90,7 +91,7 @@ from transduce.training.layers_in_training import compile_layers
 
 torch.compile = partial(torch.compile, backend="eager")  # graphs count, not their code
 torch.manual_seed(1)
-plain = build_model(eval(sys.argv[1])(dim=16, heads=4, feed_forward_dim=64, dropout=0.0), 11, 11)
+plain = build_model(eval(sys.argv[1])(dim=16, heads=4, feed_forward_dim=64, dropout=0.0, **eval(sys.argv[2])), 11, 11)
 compiled = copy.deepcopy(plain)
 compile_layers(compiled)
 
@@ -115,10 +116,15 @@ print(json.dumps([*graphs, counters["stats"]["unique_graphs"]]))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", ["TransformerConfig", "CausalTransformerConfig"])
-def test_compiled_layers_are_not_compiled_again_for_other_sizes(family: str) -> None:
+@pytest.mark.parametrize(
+    ("family", "layers"),
+    [("TransformerConfig", {"encoder_layers": 2, "decoder_layers": 2}), ("CausalTransformerConfig", {"layers": 2})],
+)
+def test_compiled_layers_are_not_compiled_again_for_other_sizes(family: str, layers: dict[str, int]) -> None:
     """In a process of its own, since types are checked in the tests'."""
-    done = subprocess.run([sys.executable, "-c", COMPILE, family], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILE, family, str(layers)], capture_output=True, text=True, check=False
+    )
     assert not done.returncode, done.stderr
     graphs = json.loads(done.stdout)
     assert 0 < graphs[1] == graphs[-2] == graphs[-1]

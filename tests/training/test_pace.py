@@ -57,6 +57,7 @@ def rates(run: Path) -> list[float]:
     return [line["learning_rate"] for line in lines if "learning_rate" in line]
 
 
+@pytest.mark.slow
 def test_a_run_is_prolonged_from_before_its_decay(
     pairs: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,7 @@ def left_alone(recipe_file: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     return run
 
 
+@pytest.mark.slow
 def test_killed_at_ten_random_moments_a_run_ends_as_the_one_left_alone(
     recipe_file: Path, left_alone: Path, tmp_path: Path
 ) -> None:
@@ -85,6 +86,7 @@ def _wait_for_progress(run: Path, process: multiprocessing.process.BaseProcess, 
         time.sleep(0.005)
 
 
+@pytest.mark.slow
 def test_stopped_by_ctrl_c_between_reports_the_log_is_that_of_the_run_left_alone(
     recipe_file: Path, left_alone: Path, tmp_path: Path
 ) -> None:
@@ -96,6 +98,7 @@ def test_stopped_by_ctrl_c_between_reports_the_log_is_that_of_the_run_left_alone
     assert result_of(run) == result_of(left_alone)
 
 
+@pytest.mark.slow
 def test_grouped_queries_and_rms_norms_resume_load_at_every_precision_and_show_what_they_attend_to(
     recipe_file: Path, tmp_path: Path
 ) -> None:
@@ -145,6 +148,7 @@ def test_a_killed_run_that_did_not_come_to_name_its_best_checkpoint_does_so_when
     assert (run / "best.json").read_bytes() == (left_alone / "best.json").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "ends", "goes_on", "key"),
     [

@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from bad_inputs.damages import append, cut, empty, flip, folder, remove, replace, serve, write
+from bad_inputs.damages import empty, flip, folder, remove, replace, serve, write
 from bad_inputs.row import Damage, Row, row
 
 GET = "data get tatoeba-eng-fra"
@@ -92,37 +92,9 @@ ROWS = [
     # The cache
     row("train lm.toml --out new -q", "", _each_store("text.ids", remove), status=0, leaves=("new*",), harmless=True),
     row(
-        "train tiny.toml --out new -q", "", _each_store("source.ids", remove), status=0, leaves=("new*",), harmless=True
-    ),
-    row("train tiny.toml --out new -q", "", _each_store("target.ids", cut), status=0, leaves=("new*",), harmless=True),
-    row(
         "train tiny.toml --out new -q",
         "",
         _each_store("source.offsets", flip),
-        status=0,
-        leaves=("new*",),
-        harmless=True,
-    ),
-    row(
-        "train tiny.toml --out new -q",
-        "",
-        _each_store("target.offsets", lambda path: append(path, "x")),
-        status=0,
-        leaves=("new*",),
-        harmless=True,
-    ),
-    row(
-        "train tiny.toml --out new -q",
-        "",
-        _each_store("source.lengths", cut),
-        status=0,
-        leaves=("new*",),
-        harmless=True,
-    ),
-    row(
-        "train tiny.toml --out new -q",
-        "",
-        _each_store("target.lengths", flip),
         status=0,
         leaves=("new*",),
         harmless=True,

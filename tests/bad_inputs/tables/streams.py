@@ -26,7 +26,6 @@ ROWS = [
     _quiet("info nowhere", 2, stderr=Stream.CLOSED),
     _quiet("train tiny.toml --out new", 0, stderr=Stream.CLOSED, leaves=("new*",)),
     _quiet("info nowhere", (1, 2, 141), stderr=Stream.GONE),
-    _quiet("train tiny.toml --out new", (0, 1, 2), stderr=Stream.FULL, leaves=("new*",)),
     _quiet("info nowhere", 2, stdout=Stream.CLOSED, stderr=Stream.CLOSED),
     # Standard input
     row("translate run", "standard input", stdin=Stream.CLOSED),
@@ -42,26 +41,9 @@ ROWS = [
         seconds=20,
         interrupt=Interrupt(signal.SIGINT, "stdout"),
     ),
-    row(
-        "translate run",
-        "",
-        status=(143, -15),
-        stdin=Stream.OPEN,
-        seconds=20,
-        harmless=True,
-        interrupt=Interrupt(signal.SIGTERM, "stdout"),
-    ),
     row("translate run --prefix-file p", "p ends before line 1", write("p", ""), stdin=Stream.OPEN, seconds=20),
     _quiet("translate run -q", (0, 141), stdin=Stream.OPEN, stdout=Stream.GONE, seconds=20),
     row("translate run -q", "the disk is full", status=1, stdin=Stream.OPEN, stdout=Stream.FULL, seconds=20),
-    row(
-        "translate run long -o new",
-        "interrupted",
-        write("long", LINES * 10),
-        status=130,
-        leaves=("new.partial*",),
-        interrupt=Interrupt(signal.SIGINT, "new.partial*"),
-    ),
     row(
         "translate run long -o new",
         "terminated",
@@ -76,13 +58,6 @@ ROWS = [
         status=130,
         leaves=("new*",),
         interrupt=Interrupt(signal.SIGINT, "new/checkpoints/0*"),
-    ),
-    row(
-        "train tiny.toml training.updates=1000000 --out new",
-        ("interrupted", "--resume", "new"),
-        status=130,
-        leaves=("new*",),
-        interrupt=Interrupt(signal.SIGTERM, "new/checkpoints/0*"),
     ),
     # What a terminal says of itself
     _quiet("runs .", 0, environment={"COLUMNS": "1"}),

@@ -191,6 +191,7 @@ def test_what_is_surely_best_is_best_among_all_that_finished() -> None:
     assert sure > 1000
 
 
+@pytest.mark.slow
 def test_the_form_for_ctranslate2_is_made_once_and_again_for_a_model_that_has_changed(
     model: Path, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -330,6 +331,7 @@ def _models() -> Iterator[TransformerConfig]:
 MODELS: list[ModelConfig] = [*_models(), RecurrentConfig(dim=6, encoder_dim=5, decoder_dim=7)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("config", MODELS, ids=range(len(MODELS)))
 def test_every_model_is_translated_by_default_as_by_pytorch_and_nothing_is_printed(
     config: ModelConfig, tiny_run: Path, tmp_path: Path, lines: list[str], capfd: pytest.CaptureFixture[str]

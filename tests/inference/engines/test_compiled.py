@@ -51,7 +51,8 @@ torch._dynamo.config.fail_on_recompile_limit_hit = True
 texts = ["The dog sleeps.", "Who lives in the new city?", "The woman sees the old man and the small cat."]
 plain, compiled = (transduce.load(sys.argv[2], precision=sys.argv[3], compile=compile) for compile in (False, True))
 before = counters["stats"]["unique_graphs"]
-alone = [[one.translate([text])[0] for text in texts] for one in (plain, compiled)]
+search = transduce.Beam(max_ratio=1.0, max_extra=5)
+alone = [[one.translate([text], search)[0] for text in texts] for one in (plain, compiled)]
 found = [[(translation.text, translation.n_best[0].score) for translation in one] for one in alone]
 print(json.dumps({"found": found, "before": before, "after": counters["stats"]["unique_graphs"]}))
 """
@@ -100,7 +101,7 @@ def test_sentences_alone_come_out_the_same_and_compile_nothing_more(
     model: str, precision: str, tolerance: float, recipe_file: Path, tmp_path: Path, compiled: Path
 ) -> None:
     """By tracing alone: graphs and their number are decided before a backend writes code, which would take minutes."""
-    train(load_recipe(str(recipe_file), [f"model = {model}", "training.updates = 20"]), tmp_path / "run")
+    train(load_recipe(str(recipe_file), [f"model = {model}", "training.updates = 5"]), tmp_path / "run")
     done = run_compiling(compiled, "-c", BY_BACKEND + COMPARE, "eager", str(tmp_path / "run"), precision)
     assert not done.returncode, done.stderr
     answer = json.loads(done.stdout)

@@ -25,6 +25,7 @@ print(faults() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries do as they do")
 def test_memory_that_is_free_again_is_used_again() -> None:
     kept, given_back = (

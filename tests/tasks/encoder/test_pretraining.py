@@ -55,6 +55,7 @@ def test_an_encoder_learns_which_words_are_hidden(run: Path) -> None:
     assert filled.places[0].guesses[0].text.endswith(" moos .")
 
 
+@pytest.mark.slow
 def test_an_encoder_learns_whether_a_text_follows_another(folder: Path, tmp_path: Path) -> None:
     letters = "abcdefgh"
     documents = [[" ".join([letters[i % 8]] * (2 + k % 3)) for k in range(12)] for i in range(40)]
@@ -79,6 +80,7 @@ def test_a_classifier_starts_from_it(run: Path, folder: Path, tmp_path: Path) ->
     assert result.validation["accuracy"] == 1.0
 
 
+@pytest.mark.slow
 def test_a_resumed_run_is_the_uninterrupted_one(run: Path, folder: Path, tmp_path: Path) -> None:
     settings = {"optimizer.schedule.updates": 500}
     transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=settings | {"training.updates": 150})

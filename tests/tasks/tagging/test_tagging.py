@@ -78,6 +78,7 @@ def rare(outputs: list[list[str]], references: list[list[str]]) -> list[float]:
     ]
 
 
+@pytest.mark.slow
 def test_a_metric_of_one_s_own_chooses_the_best_tagger_and_scores_it(folder: Path, tmp_path: Path) -> None:
     settings = {"training": {"updates": 4}, "validation": {"every_updates": 2, "metrics": [rare], "best_by": rare}}
     result = transduce.train(folder / "tiny.toml", tmp_path / "run", overrides=settings)
