@@ -38,7 +38,7 @@ import transduce.experiment.run  # noqa: E402
 from transduce.analysis.plots import plot_training_curves  # noqa: E402
 from transduce.analysis.training_log import read_curves  # noqa: E402
 from transduce.experiment import machine  # noqa: E402
-from transduce.phrases import model as phrases  # noqa: E402
+from transduce.phrases import phrase_model as phrases  # noqa: E402
 from transduce.phrases import tuning  # noqa: E402
 from transduce.training import estimate, memory_check  # noqa: E402
 
