@@ -114,7 +114,7 @@ def _import_all() -> None:
     sys.modules["transduce.corpora.catalogue.download"].PAUSE = 0  # type: ignore[attr-defined]
     machine: Any = sys.modules["transduce.experiment.machine"]
     machine.BOUTS, machine.ENOUGH = 1, 0.02  # as conftest.py has them, and so the next two
-    phrases, tuning = (sys.modules[f"transduce.phrases.{name}"] for name in ("model", "tuning"))
+    phrases, tuning = (sys.modules[f"transduce.phrases.{name}"] for name in ("phrase_model", "tuning"))
     phrases.FOLDS, tuning.ROUNDS, tuning.STARTS, tuning.STEPS = 1, 2, 2, 20  # type: ignore[attr-defined]
     sys.modules["transduce.training.estimate"].MAX_PARTS = 2  # type: ignore[attr-defined]
     sys.modules["transduce.training.memory_check"].ROUNDS = 1  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ from transduce.corpora.cleaning import Overlap, Step, cleaning_filters, selectin
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
 from transduce.corpora.data_settings import CorpusConfig, DataConfig, FilesConfig, corpora_of
 from transduce.corpora.directions import Direction
-from transduce.corpora.doctor.doctored import doctored_files
+from transduce.corpora.doctor.doctored import Doctored, parts_of
 from transduce.corpora.formats import parallel_files, table_file, text_file
 from transduce.corpora.generated.grammar import derive_pairs, split_pairs
 from transduce.corpora.generated.sequences import SequencesConfig, Task, sequence_pairs
@@ -163,15 +163,19 @@ def _open_training(
     if not config.doctor:
         return opened
     paths = _paths(corpus, folder)
-    return doctored_files(opened, paths, config.columns_for(paths, direction), config.doctor).corpus
+    parts = parts_of(paths, config.columns_for(paths, direction), _languages(config, direction))
+    return Doctored(opened, parts, config.doctor, cache_folder()).corpus
+
+
+def _languages(config: DataConfig, direction: Direction | None) -> tuple[str, str]:
+    return (config.source, config.target) if direction is None else (direction.source, direction.target)
 
 
 def _open_corpus(
     corpus: CorpusConfig, config: DataConfig, folder: Path, direction: Direction | None = None
 ) -> ParallelCorpus:
     paths = _paths(corpus, folder)
-    languages = (config.source, config.target) if direction is None else (direction.source, direction.target)
-    return open_corpus(paths, config.columns_for(paths, direction), languages)
+    return open_corpus(paths, config.columns_for(paths, direction), _languages(config, direction))
 
 
 def _paths(corpus: CorpusConfig, folder: Path) -> list[Path]:

@@ -16,10 +16,11 @@ from transduce.base.config import Changes, convert, override, read_changes, read
 from transduce.base.errors import CheckpointError, ConfigError, DataError
 from transduce.bundle.bundle_config import read_config
 from transduce.bundle.model_bundle import EXPORT, find_bundle, read_tokenizers, why_not_trainable
+from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.cleaning import Step, selecting_filters
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.data_settings import DataConfig
-from transduce.corpora.doctor.doctored import affordable, doctored_files
+from transduce.corpora.doctor.doctored import Doctored, affordable, parts_of
 from transduce.corpora.facts import CorpusFacts, are_swapped, describe_pairs, sample_pairs
 from transduce.corpora.formats import (
     FORMATS,
@@ -204,16 +205,15 @@ def _examined(
     tell: Callable[[str], None],
 ) -> tuple[ParallelCorpus, dict[str, Any]]:
     """Returns a corpus as a doctor leaves it, in at most a tenth of the run's minutes, and the setting for that."""
-    columns = settings.columns_for(paths)
+    parts = parts_of(paths, settings.columns_for(paths), (settings.source, settings.target))
     if "doctor" in wanted.get("data", {}):
         learned = settings.doctor
     else:
         minutes = wanted.get("training", {}).get("minutes") or MINUTES
-        learned = affordable(paths, columns, 60 * minutes / 10, tell)
+        learned = affordable(parts, 60 * minutes / 10, tell)
     if not learned:
         return corpus, {}
-    files = [Path(path) for path in paths]
-    examined = doctored_files(corpus, files, columns, learned, (settings.source, settings.target))
+    examined = Doctored(corpus, parts, learned, cache_folder())
     for action in examined.actions:
         tell(f"doctor: {action}")
     return examined.corpus, {"doctor": learned}

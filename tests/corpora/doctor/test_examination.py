@@ -10,7 +10,7 @@ import pytest
 from transduce.analysis.examination_page import render_examination
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.doctor.doctor import Finding
-from transduce.corpora.doctor.doctored import Doctored, affordable, doctored_files
+from transduce.corpora.doctor.doctored import Doctored, affordable, parts_of
 from transduce.corpora.doctor.examination import Examination, Sides, examine, firsts, repeat_key, spread
 from transduce.corpora.doctor.likeness import Likeness
 from transduce.corpora.doctor.signs import faults_of, masked, repaired_pair
@@ -134,14 +134,15 @@ def test_a_run_learns_from_what_a_doctor_leaves(good: list[SentencePair], tmp_pa
     files = write(tmp_path, good, drop=600)
     with pytest.raises(Exception, match="lines"):
         list(parallel_files(files))
-    doctored = doctored_files(parallel_files(files), files, None, 2_000)
+    parts = parts_of(files, None, ("en", "de"))
+    doctored = Doctored(parallel_files(files), parts, 2_000, tmp_path)
     right = set(good)
     left = list(doctored.corpus)
     assert len(left) >= len(good) - 10 and sum(pair in right for pair in left) >= len(good) - 10
     assert doctored.actions[0].startswith("moved in a.en: lines 60") and "pairs are left" in doctored.actions[-1]
-    again = doctored_files(parallel_files(files), files, None, 2_000)
+    again = Doctored(parallel_files(files), parts, 2_000, tmp_path)
     assert again.corpus.content() == doctored.corpus.content() and list(again.corpus) == left
-    assert doctored_files(parallel_files(files), files, None, 1_999).corpus.content() != doctored.corpus.content()
+    assert Doctored(parallel_files(files), parts, 1_999, tmp_path).corpus.content() != doctored.corpus.content()
 
 
 def test_a_clean_corpus_is_left_as_it_is(good: list[SentencePair], tmp_path: Path) -> None:
@@ -157,5 +158,7 @@ def test_a_clean_corpus_is_left_as_it_is(good: list[SentencePair], tmp_path: Pat
 
 def test_a_doctor_takes_the_time_that_is_there(good: list[SentencePair], tmp_path: Path) -> None:
     files = write(tmp_path, good)
-    assert affordable(files, None, 60.0) == len(good)
-    assert affordable(files, None, 1.0) == 0
+    parts = parts_of(files, None, ("en", "de"))
+    told: list[str] = []
+    assert affordable(parts, 60.0, told.append) == len(good) and not told
+    assert affordable(parts, 1.0, told.append) == 0 and "too short" in told[0]

@@ -9,7 +9,6 @@ from pathlib import Path
 import msgspec
 
 from transduce.base.files import found_or_made, sha256
-from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.doctor.doctor import FEWEST, Finding
 from transduce.corpora.doctor.examination import MOST_LEARNED, Sides, examine
@@ -25,28 +24,19 @@ ENOUGH = 5_000
 """Pairs, or all that there are, from which a doctor should learn at least."""
 
 
-def doctored_files(
-    corpus: ParallelCorpus,
-    paths: Sequence[Path],
-    columns: Columns | None,
-    learned: int,
-    languages: tuple[str, str] = ("", ""),
-) -> "Doctored":
-    """Returns the corpus that `open_corpus` opened from files, as a doctor leaves it who learned from at most so many
-    pairs."""
-    parts = [(files[0].name, Sides.of_files(files, columns, languages)) for files in shards_of(paths)]
-    return Doctored(corpus, parts, learned, cache_folder())
+Parts = Sequence[tuple[str, Sides]]
+"""The files of a corpus by name, as texts that may be some lines off."""
 
 
-def affordable(
-    paths: Sequence[str | Path],
-    columns: Columns | None,
-    seconds: float,
-    tell: Callable[[str], None] = lambda line: None,
-) -> int:
-    """Returns the number of pairs of files that a doctor can learn from, if it may take so many seconds on a usual
-    processor; 0 if there are too few to learn from, or if time does not suffice, of which `tell` is told."""
-    lines = sum(1 for files in shards_of(paths) for _ in Sides.of_files(files, columns).sources())
+def parts_of(paths: Sequence[str | Path], columns: Columns | None, languages: tuple[str, str]) -> Parts:
+    """Opens the parts of the corpus that `open_corpus` opens from files."""
+    return [(Path(files[0]).name, Sides.of_files(files, columns, languages)) for files in shards_of(paths)]
+
+
+def affordable(parts: Parts, seconds: float, tell: Callable[[str], None] = lambda line: None) -> int:
+    """Returns the number of pairs that a doctor can learn from, if it may take so many seconds on a usual processor; 0
+    if there are too few to learn from, or if time does not suffice, of which `tell` is told."""
+    lines = sum(1 for _, sides in parts for _ in sides.sources())
     if lines < FEWEST:
         return 0
     most = min(lines, MOST_LEARNED)
@@ -60,9 +50,8 @@ def affordable(
 class Doctored:
     """Examines a corpus when its pairs are first read."""
 
-    def __init__(self, corpus: ParallelCorpus, parts: Sequence[tuple[str, Sides]], learned: int, cache: Path) -> None:
-        """Takes a corpus, its files by name as texts that may be some lines off, the number of pairs to learn from at
-        most, and the folder of the cache."""
+    def __init__(self, corpus: ParallelCorpus, parts: Parts, learned: int, cache: Path) -> None:
+        """Takes a corpus, its parts, the number of pairs to learn from at most, and the folder of the cache."""
         self._corpus, self._parts, self._learned, self._cache = corpus, parts, learned, cache
 
     @property
