@@ -76,6 +76,7 @@ NOT_RUN = {
     r"^transduce (distill|backtranslate)": "needs a model that has learned, as tests/experiment/test_distill.py has",
     r"--reverse": "needs a model of the other direction, as tests/cli/test_looking.py has",
     r"^python benchmarks/": "takes minutes; its options are read",
+    r"^python tests/documents/survey": "takes minutes",
 }
 """Commands that are only read: what they match, and why."""
 
