@@ -6,7 +6,7 @@ from typing import Any
 
 from docsegments.user_errors import InputError
 
-TRAINING = ("matplotlib", "sacrebleu", "tensorboard")
+TRAINING = ("ftfy", "matplotlib", "sacrebleu", "tensorboard")
 """The packages of the extra `train`, for training, scoring and drawing."""
 
 

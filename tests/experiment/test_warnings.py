@@ -17,7 +17,12 @@ def test_a_warm_up_longer_than_the_training_and_shifted_lines_are_told(tmp_path:
         [(pair.source, other.target) for pair, other in pairwise(pairs)],
         tmp_path / "run",
         overrides={
-            "data": {"validation": [(pair.source, pair.target) for pair in pairs[:9]], "source": "en", "target": "de"},
+            "data": {
+                "validation": [(pair.source, pair.target) for pair in pairs[:9]],
+                "source": "en",
+                "target": "de",
+                "doctor": 0,
+            },
             "model": {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "dim": 8, "heads": 2},
             "tokenizer": {"kind": "words", "min_frequency": 1},
             "training": {"updates": 1},
