@@ -20,7 +20,7 @@ DOUBTFUL = frozenset({"repeated", "other numbers", "other addresses"})
 """Faults for which no pair is left out unasked: a reason may be found, or a step of `data.cleaning` deals with them."""
 SECONDS_TO_JUDGE, SECONDS_TO_LEARN = 0.5e-3, 1.5e-3
 """Processor time of a pair, as measured on captions and administrative texts: AVX2, one core."""
-ENOUGH = 5_000
+ENOUGH = 3_000
 """Pairs, or all that there are, from which a doctor should learn at least."""
 
 
