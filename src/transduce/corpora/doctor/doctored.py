@@ -18,7 +18,7 @@ from transduce.corpora.shards import shards_of
 FORMAT = 1
 DOUBTFUL = frozenset({"repeated", "other numbers", "other addresses"})
 """Faults for which no pair is left out unasked: a reason may be found, or a step of `data.cleaning` deals with them."""
-SECONDS_TO_JUDGE, SECONDS_TO_LEARN = 0.5e-3, 1.5e-3
+SECONDS_TO_JUDGE, SECONDS_TO_LEARN = 0.5e-3, 3e-3
 """Processor time of a pair, as measured on captions and administrative texts: AVX2, one core."""
 ENOUGH = 3_000
 """Pairs, or all that there are, from which a doctor should learn at least."""
