@@ -40,7 +40,7 @@ def reading_fails(path, pattern, columns=None):
     assert str(path) in str(caught.value)
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n")), max_size=7))
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0")), max_size=7))
 @example(["\ufeffa\u2028b\x0cd\x85f\rg\x1ch\r", "\ufeffb"])
 def test_only_a_newline_ends_a_line(tmp_path_factory, lines):
     path = write(tmp_path_factory.mktemp("lines") / "text", "".join(f"{line}\n" for line in lines))
