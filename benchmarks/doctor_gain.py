@@ -1,4 +1,4 @@
-"""What a doctor brings: phrase-based models of the same files, cleaned without one, by a doctor, and by OpusFilter.
+"""Compares phrase-based models of the same pairs: cleaned without a doctor, by one, and by OpusFilter.
 
     TRANSDUCE_DATA=data python benchmarks/doctor_gain.py --sets inari-sami captions captions+noise --opusfilter FOLDER
 

@@ -63,6 +63,9 @@ def test_each_file_is_written_with_what_was_left_out_and_why(parts: Path, capsys
     call(capsys, "part-*.tsv", "-o", "out", "--clean", "--mask", "--scores", "--processes", "1")
     assert list(parallel_files([Path("out/part-1.tsv")])) == kept
     assert Path("out/part-0.tsv").stat() == again
+    assert "no pairs were examined" in call(
+        capsys, "part-*.tsv", "-o", "out", "--clean", "--mask", "--scores", "--processes", "1"
+    )
 
 
 def test_repairing_alone_keeps_all_pairs(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ COSTS = {
     "repeated": "what is repeated weighs more than all else",
     "in the test data": "test scores are too high",
 }
-"""What a model learns if pairs with a fault are kept."""
+"""The harm to a model that learns from pairs with a fault, by the fault's name."""
 
 
 def render_examination(name: str, found: Examination) -> str:

@@ -26,7 +26,7 @@ REQUIRED = inspect.Parameter.empty
 
 @dataclass(frozen=True)
 class Help:
-    """How a parameter of a command is written and explained, where its name and type do not say it."""
+    """The spelling and help of a command's parameter, where its name and type do not give them."""
 
     text: str = ""
     """The meaning of the parameter (default: from the docstring of the function or the class)."""

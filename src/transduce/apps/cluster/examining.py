@@ -37,7 +37,7 @@ LEFT_OUT, SCORES = ".left-out.tsv", ".scores.tsv"
 
 @dataclass(frozen=True)
 class Treatment:
-    """What is asked for beside a report."""
+    """A user's wishes for the files that an examination of pairs writes."""
 
     repair_only: bool = False
     """Write faulty pairs too."""
@@ -55,7 +55,7 @@ class Treatment:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What is known of a shard before a doctor has learned."""
+    """A shard's shifts, and the file of keys by which repeated pairs are found."""
 
     shifts: tuple[Shift, ...]
     keys: Path

@@ -1,4 +1,4 @@
-"""What all requests pass before they are read, and all answers before they are sent; and answers to errors."""
+"""Middleware of the server, which all requests and answers pass; and answers to errors."""
 
 import asyncio
 import logging

@@ -34,7 +34,7 @@ NOT_SOUGHT = Limit(-np.inf, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found out about a pair."""
+    """A pair, repaired, with its fault if it has one."""
 
     pair: SentencePair
     """The pair, repaired where that is certain."""

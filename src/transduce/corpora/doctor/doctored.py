@@ -61,7 +61,7 @@ class Doctored:
 
     @property
     def actions(self) -> list[str]:
-        """What was done, a line for each kind, and as the last one the verdict; none for a clean corpus."""
+        """Lines for people that say what was moved, repaired and left out, and a verdict; none for a clean corpus."""
         return list(self._kept[1])
 
     def _content(self) -> str:

@@ -81,11 +81,8 @@ class Evidence:
     order_target: Values
     monotony: Values
     """Correlation of the places of words with the places of those that explain them best, as Fisher's z."""
-    language_source: Values
-    """Mean log-probability of a character of the source in the language of sources."""
-    language_target: Values
     swapped_source: Values
-    """`language_source`, less the mean log-probability of a character of the source in the language of targets."""
+    """Mean log-ratio of the probabilities of the source's characters in the languages of sources and of targets."""
     swapped_target: Values
     length: Values
     """Log-ratio of the lengths in characters, source to target."""
@@ -147,8 +144,6 @@ class Experience:
             order_source=orders[0],
             order_target=orders[1],
             monotony=(_correlation(words[0], *found[0]) + _correlation(words[1], *found[1])) / 2,
-            language_source=own[0],
-            language_target=own[1],
             swapped_source=own[0] - other[0],
             swapped_target=own[1] - other[1],
             length=np.log((lengths[0] + 1) / (lengths[1] + 1)),

@@ -112,6 +112,8 @@ class Examination:
         """Whether cleaning will help, on one line."""
         moved = sum(shift.last - shift.first + 1 for shifts in self.shifts.values() for shift in shifts)
         changed = min(self.left_out + sum(self.repairs.values()) + moved, self.pairs)
+        if not self.pairs:
+            return "no pairs were examined"
         if not changed:
             return "clean: nothing to do"
         if changed < LITTLE * self.pairs:
@@ -121,7 +123,7 @@ class Examination:
 
     @property
     def actions(self) -> list[str]:
-        """What was done, a line for each kind."""
+        """Lines for people that say what was moved, repaired and left out."""
         lines = [f"moved in {name}: {shift}" for name, shifts in self.shifts.items() for shift in shifts[:EXAMPLES]]
         lines += [
             f"moved in {name}: {len(shifts) - EXAMPLES:,} parts more"
