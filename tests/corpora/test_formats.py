@@ -200,9 +200,13 @@ def test_every_tsv_line_has_as_many_columns_as_the_first(tmp_path_factory, good,
     reading_fails(path, rf"x\.tsv: line {len(good) + 2} has {columns} ")
 
 
-@pytest.mark.parametrize("columns", [[1], [1, 2, 3], [0, 1], [-1, 2]])
-def test_tsv_columns_must_be_two_counted_from_1(tmp_path, columns):
-    reading_fails(write(tmp_path / "x.tsv", "a\tb\tc\n"), "expected two columns, counted from 1, found", columns)
+@pytest.mark.parametrize("columns", [[1], [1, 2, 3, 1], [0, 1], [-1, 2]])
+def test_tsv_columns_must_be_two_or_three_counted_from_1(tmp_path, columns):
+    reading_fails(
+        write(tmp_path / "x.tsv", "a\tb\tc\n"),
+        "expected two columns, or three with a document's, from 1, found",
+        columns,
+    )
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
@@ -340,3 +344,15 @@ def test_documents_are_refused_as_lines_with_what_to_do(tmp_path, name):
 @pytest.mark.parametrize("name", ["text", "text.txt", "text.de", "notes.md", "a.b.c", "post"])
 def test_text_of_any_other_name_is_read(tmp_path, name):
     assert list(read_lines(write(tmp_path / name, "a\n"))) == ["a"]
+
+
+def test_a_third_column_or_a_blank_line_tells_the_document(tmp_path):
+    table = write(tmp_path / "x.tsv", "7\ta\tb\n7\tc\td\n8\te\tf\n")
+    expected = [SentencePair("b", "a", "7"), SentencePair("d", "c", "7"), SentencePair("f", "e", "8")]
+    assert list(parallel_files([table], [3, 2, 1])) == expected
+    rows = [{"source": "b", "target": "a", "film": "7"}]
+    objects = write(tmp_path / "x.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    assert list(parallel_files([objects], ["source", "target", "film"])) == expected[:1]
+    source, target = write(tmp_path / "x.de", "a\n \nb\nc\n\n"), write(tmp_path / "x.en", "A\n\nB\n\nD\n")
+    documents = [pair.document for pair in parallel_files([source, target])]
+    assert documents == ["", "1", "1", "1", "1"], "one blank side divides nothing"

@@ -210,7 +210,7 @@ def test_every_data_set_is_described_and_its_files_have_an_address():
         assert dataset.description and dataset.licence and dataset.size and dataset.languages
         offered = {file for remote in dataset.remotes for file in remote.keep}
         wanted = {file for files in dataset.splits.values() for file in dataset_files._names(files, dataset.languages)}
-        assert offered == wanted, name
+        assert offered == wanted or not offered, name  # some are only in folders of their users
         assert {dataset.validation} <= set(dataset.split_names)
         assert dataset.test is None or dataset.test in dataset.split_names
         assert all(remote.address.startswith("https://") for remote in dataset.remotes)

@@ -40,7 +40,16 @@ def test_grouped_keeps_every_spelling_of_a_sentence_on_one_side():
     assert leaking["train"] & leaking["validation"]
 
 
-@pytest.mark.parametrize("kind", ["random", "grouped"])
+def test_blocks_keep_a_hundred_pairs_in_a_row_together():
+    found = parts(Split("blocks", validation=0.3, test=0.2))
+    assert all(len(pairs) % 100 == 0 for pairs in found.values()) and len(found["train"]) < len(PAIRS)
+    for pairs in found.values():
+        for start in range(0, len(pairs), 100):
+            first, last = (int(pairs[i].source.split()[1]) for i in (start, start + 99))
+            assert (first % 100, last) == (0, first + 99)
+
+
+@pytest.mark.parametrize("kind", ["random", "grouped", "blocks"])
 def test_the_seed_alone_decides(kind):
     assert parts(Split(kind, seed=5)) == parts(Split(kind, seed=5))
     assert parts(Split(kind, seed=5)) != parts(Split(kind, seed=6))

@@ -99,6 +99,6 @@ def test_plans_of_other_data_or_settings_are_apart(tmp_path, monkeypatch):
     ]
     folders = {each.sharing(tmp_path).shared.folder for each in [pairs, *others]}
     assert len(folders) == 5
-    assert replace(pairs, segment=lambda stores, seed: stores).sharing(tmp_path).shared is None
+    assert replace(pairs, of_epoch=lambda stores, seed: stores).sharing(tmp_path).shared is None
     monkeypatch.setattr(sentence_pairs, "SHARED_FROM", 91)
     assert pairs.sharing(tmp_path).shared is None, "few pairs are planned in memory"

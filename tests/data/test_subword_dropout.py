@@ -38,7 +38,7 @@ def plain(tmp_path: Path) -> SentencePairs:
 def with_dropout(plain: SentencePairs, source: bool = True, target: bool = True) -> SentencePairs:
     of_source = BpeDropout(BpeMerges(SOURCE), RATE) if source else None
     dropout = SubwordDropout(of_source, BpeDropout(BpeMerges(TARGET), RATE) if target else None)
-    return replace(plain, segment=dropout)
+    return replace(plain, of_epoch=dropout)
 
 
 def texts_of(data: SentencePairs, number: int) -> list[tuple[str, str, tuple[int, ...], tuple[int, ...]]]:

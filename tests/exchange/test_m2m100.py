@@ -71,11 +71,11 @@ def test_token_ids_are_those_of_their_tokenizer_and_a_source_begins_with_its_lan
 def test_outputs_are_those_of_generate_in_each_direction(size: int, theirs: Theirs, imported: ModelBundle) -> None:
     model, tokenizer, _, languages = theirs
     ours = imported.tokenizers.target
-    never = [ours.pad, ours.bos, ours.unknown, *ours.languages.values()]
+    never = [ours.pad, ours.bos, ours.unknown, *ours.marks.values()]
     beam = Beam(size=size, length_penalty=0.0, max_ratio=0, max_extra=19)
     for source, target in ((languages[0], languages[1]), (languages[0], languages[2]), (languages[1], languages[0])):
         tokenizer.src_lang = source
-        begin = ours.languages[target]
+        begin = ours.marks[target]
         with torch.inference_mode():
             rows = model.generate(
                 **tokenizer(GERMAN[:5], return_tensors="pt", padding=True),

@@ -23,7 +23,7 @@ def test_terms_of_later_sentences_are_not_sought_once_there_are_too_many(
     tokenizer = SimpleNamespace(encode=str.split)
     translator: Any = SimpleNamespace(
         longest_source=10,
-        bundle=SimpleNamespace(tokenizers=SimpleNamespace(target=tokenizer)),
+        bundle=SimpleNamespace(tokenizers=SimpleNamespace(target=tokenizer), config=SimpleNamespace(context=None)),
         encode=lambda requests: [[] for _ in requests],
     )
     applying, sought = Glossary.applying, []  # type: tuple[Any, list[str]]

@@ -27,7 +27,7 @@ def test_new_text_takes_fewer_tokens_and_old_text_the_same(
     kind: str, languages: dict[str, str], tmp_path: Path
 ) -> None:
     old = tokenizer_of(kind)
-    old = old.with_languages(languages) if languages else old
+    old = old.with_marks(languages) if languages else old
     learned = learn_subwords(old, NEW * 2, 30, keep=OLD)
     known = {**languages, "fr": "<2fr>"}
     extended = extend(Tokenizers(old, old), (learned, learned), known)
@@ -35,14 +35,14 @@ def test_new_text_takes_fewer_tokens_and_old_text_the_same(
     assert extended.tokenizers.target is new
     assert new.pieces(range(len(old))) == old.pieces(range(len(old)))
     assert len(new) == len(old) + len(extended.source) + 1
-    assert list(new.languages) == list(known) and new.languages["fr"] == len(new) - 1
+    assert list(new.marks) == list(known) and new.marks["fr"] == len(new) - 1
     assert new.encode_batch(OLD) == old.encode_batch(OLD)
     assert sum(map(len, new.encode_batch(NEW))) < 0.7 * sum(map(len, old.encode_batch(NEW)))
     assert [new.decode(ids) for ids in new.encode_batch(NEW)] == NEW
     assert all(former and max(former) < len(old) for former in extended.source)
-    assert not set(new.languages.values()) & set(new.encode("the <2fr> dog <2en>"))
+    assert not set(new.marks.values()) & set(new.encode("the <2fr> dog <2en>"))
     new.save(tmp_path / "tokenizer.json")
-    again = Tokenizer.load(tmp_path / "tokenizer.json", languages=known)
+    again = Tokenizer.load(tmp_path / "tokenizer.json", marks=known)
     assert again.encode_batch([*OLD, *NEW]) == new.encode_batch([*OLD, *NEW])
 
 

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -174,7 +175,7 @@ class DocumentTranslator:
     ) -> TranslatedDocument:
         """Translates a document that has been read."""
         work = _Work(document)
-        waiting: dict[Segment, list[int]] = {}
+        waiting: dict[tuple[Segment, tuple[str, ...]], list[int]] = {}
         matches: dict[Segment, MemoryMatch | None] = {}
         remembered: list[tuple[int, MemoryMatch]] = []
         for number, unit in enumerate(document.units):
@@ -184,14 +185,15 @@ class DocumentTranslator:
             elif not core.is_translatable:
                 work.put(number, "source")
             elif (match := self._look_up(core, matches)) is None or match.similarity < 1:
-                waiting.setdefault(core, []).append(number)
+                waiting.setdefault((core, work.before(number, self._segments.context)), []).append(number)
             else:
                 remembered.append((number, match))
         placed = self._place([(work.cores[number], match) for number, match in remembered])
         for (number, _), translated in zip(remembered, placed, strict=True):
             work.put(number, "memory", translated)
-        translations = self._segments.translate(list(waiting), tell)
-        for (core, numbers), translated in zip(waiting.items(), translations, strict=True):
+        before = [texts for _, texts in waiting]
+        translations = self._segments.translate([core for core, _ in waiting], tell, before)
+        for ((core, _), numbers), translated in zip(waiting.items(), translations, strict=True):
             origin: Origin = "model"
             if wrong := problems(core, translated.segment):
                 origin, translated = "source", TranslatedSegment(core, None, (f"not translated: {'; '.join(wrong)}",))
@@ -236,6 +238,12 @@ class _Work:
         self.targets: list[Segment | None] = [None] * len(document.units)
         self.reports: dict[int, SegmentReport] = {}
         """Reports of units, by their numbers."""
+
+    def before(self, number: int, most: int) -> tuple[str, ...]:
+        """Returns the texts of at most this many segments with words before a unit."""
+        cores = (self.cores[earlier] for earlier in range(number - 1, -1, -1))
+        earlier = (core.text for core in cores if core.is_translatable)
+        return tuple(islice(earlier, most))[::-1]
 
     def leave(self, number: int, target: Segment) -> None:
         """Keeps the document's translation of a unit."""

@@ -30,6 +30,8 @@ class HeldText:
     """Starts of the held marks in the text."""
     families: tuple[str, ...] = ()
     """Names of the rules that detected what is held; empty for the general rules."""
+    before: tuple[str, ...] = ()
+    """The sentences before it that the model reads with it."""
     is_translated: bool = True
     read: str = ""
     """The text as the model reads it: one unknown word for what its vocabulary cannot write."""

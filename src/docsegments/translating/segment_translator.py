@@ -49,12 +49,23 @@ class SegmentTranslator:
         self._holds = self._sentences.can_require
         """True if the search itself keeps held texts; else they are put in afterwards."""
 
-    def translate(self, segments: Sequence[Segment], tell: Tell | None = None) -> list[TranslatedSegment]:
+    @property
+    def context(self) -> int:
+        """The number of sentences before a sentence that are read with it."""
+        return getattr(self._sentences, "context", 0)
+
+    def translate(
+        self, segments: Sequence[Segment], tell: Tell | None = None, before: Sequence[Sequence[str]] | None = None
+    ) -> list[TranslatedSegment]:
         """Translates segments without blanks and marks at their edges, in their order.
 
-        `tell` is called now and then with the share that is done. Raises InputError as the `SentenceTranslator` does.
+        `tell` is called now and then with the share that is done. `before` are the texts before each segment in its
+        document. Raises InputError as the `SentenceTranslator` does.
         """
         pieces, unknown = self._examined(segments)
+        if self.context:
+            for of_segment, texts in zip(pieces, before or [()] * len(segments), strict=True):
+                _put_in_context(of_segment, texts, self.context)
         wanted = [piece for of_segment in pieces for piece in of_segment if piece.is_translated]
         for piece in wanted:
             piece.let_read(unknown, self._holds)
@@ -147,7 +158,7 @@ class SegmentTranslator:
     def _request(self, piece: HeldText) -> SentenceRequest:
         clusters = piece.clusters if self._holds and piece.is_required else []
         held = dict.fromkeys(" ".join(cluster.shown.split()) for cluster in clusters)
-        return SentenceRequest(" ".join(piece.read.split()), tuple(held))
+        return SentenceRequest(" ".join(piece.read.split()), tuple(held), piece.before)
 
     def _align(self, pieces: Sequence[HeldText]) -> None:
         """Links the words of texts and outputs, if the model can align them."""
@@ -185,6 +196,14 @@ class SegmentTranslator:
         if sureness is not None and sureness < UNSURE:
             reasons.append("the model was not sure")
         return TranslatedSegment(placed, sureness, tuple(dict.fromkeys(reasons)))
+
+
+def _put_in_context(pieces: Sequence[HeldText], texts: Sequence[str], most: int) -> None:
+    """Gives each sentence of a segment the sentences before it, of the segment and of the texts before that."""
+    before = [text[start:end] for text in texts for start, end in split_sentences(text)]
+    for piece in pieces:
+        piece.before = tuple(before[-most:])
+        before.append(piece.text)
 
 
 def _sentences(segment: Segment, text: str, splits: bool) -> Iterator[Span]:

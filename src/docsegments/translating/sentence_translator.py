@@ -35,6 +35,8 @@ class SentenceRequest:
     text: str
     required: tuple[str, ...] = ()
     """Texts that the translation must contain as they are, such as placeholders."""
+    before: tuple[str, ...] = ()
+    """The sentences before it in its document, the nearest last; at most as many as the translator's `context`."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,10 @@ class TranslatedSentence:
 
 @runtime_checkable
 class SentenceTranslator(Protocol):
-    """Questions of `SegmentTranslator` to a model, in plain data, so that it may be in another process."""
+    """Questions of `SegmentTranslator` to a model, in plain data, so that it may be in another process.
+
+    One that reads a sentence with those before it says their number by an attribute `context`.
+    """
 
     languages: Languages
     """The model's languages; "" for an unknown one."""

@@ -210,10 +210,12 @@ def _words_of_output(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[range]
 def linked_words(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[range]:
     """Returns the numbers of all words that each token of an output belongs to, for an alignment, in which punctuation
     does not count as the word that it is attached to; none for tokens of an output without words."""
+    if len(own := tokenizer.without_context(tokens)) < len(tokens):
+        return [NO_WORDS] * (len(tokens) - len(own)) + linked_words(tokenizer, own)
     if not tokenizer.decode(tokens).split():
         return [NO_WORDS] * len(tokens)
     of_tokens = without_punctuation(_words_of_output(tokenizer, tokens), tokenizer.pieces(tokens))
-    languages = set(tokenizer.languages.values())
+    languages = set(tokenizer.marks.values())
     return [NO_WORDS if token in languages else word for token, word in zip(tokens, of_tokens, strict=True)]
 
 
@@ -225,5 +227,5 @@ def _alignment(
     of_source, of_target = bundle.tokenizers.source, bundle.tokenizers.target
     positions = places_of(recorded.cross(), head, 0, len(source), len(target))
     links: Links = link_words(positions, linked_words(of_source, source), linked_words(of_target, target))
-    both = (word_texts(of_source.decode(source)), word_texts(of_target.decode(target)))
+    both = (word_texts(of_source.decode(of_source.without_context(source))), word_texts(of_target.decode(target)))
     return WordAlignment(head.layer, head.head, head.shift, *both, sorted(links))

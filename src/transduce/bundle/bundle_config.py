@@ -9,12 +9,13 @@ from transduce.base.config import Settings, convert, read_toml
 from transduce.base.errors import CheckpointError, ConfigError, InputError
 from transduce.base.ranges import PositiveInt
 from transduce.base.task_table import TASKS
+from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.directions import MANY, Direction, LanguageTokens
 from transduce.corpora.languages import UNKNOWN
 from transduce.models.adapters import AdaptersConfig
 from transduce.models.families import ModelConfig
 from transduce.models.heads import HeadConfig
-from transduce.text.tokenizer_settings import TokenizerConfig
+from transduce.text.tokenizer_settings import BREAK, TokenizerConfig
 
 FORMAT = 2  # in 1, settings had other names
 
@@ -60,6 +61,13 @@ class BundleConfig(Settings, frozen=True):
     """The bundle of all other weights, if this one holds only adapters."""
     languages: LanguageTokens | None = None
     """Languages of a model of several directions, and their tokens; source and target are the chosen direction."""
+    context: ContextConfig | None = None
+    """The sentences before a source that the model reads; None for a model of sentences alone."""
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """The tokens that mark texts, as `Tokenizer.marks` has them."""
+        return ({} if self.languages is None else self.languages.tokens) | ({BREAK: BREAK} if self.context else {})
 
     def model_as(self, kind: type[Kind]) -> Kind:
         """Returns the model's settings as those of a known family."""

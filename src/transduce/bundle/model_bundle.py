@@ -94,7 +94,7 @@ class ModelBundle:
         source, target, config = self.tokenizers.source, self.tokenizers.target, self.config
         begin: int = getattr(target, config.begin)
         if config.languages is not None and config.languages.place == "decoder" and config.target != MANY:
-            begin = target.languages[config.target]
+            begin = target.marks[config.target]
         return SpecialIds(source.pad, source.eos, target.pad, begin, target.eos)
 
     @property
@@ -106,10 +106,16 @@ class ModelBundle:
         """Returns a copy with a direction chosen; see `BundleConfig.find_direction`."""
         return replace(self, config=self.config.directed(direction))
 
-    def read(self, texts: Sequence[str]) -> list[list[int]]:
-        """Returns the ids of sources, after the language token if there is one; InputError as for `marks`."""
-        before = self.marks.source
-        return [[*before, *ids] for ids in self.tokenizers.source.encode_batch(texts)]
+    def read(self, texts: Sequence[str], before: Sequence[Sequence[str]] | None = None) -> list[list[int]]:
+        """Returns the ids of sources, after the language token if there is one, and the texts `before` each in a model
+        that reads context; InputError as for `marks`."""
+        marks, tokenizer, context = self.marks.source, self.tokenizers.source, self.config.context
+        encoded = tokenizer.encode_batch(texts)
+        if before is not None and context is not None:
+            of_each = (tokenizer.encode_batch(earlier[-context.before :]) for earlier in before)
+            longest = self.config.longest_source
+            encoded = [tokenizer.in_context(ids, each, longest) for ids, each in zip(encoded, of_each, strict=True)]
+        return [[*marks, *ids] for ids in encoded]
 
     @property
     def device(self) -> torch.device:
@@ -258,18 +264,17 @@ def marks_of(tokenizers: Tokenizers, config: BundleConfig) -> Marks:
         return Marks()
     direction = config.find_direction()
     if config.languages.place == "source":
-        return Marks((tokenizers.source.languages[direction.target],))
-    return Marks((tokenizers.source.languages[direction.source],), tokenizers.target.languages[direction.target])
+        return Marks((tokenizers.source.marks[direction.target],))
+    return Marks((tokenizers.source.marks[direction.source],), tokenizers.target.marks[direction.target])
 
 
 def read_tokenizers(folder: Path, bundle: BundleConfig) -> Tokenizers:
     """Reads the tokenizers of a bundle's folder."""
     config = bundle.tokenizer
-    tokens = None if bundle.languages is None else bundle.languages.tokens
 
     def read(side: Literal["source", "target"]) -> Tokenizer:
         special = (getattr(config, side) or config).special
-        return Tokenizer.load(folder / _tokenizer_file(config, side), special, tokens)
+        return Tokenizer.load(folder / _tokenizer_file(config, side), special, bundle.marks)
 
     source = read("source")
     return Tokenizers(source, source if config.is_shared else read("target"))

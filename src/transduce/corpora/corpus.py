@@ -18,6 +18,8 @@ class SentencePair:
 
     source: str
     target: str
+    document: str = ""
+    """The document that both are from, in a corpus of several; those of a document follow one another."""
 
 
 Pair = SentencePair | tuple[str, str]
@@ -221,7 +223,7 @@ class ReversedFilter:
 
 
 def _swapped(pair: SentencePair) -> SentencePair:
-    return SentencePair(pair.target, pair.source)
+    return SentencePair(pair.target, pair.source, pair.document)
 
 
 @shown_by(_corpus_facts, _first_html)

@@ -12,6 +12,7 @@ from transduce.base.errors import ConfigError
 from transduce.base.ranges import NonNegativeInt, PositiveInt, Seed, ShareBelowOne, ShareWithin
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.cleaning import Step
+from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.directions import Direction, LanguageTokenPlace
 from transduce.corpora.formats import Columns, is_bilingual, is_file_of_pairs
 from transduce.corpora.generated.sequences import SequencesConfig
@@ -101,7 +102,10 @@ class DataConfig(Settings, frozen=True):
     columns: list[PositiveInt | str] | None = None
     """Source and target column of a .tsv, .csv or .parquet (numbers from 1, or names; default: those called by the
     languages, or source and target, or else the only two), keys of a .jsonl, or languages of a .tmx; for these the
-    default is source and target."""
+    default is source and target. A third column or key names the document of each pair, for data.context."""
+    context: ContextConfig | None = None
+    """Read each source with the sentences before it in its document (default: alone). Documents are told by a third
+    column, or in two files by blank lines; else each file is one."""
     max_tokens: PositiveInt | None = None
     """Training pairs with more tokens on either side are removed; no limit by default."""
     cleaning: tuple[Step, ...] = ()
@@ -114,8 +118,8 @@ class DataConfig(Settings, frozen=True):
     """Copies of the training pairs that are left, written as people type."""
     split: SplitKind | None = None
     """The split of files without validation files, or of a built-in data set without its own: all pairs with the
-    same English (else target) sentence in one part (grouped, default), or each by itself (random), which leaks
-    other translations."""
+    same English (else target) sentence in one part (grouped, default), each by itself (random), which leaks
+    other translations, or 100 in a row together (blocks, default with context)."""
     validation_share: ShareWithin | None = None
     """Share of their pairs to validate on, 0 to 1; the default is 0.05 for a data set; for
     files, about 3·√n of n pairs: 150 of 3,000, 500 of 30,000, at most 2,000."""
@@ -135,8 +139,12 @@ class DataConfig(Settings, frozen=True):
             raise ValueError("test_share: test files are given; leave one of them out")
         if self.columns is not None and not any(map(_are_files_of_pairs, self._files)):
             raise ValueError("columns: only for files of pairs, .tsv, .csv, .jsonl or .parquet; leave them out")
-        if self.columns is not None and len(set(self.columns)) != 2:
-            raise ValueError("columns: expected two columns that differ, the source's and the target's")
+        if self.columns is not None and not len(self.columns) == len(set(self.columns)) in (2, 3):
+            raise ValueError(
+                "columns: expected two columns that differ, the source's and the target's, or a third, the document's"
+            )
+        if self.context is not None and (self.doctor or self.noise.shares or self.is_generated):
+            raise ValueError("context: sentences would lose those before them; leave out doctor, noise or dataset")
         if self.doctor and self.train is None:
             raise ValueError("doctor: only for training files; leave it out")
         if self.sequences is not None and self.dataset not in SEQUENCES:
@@ -229,7 +237,8 @@ class DataConfig(Settings, frozen=True):
     @property
     def chosen_split(self) -> Split:
         """The split of pairs that have none of their own."""
-        return Split(**{SPLIT_FIELDS[name]: value for name, value in self.split_settings.items()})
+        usual = {} if self.context is None else {"kind": "blocks"}
+        return Split(**usual | {SPLIT_FIELDS[name]: value for name, value in self.split_settings.items()})
 
     @property
     def grouped_by(self) -> Side:

@@ -34,8 +34,8 @@ SUBTITLES = (".srt", ".vtt")
 """The endings of files of which two, in two languages, are aligned by time."""
 
 Columns = Sequence[int | str]
-"""Two columns, source and target: numbers from 1, names in a header line, keys of JSON objects, or languages of a
-translation memory."""
+"""The columns of source and target, and perhaps of the document that they are from: numbers from 1, names in a header
+line, keys of JSON objects, or the two languages of a translation memory."""
 
 
 def parallel_files(
@@ -117,12 +117,13 @@ def _reader(path: str | Path) -> "PairReader":
 
 
 def _two_files(source: str | Path, target: str | Path) -> Iterator[SentencePair]:
-    counts = [0, 0]
+    counts, document = [0, 0], 0
     for source_line, target_line in itertools.zip_longest(_segments(source), _segments(target)):
         counts[0] += source_line is not None
         counts[1] += target_line is not None
         if counts[0] == counts[1]:
-            yield SentencePair(source_line, target_line)
+            document += not source_line.strip() and not target_line.strip()  # a blank line divides documents
+            yield SentencePair(source_line, target_line, str(document) if document else "")
     if counts[0] != counts[1]:
         raise DataError(
             f"{source} has {counts[0]:,} lines but {target} has {counts[1]:,}; they must be aligned line by line"
@@ -220,14 +221,14 @@ def _column_numbers(path: str | Path, columns: Columns, first: list[str]) -> tup
             raise DataError(f"{path}: no column '{column}' in its header; it has {', '.join(first)}")
         numbers.append(match[0] + 1)
         are_names.append(not match[1])
-    if len(numbers) != 2 or min(numbers) < 1:
-        raise DataError(f"{path}: expected two columns, counted from 1, found {list(columns)}")
+    if len(numbers) not in (2, 3) or min(numbers) < 1:
+        raise DataError(f"{path}: expected two columns, or three with a document's, from 1, found {list(columns)}")
     return numbers, any(are_names)
 
 
 def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
     keys = [str(column) for column in columns or ("source", "target")]
-    if len(keys) != 2:
+    if len(keys) not in (2, 3):
         raise DataError(f"{path}: expected two keys, source and target, found {keys} (set data.columns)")
     such = f" such as {{{keys[0]!r}: ..., {keys[1]!r}: ...}}"
     for number, row in read_objects(path, such, skips_blank=False):
@@ -235,7 +236,7 @@ def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
             if not isinstance(row.get(key), str):
                 named = ", ".join(row)
                 raise DataError(f"{path}: line {number} has no text under '{key}'; it has {named} (set data.columns)")
-        yield SentencePair(row[keys[0]], row[keys[1]])
+        yield SentencePair(*(row[key] for key in keys))
 
 
 def _document(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:

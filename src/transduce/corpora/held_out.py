@@ -13,7 +13,7 @@ from transduce.base.files import found_or_made, sha256
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.splitting import Part, PartFilter, Side, Split, SplitRule
 
-FORMAT = 1
+FORMAT = 2
 PAIRS_AT_ONCE = 1000  # pairs after which shares that follow their number are computed anew
 
 
@@ -40,9 +40,9 @@ class HeldOutPairs:
     def _read(self, number: int, part: Part) -> Iterator[SentencePair]:
         with (self._drawn.folder / f"{number}.jsonl").open("rb") as lines:
             for line in lines:
-                drawn, source, target = msgspec.json.decode(line)
+                drawn, *pair = msgspec.json.decode(line)
                 if self.split.part_of(drawn) == part:
-                    yield SentencePair(source, target)
+                    yield SentencePair(*pair)
 
     @cached_property
     def _drawn(self) -> "_Drawn":
@@ -73,7 +73,7 @@ class HeldOutPairs:
                         share = self.rule.held_out(pairs)
                     drawn = draw(pair)
                     if drawn < share:
-                        lines.write(msgspec.json.encode((drawn, pair.source, pair.target)) + b"\n")
+                        lines.write(msgspec.json.encode((drawn, pair.source, pair.target, pair.document)) + b"\n")
         facts = {"pairs": pairs, "sha256": {file.name: sha256(file) for file in files}}
         (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
 

@@ -21,7 +21,8 @@ def column_names(path: str | Path) -> list[str]:
 
 
 def read_parquet(path: str | Path, columns: Sequence[int | str] | None) -> Iterator[SentencePair]:
-    """Yields the pairs of two columns, by default source and target; DataError, with the row, for one without text."""
+    """Yields the pairs of two columns, by default source and target, or of three with a document's; DataError, with the
+    row, for one without text."""
     file = _open(path)
     there = _columns(path, file)
     names = [name for name, _ in there]
@@ -31,18 +32,18 @@ def read_parquet(path: str | Path, columns: Sequence[int | str] | None) -> Itera
         if not 0 <= index < len(there):
             raise DataError(f"{path}: no column '{column}'; it has {', '.join(names)} (set data.columns)")
         chosen.append(there[index])
-    if len(chosen) != 2:
+    if len(chosen) not in (2, 3):
         raise DataError(f"{path}: expected two columns, source and target, found {list(columns or ())}")
     row = 0
     with _naming(path):
         for batch in file.iter_batches(ROWS_AT_ONCE, columns=[full for _, full in chosen]):
             flat = _flattened(batch)
-            for source, target in zip(*(flat.column(full).to_pylist() for _, full in chosen), strict=True):
+            for texts in zip(*(flat.column(full).to_pylist() for _, full in chosen), strict=True):
                 row += 1
-                if not isinstance(source, str) or not isinstance(target, str):
-                    name = chosen[0 if not isinstance(source, str) else 1][0]
-                    raise DataError(f"{path}: row {row:,} has no text in column '{name}'")
-                yield SentencePair(source, target)
+                for text, (name, _) in zip(texts, chosen, strict=True):
+                    if not isinstance(text, str):
+                        raise DataError(f"{path}: row {row:,} has no text in column '{name}'")
+                yield SentencePair(*texts)
 
 
 class ParquetWriter:

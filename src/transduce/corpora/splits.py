@@ -322,7 +322,9 @@ def _open_dataset(dataset: Dataset, config: DataConfig, progress: Progress | Non
 
 def _open_pairs(dataset: Dataset, split: str, source: str, target: str, progress: Progress | None) -> ParallelCorpus:
     shelf = find_split(dataset, split, progress, (source, target))
-    columns = [dataset.languages.index(language) + 1 for language in (source, target)]
+    usual = {language: number for number, language in enumerate(dataset.languages, 1)}
+    named = ("document",) if "document" in dataset.columns else ()
+    columns = [(dataset.columns or usual)[name] for name in (source, target, *named)]
     corpora = [
         parallel_files([in_language(file, source), in_language(file, target)])
         if in_language(file, source) != file

@@ -12,7 +12,8 @@ Part = Literal["train", "validation", "test"]
 HeldOut = Literal["validation", "test"]
 HELD_OUT: tuple[HeldOut, ...] = ("validation", "test")
 Side = Literal["source", "target"]
-SplitKind = Literal["grouped", "random"]
+SplitKind = Literal["grouped", "random", "blocks"]
+BLOCK = 100  # pairs in a row that stay together in a split by blocks
 HELD_OUT_OF_ROOT, LARGEST_SHARE, MAX_HELD_OUT = 3, 0.1, 2_000  # of files: times the root of their pairs, and limits
 
 
@@ -38,7 +39,9 @@ class Split:
         def draw(pair: SentencePair) -> float:
             nonlocal number
             number += 1
-            key = letters_of(getattr(pair, grouped_by)) if self.kind == "grouped" else str(number)
+            key = str((number - 1) // BLOCK if self.kind == "blocks" else number)
+            if self.kind == "grouped":
+                key = letters_of(getattr(pair, grouped_by))
             return fingerprint(key, salt=f"split {self.seed}") / 2**64
 
         return draw
@@ -94,7 +97,7 @@ class PartFilter:
     @property
     def remembers(self) -> bool:
         """True if a decision depends on earlier pairs: on their number."""
-        return self.split.kind == "random"
+        return self.split.kind != "grouped"
 
     def start(self) -> Keeps:
         """Begins a pass."""

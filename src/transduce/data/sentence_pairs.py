@@ -35,6 +35,10 @@ WITH_MIXED_LENGTHS = 6
 """Maximum source and target tokens of a batch computed as one rectangle, as a multiple of target_tokens."""
 
 
+OfEpoch = Callable[[Sequence[TokenStore], Sequence[int]], Sequence[TokenStore]]
+"""A function of the stores and the seed of an epoch."""
+
+
 class BatchingConfig(Settings, frozen=True):
     """Batch size: by target tokens, or by sentences."""
 
@@ -86,14 +90,15 @@ class SentencePairs:
     """Tokens before the sources of each store; None for none."""
     begins: Sequence[int] | None = None
     """The first target token of each store; None for that of `special`."""
-    segment: Callable[[Sequence[TokenStore], Sequence[int]], Sequence[TokenStore]] | None = None
-    """Segments the words of the stores anew for an epoch, given its seed; None keeps words as they are."""
+    of_epoch: OfEpoch | None = None
+    """Returns the stores as an epoch reads them, given its seed: other subwords, or other context; None for no
+    change."""
     shared: SharedArrays | None = None
     """Plans that all processes of a machine use; None plans in memory, in each process."""
 
     def sharing(self, cache: Path) -> "SentencePairs":
         """Returns the same pairs, whose plans are made once for all processes of a machine if there are many pairs."""
-        if self.segment is not None or sum(map(len, self.stores)) < SHARED_FROM:
+        if self.of_epoch is not None or sum(map(len, self.stores)) < SHARED_FROM:
             return self
         stores = [store.content for store in self.stores]
         made_from = [FORMAT, np.__version__, stores, self.weights, self._before, self.config, self.seed]
@@ -109,7 +114,7 @@ class SentencePairs:
 
         def plan(number: int) -> Epoch[Batch]:
             seed = [self.seed, number]
-            pairs = self if self.segment is None else replace(self, stores=self.segment(self.stores, seed))
+            pairs = self if self.of_epoch is None else replace(self, stores=self.of_epoch(self.stores, seed))
 
             def split(rows: Rows, parts: int, processes: int = 1) -> Plan:
                 fits = within(data.largest(parts, processes).needs)
@@ -127,7 +132,7 @@ class SentencePairs:
 
     def _find_largest(self, batches: Plan, parts: int, processes: int) -> Largest:
         """Returns the largest parts of the first epoch's batches and, if these lack some pairs, of a plan with all."""
-        plans, is_alike = [batches], self.config.groups == 1 and self.segment is None
+        plans, is_alike = [batches], self.config.groups == 1 and self.of_epoch is None
         if any(weight % 1 for weight in self.weights):
             is_alike = False
             whole = replace(self, weights=[math.ceil(weight) for weight in self.weights])

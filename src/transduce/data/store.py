@@ -19,9 +19,10 @@ from transduce.corpora.corpus import ParallelCorpus, SentencePair, nothing_left
 from transduce.data.all_cores import for_each
 from transduce.text.tokenizer import Tokenizers
 
-FORMAT = 3
+FORMAT = 4
 SIDES = ("source", "target")
-FILES = [f"{side}.{kind}" for side in SIDES for kind in ("ids", "offsets", "lengths")]
+DOCUMENTS = "documents"
+FILES = [*(f"{side}.{kind}" for side in SIDES for kind in ("ids", "offsets", "lengths")), DOCUMENTS]
 PAIRS_AT_ONCE = 4096
 MAX_UNKNOWN = 0.3  # a share of unknown tokens beyond this is a mistake, not a rare word
 REMEDY = (
@@ -72,6 +73,8 @@ class TokenStore:
     """The pairs left out, by reason."""
     content: str = ""
     """A hash that changes when the ids do."""
+    documents: NDArray[np.int32] | None = None
+    """The number of the document that each pair is from, which rises from pair to pair; None if all are from one."""
 
     def __len__(self) -> int:
         return len(self.source.lengths)
@@ -153,10 +156,11 @@ def _read(folder: Path) -> TokenStore | None:
             )
             for side in SIDES
         )
+        documents = _mapped(folder / DOCUMENTS, np.dtype(np.int32))
         dropped = {reason: Dropped(**counted) for reason, counted in facts["dropped"].items()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
-    return TokenStore(source, target, dropped, folder.name)
+    return TokenStore(source, target, dropped, folder.name, documents)
 
 
 def _mapped(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -207,7 +211,8 @@ def _write_chunk(pairs: list[SentencePair], tokenizers: Tokenizers, max_tokens: 
     for i in np.flatnonzero(is_blank | is_long):
         writer.drop("with a blank side" if is_blank[i] else f"longer than {max_tokens} tokens", pairs[i])
     is_kept = ~(is_blank | is_long)
-    writer.add([list(itertools.compress(side, is_kept)) for side in encoded], lengths[:, is_kept])
+    documents = np.array([writer.document_of(pair) for pair in pairs], np.int32)
+    writer.add([list(itertools.compress(side, is_kept)) for side in encoded], lengths[:, is_kept], documents[is_kept])
 
 
 class _Writer:
@@ -220,6 +225,7 @@ class _Writer:
         self.unknown = [0, 0]
         self.dropped: dict[str, Dropped] = {}
         self._unknown_id = unknown
+        self._document = (0, "")  # of the last pair: number and name
         self._files = {name: (folder / name).open("wb") for name in FILES}
 
     def __enter__(self) -> "_Writer":
@@ -231,9 +237,19 @@ class _Writer:
         for file in self._files.values():
             file.close()
 
-    def add(self, ids: Sequence[Sequence[Sequence[int]]], lengths: NDArray[np.int32]) -> None:
-        """Appends sentences: the ids of each on both sides, and their lengths, [2, sentences]."""
-        self.kept += lengths.shape[1]
+    def document_of(self, pair: SentencePair) -> int:
+        """Returns the number of the next pair's document."""
+        number, name = self._document
+        if pair.document != name:
+            self._document = (number + 1, pair.document)
+        return self._document[0]
+
+    def add(
+        self, ids: Sequence[Sequence[Sequence[int]]], lengths: NDArray[np.int32], documents: NDArray[np.int32]
+    ) -> None:
+        """Appends sentences: the ids of each on both sides, their lengths, [2, sentences], and their documents."""
+        self.kept += len(documents)
+        self._files[DOCUMENTS].write(documents.tobytes())
         for side, name in enumerate(SIDES):
             ends = self.tokens[side] + np.cumsum(lengths[side], dtype=np.int64)
             flat = np.fromiter(itertools.chain.from_iterable(ids[side]), self.dtype, int(lengths[side].sum()))

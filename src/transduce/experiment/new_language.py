@@ -68,7 +68,8 @@ def add_language(
     before = bundle.tokenizers
     source = learn_subwords(before.source, sample, pieces, known)
     target = source if before.target is before.source else learn_subwords(before.target, sample, pieces, known)
-    extended = extend(before, (source, target), languages.tokens)
+    config = msgspec.structs.replace(bundle.config, languages=languages)
+    extended = extend(before, (source, target), config.marks)
     former = [
         [*of_pieces, *_of_languages(side, extended.tokenizers, languages, bundle, like)]
         for side, of_pieces in (("source", extended.source), ("target", extended.target))
@@ -121,9 +122,9 @@ def _of_languages(
 ) -> Sequence[Sequence[int]]:
     """Returns, for each token of a language that is new on a side, the tokens whose mean it begins as."""
     before: Tokenizer = getattr(bundle.tokenizers, side)
-    known = before.languages if like is None else {like: before.languages[like]}
-    first: Sequence[int] = list(known.values()) or range(len(before))
-    return [first] * (len(languages.tokens) - len(before.languages))
+    known = [before.marks[each] for each in languages.tokens if each in before.marks]
+    first: Sequence[int] = (known if like is None else [before.marks[like]]) or range(len(before))
+    return [first] * (len(languages.tokens) - len(known))
 
 
 def _tokens_a_word(tokenizer: Tokenizer, texts: Sequence[str]) -> float:

@@ -139,6 +139,6 @@ class Vocabulary:
     @staticmethod
     def of(tokenizer: Tokenizer, edges: Callable[[], WordEdges]) -> "Vocabulary":
         """Returns the vocabulary of all tokens of a tokenizer."""
-        never = {tokenizer.pad, tokenizer.bos, *tokenizer.languages.values()} - {tokenizer.eos}
+        never = {tokenizer.pad, tokenizer.bos, *tokenizer.marks.values()} - {tokenizer.eos}
         unknown = {tokenizer.unknown} - {tokenizer.eos}
         return Vocabulary(tokenizer.bos, tokenizer.eos, sorted(never), sorted(unknown), tokenizer.decode, edges)

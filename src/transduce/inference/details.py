@@ -102,7 +102,7 @@ def details_of(
             ]
             results[i] = Details(
                 list(map(TokenProbability, pieces, probabilities[row].tolist(), runners_up)),
-                word_texts(of_source.decode(source)),
+                word_texts(of_source.decode(of_source.without_context(source))),
                 word_texts(of_target.decode(target)),
                 [*word_of, *word_of[-1:]],
                 None if links is None else sorted(links),

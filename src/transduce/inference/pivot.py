@@ -138,7 +138,7 @@ def best_of(rule: DecisionRule) -> DecisionRule:
 
 def only_text(text: str | Request) -> Request:
     """Returns a request without constraints, which are for the language after the next."""
-    return Request(text if isinstance(text, str) else text.text)
+    return Request(text) if isinstance(text, str) else Request(text.text, before=text.before)
 
 
 def through(middle: Translation, final: Translation) -> Translation:
@@ -155,6 +155,7 @@ def _config(first: Translator, second: Translator) -> BundleConfig:
         target=target,
         languages=None,
         longest_source=first.bundle.config.longest_source,
+        context=first.bundle.config.context,
     )
 
 

@@ -1,7 +1,11 @@
 """A request: one line to translate, with its constraints; needs no PyTorch, so documents' processes can use it."""
 
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from transduce.corpora.context_settings import ContextConfig
+from transduce.corpora.corpus import SentencePair
 from transduce.text.terms import Term
 
 
@@ -18,8 +22,34 @@ class Request:
     """Words or phrases that the translation must not hold."""
     terms: tuple[Term, ...] = ()
     """Terms of the line. One whose target is required is met by any of its forms."""
+    before: tuple[str, ...] = ()
+    """The texts before it in its document, the nearest last, for a model that reads context."""
 
     def allowed(self, phrase: str) -> tuple[str, ...]:
         """Returns the phrases that meet a required one: itself first, then other forms of terms."""
         forms = (form for term in self.terms if term.target == phrase for form in term.forms)
         return tuple(dict.fromkeys([phrase, *forms]))
+
+
+class Earlier:
+    """The texts of a document so far, as many as a model reads before the next one; a blank text ends a document."""
+
+    def __init__(self, context: ContextConfig | None, texts: Iterable[str] = ()) -> None:
+        self._held = deque[str](texts, maxlen=0 if context is None else context.before)
+        self._document = ""
+
+    def before(self, text: str, document: str = "") -> tuple[str, ...]:
+        """Returns the texts before the next one, the nearest last."""
+        if document != self._document or not text.strip():
+            self._held.clear()
+            self._document = document
+        held = tuple(self._held)
+        if text.strip():
+            self._held.append(text)
+        return held
+
+
+def in_context(pairs: Iterable[SentencePair], context: ContextConfig | None) -> list[Request]:
+    """Returns a request for each source, with the sources before it in its document that a model reads."""
+    earlier = Earlier(context)
+    return [Request(pair.source, before=earlier.before(pair.source, pair.document)) for pair in pairs]

@@ -78,6 +78,7 @@ class SentenceModel:
         self.languages = model_languages(translator)
         self.can_align = isinstance(translator.bundle, ModelBundle) or isinstance(translator.engine, PhraseEngine)
         self.can_require = self.can_align and can_require(self.search)
+        self.context = 0 if (context := translator.bundle.config.context) is None else context.before
         self._source, self._target = tokenizers.source, tokenizers.target
         self._aligner: Aligner | None = None
 
@@ -94,7 +95,7 @@ class SentenceModel:
         self, requests: Sequence[SentenceRequest], progress: PartProgress | None = None
     ) -> list[TranslatedSentence]:
         """See SentenceTranslator."""
-        asked = [Request(request.text, required=request.required) for request in requests]
+        asked = [Request(request.text, required=request.required, before=request.before) for request in requests]
         if self.constrain is not None:
             asked = list(map(self.constrain, asked))
         return _measured(self.translator.translate_chunk(asked, self.search, progress), self._target)

@@ -219,6 +219,7 @@ class Translator:
         check_length(len(source), self.longest_source)
         if request.required:
             raise InputError("a search with required phrases cannot be looked at; leave them out")
+        source = next(iter(self.encode([request])[0]), source)
         (piece,) = self._constraints.pieces(request, [[*marks.source, *source]], marks.begin)
         return look_at_translation(bundle, self._constraints, piece, target, search or Beam(), request.text.strip())
 
@@ -314,15 +315,28 @@ class Translator:
         return why_unsatisfied(translation, phrase, self._constraints)
 
     def encode(self, texts: Sequence[str | Request]) -> list[list[list[int]]]:
-        """Returns the token ids of each line's pieces: one piece unless it is too long, none if it has no words."""
+        """Returns the token ids of each line's pieces: one piece unless it is too long, none if it has no words; each
+        after the texts and the pieces before it, if the model reads them."""
         read = [text if isinstance(text, str) else text.text for text in texts]
         tokenizer = self.bundle.tokenizers.source
         longest = self.longest_source
         lines = [text.strip() if self._is_translated(text) else "" for text in read]
-        return [
+        encoded = [
             [ids] if 0 < len(ids) <= longest else tokenizer.encode_batch(split_text(line, tokenizer, longest))
             for line, ids in zip(lines, tokenizer.encode_batch(lines), strict=True)
         ]
+        if (context := self.bundle.config.context) is None:
+            return encoded
+        before = ((text.before if isinstance(text, Request) else ()) for text in texts)
+        return [self._in_context(*both, context.before) for both in zip(encoded, before, strict=True)]
+
+    def _in_context(self, pieces: list[list[int]], before: Sequence[str], most: int) -> list[list[int]]:
+        """Returns the ids of a line's pieces, each after at most `most` texts and pieces before it."""
+        tokenizer = self.bundle.tokenizers.source
+        earlier = [*tokenizer.encode_batch(before[-most:]), *pieces]
+        starts = range(len(earlier) - len(pieces), len(earlier))
+        nearest = (earlier[max(start - most, 0) : start] for start in starts)
+        return [tokenizer.in_context(*both, self.longest_source) for both in zip(pieces, nearest, strict=True)]
 
     def required_of_pieces(self, request: Request, encoded: Sequence[list[int]]) -> Sequence[Sequence[str]]:
         """Returns the required phrases of each piece of a line, whose token ids are given."""

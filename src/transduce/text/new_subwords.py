@@ -82,8 +82,8 @@ class Extended:
     target: list[list[int]]
 
 
-def extend(tokenizers: Tokenizers, learned: tuple[Subwords, Subwords], languages: Mapping[str, str]) -> Extended:
-    """Returns tokenizers with the subwords that each side has learned, and then tokens for languages.
+def extend(tokenizers: Tokenizers, learned: tuple[Subwords, Subwords], marks: Mapping[str, str]) -> Extended:
+    """Returns tokenizers with the subwords that each side has learned, and then tokens that mark texts.
 
     Both sides stay one object, or of one numbering, if they are. A piece that the other side has already keeps its
     number. A model of SentencePiece with a vocabulary of its own gets the subwords, too; another's `.model` file is
@@ -92,13 +92,13 @@ def extend(tokenizers: Tokenizers, learned: tuple[Subwords, Subwords], languages
     source, target = tokenizers.source, tokenizers.target
     if source is target:
         names = _new_names(source, learned[:1])
-        both, former = _extend(source, learned[0], names, languages), _former_of(names, learned[:1])
+        both, former = _extend(source, learned[0], names, marks), _former_of(names, learned[:1])
         return Extended(Tokenizers(both, both), former, former)
     of_sides = [learned, learned] if are_numbered_alike(tokenizers) else [learned[:1], learned[1:]]
     all_names = [_new_names(side, of) for side, of in zip((source, target), of_sides, strict=True)]
     formers = [_former_of(names, of) for names, of in zip(all_names, of_sides, strict=True)]
     sides = zip((source, target), learned, all_names, strict=True)
-    return Extended(Tokenizers(*(_extend(side, of, names, languages) for side, of, names in sides)), *formers)
+    return Extended(Tokenizers(*(_extend(side, of, names, marks) for side, of, names in sides)), *formers)
 
 
 def _new_names(tokenizer: Tokenizer, learned: Sequence[Subwords]) -> list[str]:
@@ -244,10 +244,10 @@ def _former(tokenizer: Tokenizer, subwords: Subwords, piece: str) -> list[int]:
     return subwords.former[piece] if token is None else [token]
 
 
-def _extend(tokenizer: Tokenizer, subwords: Subwords, names: Sequence[str], languages: Mapping[str, str]) -> Tokenizer:
-    """Returns a tokenizer that finds the subwords that it has learned, and numbers these names and the languages."""
+def _extend(tokenizer: Tokenizer, subwords: Subwords, names: Sequence[str], marks: Mapping[str, str]) -> Tokenizer:
+    """Returns a tokenizer that finds the subwords that it has learned, and numbers these names and the marks."""
     known_names = set(tokenizer.pieces(range(len(tokenizer))))
-    tokens = [token for token in languages.values() if token not in known_names]
+    tokens = [token for token in marks.values() if token not in known_names]
     if tokenizer.sentencepiece is not None and tokenizer.named is not None:
         pieces = tokenizer.pieces(range(len(tokenizer)))
         model = parse_sentencepiece(tokenizer.sentencepiece)
@@ -256,8 +256,8 @@ def _extend(tokenizer: Tokenizer, subwords: Subwords, names: Sequence[str], lang
         larger = parse_sentencepiece(append_pieces(tokenizer.sentencepiece, scores))
         numbers = {piece: number for number, piece in enumerate([*pieces, *names, *tokens])}
         spelled = {token.content for token in tokenizer.backend.get_added_tokens_decoder().values()}
-        meant = languages.values() if spelled & set(languages.values()) else ()
-        return with_vocabulary(Path("the tokenizer"), larger, numbers, tokenizer.named, languages, meant)
+        meant = marks.values() if spelled & set(marks.values()) else ()
+        return with_vocabulary(Path("the tokenizer"), larger, numbers, tokenizer.named, marks, meant)
     tree = json.loads(tokenizer.backend.to_str())
     pieces = [tokenizer.backend.id_to_token(token) or "" for token in range(len(tokenizer))]
     if tokenizer.named is None and tree["model"]["type"] == "Unigram":  # which would find them in texts
@@ -268,7 +268,7 @@ def _extend(tokenizer: Tokenizer, subwords: Subwords, names: Sequence[str], lang
     backend = Backend.from_str(json.dumps(tree))
     if tokenizer.named is not None or tree["model"]["type"] == "BPE":
         backend.add_special_tokens([AddedToken(token, normalized=False) for token in tokens])
-    return tokenizer.with_backend(backend, languages)
+    return tokenizer.with_backend(backend, marks)
 
 
 def _scores(subwords: Subwords, known: Mapping[str, float], kind: str) -> dict[str, float]:

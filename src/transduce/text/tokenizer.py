@@ -21,7 +21,7 @@ from transduce.base.config import to_tree
 from transduce.base.errors import CheckpointError
 from transduce.text.detokenization import detokenize
 from transduce.text.tokenizer_file import check_backend, read_backend
-from transduce.text.tokenizer_settings import BOS, EOS, PAD, SPECIALS, UNK, SpecialTokens
+from transduce.text.tokenizer_settings import BOS, BREAK, EOS, PAD, SPECIALS, UNK, SpecialTokens
 
 OTHER_NAMES = {PAD: ("[PAD]",), UNK: ("[UNK]",), BOS: ("<s>", "[BOS]", "[CLS]"), EOS: ("</s>", "[EOS]", "[SEP]")}
 MASKS = ("<mask>", "[MASK]")
@@ -43,10 +43,10 @@ class Tokenizers:
     source: "Tokenizer"
     target: "Tokenizer"
 
-    def with_languages(self, languages: Mapping[str, str]) -> "Tokenizers":
-        """Returns the same tokenizers with tokens for languages, on both sides."""
-        source = self.source.with_languages(languages)
-        return Tokenizers(source, source if self.target is self.source else self.target.with_languages(languages))
+    def with_marks(self, marks: Mapping[str, str]) -> "Tokenizers":
+        """Returns the same tokenizers with tokens that mark texts, on both sides."""
+        source = self.source.with_marks(marks)
+        return Tokenizers(source, source if self.target is self.source else self.target.with_marks(marks))
 
 
 class Tokenizer:
@@ -57,7 +57,7 @@ class Tokenizer:
         backend: Backend,
         special: SpecialTokens | None = None,
         sentencepiece: bytes | None = None,
-        languages: Mapping[str, str] | None = None,
+        marks: Mapping[str, str] | None = None,
     ) -> None:
         self.backend = backend
         self.sentencepiece = sentencepiece
@@ -73,9 +73,10 @@ class Tokenizer:
         masks = (backend.token_to_id(name) for name in mask_names)
         self.mask: int | None = next((token for token in masks if token is not None), None)
         """The token that hides another; None for a tokenizer without one."""
-        self.languages = {language: _special_id(backend, name) for language, name in (languages or {}).items()}
-        """The tokens of languages; none in a tokenizer of a model of one direction."""
-        self._specials = {self.pad, self.bos, self.eos, *self.languages.values()}
+        self.marks = {mark: _special_id(backend, name) for mark, name in (marks or {}).items()}
+        """The tokens that mark texts: of languages, by their codes, in a model of several directions; BREAK in one that
+        reads context."""
+        self._specials = {self.pad, self.bos, self.eos, *self.marks.values()}
         self._not_in_texts = self._specials if special is None else set()
         vocabulary = backend.get_vocab()
         self._size = vocabulary.get(PAST_THE_END, 1 + max(vocabulary.values()))  # a file may leave out some ids
@@ -229,35 +230,47 @@ class Tokenizer:
         if self.sentencepiece is not None:
             path.with_suffix(SENTENCEPIECE).write_bytes(self.sentencepiece)
 
-    def with_languages(self, languages: Mapping[str, str]) -> "Tokenizer":
-        """Returns the same tokenizer with tokens for languages, which are added at the end if it lacks them."""
-        return Tokenizer(Backend.from_str(self.backend.to_str()), self.named, self.sentencepiece, languages)
+    def with_marks(self, marks: Mapping[str, str]) -> "Tokenizer":
+        """Returns the same tokenizer with tokens that mark texts, which are added at the end if it lacks them."""
+        return Tokenizer(Backend.from_str(self.backend.to_str()), self.named, self.sentencepiece, marks)
+
+    def in_context(self, ids: list[int], before: Sequence[list[int]], longest: int) -> list[int]:
+        """Returns the ids of a source after those of the sentences before it, each with a break: as many of the nearest
+        as have `longest` tokens at most with it."""
+        for sentence in reversed(before):
+            if len(sentence) + 1 + len(ids) > longest:
+                break
+            ids = [*sentence, self.marks[BREAK], *ids] if sentence else ids
+        return ids
+
+    def without_context(self, ids: Sequence[int]) -> Sequence[int]:
+        """Returns the ids of a source after the last break: the sentence that is translated."""
+        mark = self.marks.get(BREAK)
+        return next((ids[i + 1 :] for i in range(len(ids) - 1, -1, -1) if ids[i] == mark), ids)
 
     @staticmethod
-    def load(
-        path: Path, special: SpecialTokens | None = None, languages: Mapping[str, str] | None = None
-    ) -> "Tokenizer":
+    def load(path: Path, special: SpecialTokens | None = None, marks: Mapping[str, str] | None = None) -> "Tokenizer":
         """Reads a tokenizer's JSON; special tokens that it lacks are added, unless `special` names them.
 
         Raises CheckpointError for a file that is none, has ids far apart, cannot encode any text, or lacks a special
-        token or one of a language.
+        token or one that marks texts.
         """
         backend = read_backend(path)
         check_special(backend.token_to_id, special, path)
-        for name in (languages or {}).values():
+        for name in (marks or {}).values():
             if _id_of(backend, name) is None:
-                raise CheckpointError(f"{path}: it has no token {name!r}, which stands for a language")
+                raise CheckpointError(f"{path}: it has no token {name!r}, which marks texts")
         original = path.with_suffix(SENTENCEPIECE)
-        tokenizer = Tokenizer(backend, special, original.read_bytes() if original.is_file() else None, languages)
+        tokenizer = Tokenizer(backend, special, original.read_bytes() if original.is_file() else None, marks)
         check_backend(tokenizer.backend, path)
         return tokenizer
 
-    def with_backend(self, backend: Backend, languages: Mapping[str, str] | None = None) -> "Tokenizer":
-        """Returns a tokenizer with the same special tokens by another backend, and tokens for languages (default: its
+    def with_backend(self, backend: Backend, marks: Mapping[str, str] | None = None) -> "Tokenizer":
+        """Returns a tokenizer with the same special tokens by another backend, and tokens that mark texts (default: its
         own)."""
-        if languages is None:
-            languages = dict(zip(self.languages, self.pieces(self.languages.values()), strict=True))
-        return Tokenizer(backend, self.named, languages=languages)
+        if marks is None:
+            marks = dict(zip(self.marks, self.pieces(self.marks.values()), strict=True))
+        return Tokenizer(backend, self.named, marks=marks)
 
     @property
     def content(self) -> str:

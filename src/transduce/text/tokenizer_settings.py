@@ -17,6 +17,7 @@ TokenizerKind = Literal[
 
 PAD, UNK, BOS, EOS = SPECIALS = ("<pad>", "<unk>", "<bos>", "<eos>")
 SUBWORDS = ("bpe", "wordpiece", "unigram", "sentencepiece", "bert")
+BREAK = "<break>"  # after each sentence of the context before a source
 DEFAULT_SUBWORDS = 8000
 
 VocabularySize = Annotated[int, Meta(ge=len(SPECIALS) + 1, le=10_000_000)]

@@ -112,7 +112,7 @@ class TypedTextEncoder:
     def _texts(self) -> list[bytes]:
         """The bytes that each token adds to a text; none for special tokens and parts of characters without a byte."""
         tokenizer = self.tokenizer
-        special = {tokenizer.pad, tokenizer.unknown, tokenizer.bos, tokenizer.eos, *tokenizer.languages.values()}
+        special = {tokenizer.pad, tokenizer.unknown, tokenizer.bos, tokenizer.eos, *tokenizer.marks.values()}
         parts = tokenizer.bytes_of_characters
         texts = []
         for token, text in enumerate(self._wording.after_letter):

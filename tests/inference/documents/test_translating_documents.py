@@ -35,7 +35,7 @@ class Capitals:
         )
         self.bundle = SimpleNamespace(
             tokenizers=SimpleNamespace(source=tokenizer, target=tokenizer),
-            config=SimpleNamespace(source="en", target="de"),
+            config=SimpleNamespace(source="en", target="de", context=None),
         )
         self.engine = None
         self.longest_source = longest

@@ -95,7 +95,7 @@ def test_scores_are_those_of_the_search_and_depend_on_the_language(translator: T
 
 
 def test_no_output_holds_a_token_of_a_language(translator: Translator) -> None:
-    tokens = set(translator.bundle.tokenizers.target.languages.values())
+    tokens = set(translator.bundle.tokenizers.target.marks.values())
     found = translator.directed("fr", "de").translate_chunk([spell(words, "de") for words in WORDS], Beam(size=4))
     pieces = {piece for one in found for piece in one.text.split()}
     assert tokens and not pieces & set(translator.bundle.tokenizers.target.pieces(tokens))

@@ -1,13 +1,14 @@
 """Requests for the translation of each line, and a report on them at the end."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice, repeat
 
 from transduce.apps.cli.input import count_lines
 from transduce.base.errors import InputError
+from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.lines import read_lines
-from transduce.inference.request import Request
+from transduce.inference.request import Earlier, Request
 from transduce.inference.translation import Translation
 from transduce.search.choices import DecisionRule, can_require
 from transduce.text.glossary import Entry, Glossary, Use
@@ -40,21 +41,27 @@ def read_glossary(
 
 
 def requests_of(
-    chunks: Iterator[list[str]], prefix: str | None, prefix_file: str | None, glossary: Glossary | None, skip: int = 0
+    chunks: Iterator[list[str]],
+    prefix: str | None,
+    prefix_file: str | None,
+    glossary: Glossary | None,
+    skip: int = 0,
+    context: ContextConfig | None = None,
 ) -> Iterator[list[Request]]:
-    """Yields chunks of lines with their constraints, without the first `skip` lines; InputError unless a file of
-    prefixes has one a line."""
+    """Yields chunks of lines with their constraints, and the lines before them as context, without the first `skip`
+    lines; InputError unless a file of prefixes has one a line."""
     prefixes = repeat(prefix or "") if prefix_file is None else read_lines(prefix_file)
-    number = 0
+    number, earlier = 0, Earlier(context)
     for chunk in chunks:
         requests = []
         for line in chunk:
             number += 1
             if (begin := next(prefixes, None)) is None:
                 raise _too_few(prefix_file, number)
-            if number <= skip:
-                continue
-            requests.append(Request(line, begin.strip(), *(glossary.applying(line) if glossary else ())))
+            before = earlier.before(line)
+            if number > skip:
+                request = Request(line, begin.strip(), *(glossary.applying(line) if glossary else ()))
+                requests.append(replace(request, before=before))
         if requests:
             yield requests
     if prefix_file is not None and next(prefixes, None) is not None:

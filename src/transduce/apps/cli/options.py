@@ -120,6 +120,8 @@ class LineOptions:
 
     resume: bool = False
     """Continue the same command after an interruption."""
+    context: bool = False
+    """Read each line with the lines before it, for a model that was trained so; a blank line ends a text."""
     prefix: str | None = None
     """Words that each translation begins with."""
     prefix_file: str | None = None

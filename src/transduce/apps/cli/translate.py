@@ -177,8 +177,12 @@ def _translate_lines(
         total = count_lines(input)
         check_prefixes(lines.prefix, lines.prefix_file, total)
         report = copy.deepcopy(out.report)
-        requests = requests_of(lines_of(input), lines.prefix, lines.prefix_file, entries, report.lines)
         translator = opened()
+        context = translator.bundle.config.context
+        if lines.context and context is None:
+            raise InputError("the model reads no context; train one with data.context, or leave --context out")
+        with_context = context if lines.context else None
+        requests = requests_of(lines_of(input), lines.prefix, lines.prefix_file, entries, report.lines, with_context)
         estimator = None
         if edits is not None:
             from transduce.apps.projects.quality import learned_quality

@@ -185,6 +185,8 @@ def _check_exportable(model: Path, bundle: ModelBundle) -> None:
         problems.append(f"its target tokenizer: it does not mark the beginning of words by {SPACE!r}")
     if not adds_source_end(bundle.tokenizers):
         problems.append("its tokenizers call the end of a text by different names")
+    if bundle.config.context is not None:
+        problems.append("it reads the sentences before, and a package translates each alone")
     if bundle.config.languages is not None:
         problems.append("it translates in several directions, and a package is for one")
     elif unnamed := [code for code in (bundle.config.source, bundle.config.target) if code in UNKNOWN]:

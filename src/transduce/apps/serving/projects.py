@@ -39,6 +39,8 @@ MOST_SEGMENTS = 1000
 """The most segments of one answer."""
 MOST_LISTED = 200_000
 """The most characters of one answer of several segments."""
+MOST_BEFORE = 8
+"""The most segments before one that are its context."""
 LAST_EVENTS = 20
 MOST_ALTERNATIVES = 15
 MOST_COMPARED = 50
@@ -206,8 +208,10 @@ def projects(server: Server) -> APIRouter:
                 sources = [found[number][1] for number in unknown]
                 adapted = server.with_project(model, project)
                 glossary = await server.of_project(name, server.terms.glossary, project)
+                earlier = (found[max(number - MOST_BEFORE, 0) : number] for number in unknown)
+                contexts = ["\n".join(source for _, source, _ in segments) for segments in earlier]
                 async for index, sentence in server.sentences(
-                    adapted, sources, search, glossary=glossary, charge=charge
+                    adapted, sources, search, glossary=glossary, charge=charge, contexts=contexts
                 ):
                     translated[unknown[index]].append(sentence)
                 if asked.repair:

@@ -1,13 +1,13 @@
 """Divides the texts of a request into sentences that a model can translate, and joins their translations."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from docsegments.orthography.joining import gap_in_translation
 from docsegments.sentences import split_sentences
 from transduce.apps.serving.refusals import RefusedError
-from transduce.inference.request import Request
+from transduce.inference.request import Earlier, Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.text.glossary import Glossary
@@ -17,6 +17,8 @@ Split = Literal["lines", "sentences", "whole"]
 MOST = 128
 """The most tokens of a prefix, and twice those of required phrases, that a search places in good time; as many as the
 longest sentence has if the model knows longer ones."""
+MOST_CONTEXT = 2000
+"""The most characters of a request's context that are read: the last ones."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,10 @@ def prepare(
     most: int,
     most_characters: int,
     split: Split = "lines",
+    contexts: Sequence[str] = (),
 ) -> PreparedSentences:
-    """Divides texts into sentences with their constraints; each text has a prefix, which may be empty.
+    """Divides texts into sentences with their constraints; each text has a prefix, which may be empty. A model that
+    reads context reads those before a sentence in its text, and in the context before each text.
 
     Raises RefusedError (413) for too many sentences or characters of terms, or for required texts too long to be
     searched in good time, at the first sentence that is too much.
@@ -60,10 +64,14 @@ def prepare(
     if len(positions) > most:
         raise RefusedError(413, f"There are {len(positions):,} sentences, but at most {most:,} are taken")
     requests, before, characters, wanted = [], -1, 0, WantedTokens(translator)
+    earlier = Earlier(None)
     for number, start, end in positions:
         text = " ".join(texts[number][start:end].splitlines())
         prefix = prefixes[number] if number != before else ""
+        if number != before:
+            earlier = Earlier(translator.bundle.config.context, _sentences_of(contexts[number] if contexts else ""))
         request = Request(text, prefix, *(glossary.applying(text) if glossary else ()))
+        request = replace(request, before=earlier.before(text))
         wanted.check(request)
         characters += sum(map(len, (*request.required, *request.banned)))
         if characters > most_characters:
@@ -71,6 +79,12 @@ def prepare(
         requests.append(request)
         before = number
     return PreparedSentences(positions, requests, translator.encode(requests), characters)
+
+
+def _sentences_of(context: str) -> list[str]:
+    """Returns the last sentences of a text."""
+    last = context[-MOST_CONTEXT:]
+    return [last[start:end] for start, end in sentence_bounds(last)]
 
 
 class WantedTokens:

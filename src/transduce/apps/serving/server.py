@@ -202,15 +202,17 @@ class Server:
         prefixes: Sequence[str] = (),
         charge: Callable[[int], None] = lambda characters: None,
         split: Split = "lines",
+        contexts: Sequence[str] = (),
     ) -> AsyncIterator[tuple[int, Sentence]]:
-        """Yields the number of the text and each of its sentences, in order; with prefixes, one begins each text.
+        """Yields the number of the text and each of its sentences, in order; with prefixes, one begins each text; with
+        contexts, one is before each text.
 
         `charge` counts the characters of terms that apply, before they cost anything.
 
         Raises RefusedError for too many at once (413) or too many waiting of one client (429), InputError for requests
         that the model does not support.
         """
-        prepared = await self._prepare(model, texts, glossary, prefixes or [""] * len(texts), split)
+        prepared = await self._prepare(model, texts, glossary, prefixes or [""] * len(texts), split, contexts)
         charge(prepared.characters)
         client = CLIENT.get()
         if model.batcher.waiting_of(client) + len(prepared.requests) > self.settings.max_waiting_sentences:
@@ -246,12 +248,13 @@ class Server:
         glossary: Glossary | None,
         prefixes: Sequence[str],
         split: Split,
+        contexts: Sequence[str],
     ) -> PreparedSentences:
         """See `prepare`: at once if it is soon done, else in a thread, one request of each client at a time."""
 
         def work() -> PreparedSentences:
             most = self.settings.max_sentences, self.settings.max_characters
-            return prepare(model.translator, texts, glossary, prefixes, *most, split)
+            return prepare(model.translator, texts, glossary, prefixes, *most, split, contexts)
 
         if sum(map(len, [*texts, *prefixes])) <= SOON_PREPARED and glossary is None:
             return work()
@@ -268,11 +271,12 @@ class Server:
         glossary: Glossary | None = None,
         charge: Callable[[int], None] = lambda characters: None,
         split: Split = "lines",
+        contexts: Sequence[str] = (),
     ) -> list[list[Sentence]]:
         """Translates the sentences of each text; see `sentences`."""
         of_texts: list[list[Sentence]] = [[] for _ in texts]
         async for number, sentence in self.sentences(
-            model, texts, search, glossary=glossary, charge=charge, split=split
+            model, texts, search, glossary=glossary, charge=charge, split=split, contexts=contexts
         ):
             of_texts[number].append(sentence)
         return of_texts

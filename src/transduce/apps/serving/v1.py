@@ -19,7 +19,7 @@ from transduce.apps.serving.keystrokes import Keystrokes
 from transduce.apps.serving.libretranslate import ERRORS, FILE_BODY, keep, read_upload
 from transduce.apps.serving.models import ServedModel
 from transduce.apps.serving.refusals import RefusedError
-from transduce.apps.serving.request_texts import Sentence, gap_before
+from transduce.apps.serving.request_texts import MOST_CONTEXT, Sentence, gap_before
 from transduce.apps.serving.server import Server
 from transduce.base.errors import TransduceError
 from transduce.bundle.model_bundle import ModelBundle
@@ -74,6 +74,8 @@ class Asked(StrictBody):
     """Whole words that each text's translation begins with."""
     typed: bool = False
     """True if the prefix is what a person has typed so far: it may end within a word, and is completed."""
+    context: str = Field("", max_length=MOST_CONTEXT)
+    """Text before each text, which a model that reads context reads with it."""
     most_words: int | None = Field(None, ge=1, le=100)
     """The most words of a completion; default: all of the sentence."""
     glossary: list[Term] = Field(default_factory=list, max_length=200)
@@ -139,7 +141,14 @@ def v1(server: Server, detector: Detector) -> APIRouter:
                 details = asked.alignment and isinstance(model.translator.bundle, ModelBundle)
                 before: dict[int, Sentence] = {}
                 async for number, sentence in server.sentences(
-                    model, texts, search, details, glossary, [prefix] * len(texts), charge
+                    model,
+                    texts,
+                    search,
+                    details,
+                    glossary,
+                    [prefix] * len(texts),
+                    charge,
+                    contexts=[asked.context] * len(texts),
                 ):
                     previous = before.get(number)
                     both = previous.translation.text if previous else "", sentence.translation.text

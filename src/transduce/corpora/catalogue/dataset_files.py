@@ -82,6 +82,11 @@ def find_split(
                     f"{folder / file}: its contents are not those of {dataset.name}'s {file} (SHA-256 differs)"
                 )
         return Shelf(_in(folder, layout[split]), lack)
+    if not dataset.remotes:
+        files = ", ".join(_names(dataset.splits[split], languages))
+        raise DataError(
+            f"{dataset.name} is not published as these files; put {files} into $TRANSDUCE_DATA/{dataset.name}"
+        )
     download(dataset, list(_names(dataset.splits[split], languages)), progress)
     return Shelf(_in(downloads_folder(dataset), dataset.splits[split]))
 

@@ -49,7 +49,8 @@ class Dataset:
     """The SHA-256 of files that the folder TRANSDUCE_DATA may hold, by name."""
 
     columns: Mapping[str, int | str] = field(default_factory=dict)
-    """The columns of texts and labels in its files: "text", "second" and "label"; see LabelColumns."""
+    """The columns of texts and labels in its files: "text", "second" and "label", see LabelColumns; or of each language
+    and of the "document" in a table of pairs, if they are not just the languages."""
 
     label_names: Mapping[str, str] = field(default_factory=dict)
     """The names of labels by their form in the files, such as a number."""

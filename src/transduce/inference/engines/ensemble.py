@@ -80,5 +80,7 @@ def check_alike(first: Model, other: Model, number: int) -> None:
                 f"model {number} of the ensemble has another {side} tokenizer than the first; all must have the same: "
                 "train them on the same text with the same [tokenizer]"
             )
-    if first.config.languages != other.config.languages:
-        raise InputError(f"model {number} of the ensemble has other directions than the first; all must have the same")
+    if first.config.languages != other.config.languages or first.config.context != other.config.context:
+        raise InputError(
+            f"model {number} of the ensemble has other directions or another context than the first; all must be alike"
+        )

@@ -8,8 +8,9 @@ from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits, WeightedCorpus
 from transduce.data.batch import Batch
+from transduce.data.context import ContextDropout
 from transduce.data.planned import PlannedData
-from transduce.data.sentence_pairs import SentencePairs
+from transduce.data.sentence_pairs import OfEpoch, SentencePairs
 from transduce.data.store import TokenStore
 from transduce.data.subword_dropout import SubwordDropout
 from transduce.inference.engines.exported import Model
@@ -26,8 +27,10 @@ def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -
     """Returns the stores of all training corpora, read as one."""
     bundle, sizes = numbers.bundle, list(map(len, numbers.stores))
     weights = weights_of(numbers.corpora, sizes, config.data.temperature)
-    segment = _subword_dropout(config.tokenizer, bundle.tokenizers, numbers.stores)
-    pairs = SentencePairs(numbers.stores, weights, bundle.special, config.batching, config.seed, segment=segment)
+    of_epoch: OfEpoch | None = _subword_dropout(config.tokenizer, bundle.tokenizers, numbers.stores)
+    if (context := bundle.config.context) is not None and context.dropout:
+        of_epoch = ContextDropout(context.dropout)
+    pairs = SentencePairs(numbers.stores, weights, bundle.special, config.batching, config.seed, of_epoch=of_epoch)
     if bundle.config.languages is not None:
         directions = [entry.direction for entry in numbers.corpora]
         directed = [bundle if direction is None else bundle.directed(direction) for direction in directions]

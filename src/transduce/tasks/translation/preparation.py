@@ -19,6 +19,7 @@ from transduce.corpora.languages import UNKNOWN
 from transduce.corpora.overlap import OverlapSearch
 from transduce.corpora.splits import Splits, WeightedCorpus
 from transduce.corpora.splitting import Side
+from transduce.data.context import in_context
 from transduce.data.misaligned import why_misaligned
 from transduce.data.store import TokenStore, all_dropped, open_store, open_stores
 from transduce.models.families import build_model
@@ -27,7 +28,7 @@ from transduce.tasks.origin import find_origin, with_new_words
 from transduce.tasks.translation.translation_settings import TranslationConfig
 from transduce.text.spread import Spread
 from transduce.text.tokenizer import Tokenizers
-from transduce.text.tokenizer_settings import TokenizerConfig
+from transduce.text.tokenizer_settings import BREAK, TokenizerConfig
 from transduce.text.tokenizer_training import LEARN_NOTHING, describe_sample, train_tokenizers
 from transduce.training.distributed import Processes
 
@@ -82,13 +83,19 @@ def prepare(
     def make_tokenizers() -> Tokenizers:
         source, target = sample_of(splits, config.tokenizer, tell)
         made = train_tokenizers(config.tokenizer, source, target, folder)
-        return made if asked is None else made.with_languages(asked.tokens)
+        marks = ({} if asked is None else asked.tokens) | ({} if config.data.context is None else {BREAK: BREAK})
+        return made.with_marks(marks) if marks else made
 
     origin = find_origin(config, config.model, config.tokenizer, folder, checkpoint, processes, make_tokenizers, tell)
     source, target = (partial(_side, splits, side) for side in SIDES)
     origin = with_new_words(origin, config.training, config.model, folder, source, target, tell)
     tokenizers = origin.tokenizers
     languages = asked if origin.start is None else _known_languages(config.data, origin.start, asked)
+    context = config.data.context
+    if origin.start is not None:
+        if context is not None and origin.start.context is None:
+            raise ConfigError("training.start_from: the model reads no context; leave data.context out")
+        context = context or origin.start.context
     tell(origin.describe_vocabulary())
     if checkpoint is None and origin.start is not None and languages is None:
         _tell_other_languages(origin.start, config.data, tell)
@@ -104,6 +111,8 @@ def prepare(
             for direction, corpus in validation_corpora(splits).items()
         }
         general = open_store(splits.general_validation, tokenizers, None, cache) if splits.general_validation else None
+    stores = [in_context(store, context, tokenizers) for store in stores]
+    validation = {direction: in_context(store, context, tokenizers) for direction, store in validation.items()}
     for entry in splits.train:
         of_entry = [store for corpus, store in zip(corpora, stores, strict=True) if corpus is entry]
         if not any(map(len, of_entry)):
@@ -145,6 +154,7 @@ def prepare(
         tokenizer=origin.config,
         longest_source=max(known_length, *(int(store.source.lengths.max()) for store in read_whole)),
         languages=languages,
+        context=context,
         begin="bos" if origin.start is None else origin.start.begin,
     )
     if splits.directions:

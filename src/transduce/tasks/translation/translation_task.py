@@ -22,6 +22,7 @@ from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.directions import Direction
 from transduce.corpora.formats import text_file
 from transduce.corpora.splits import Splits, open_splits
+from transduce.data.context import in_context as read_in_context
 from transduce.data.store import TokenStore, open_store
 from transduce.evaluation.breakdown import by_length, by_word_frequency
 from transduce.evaluation.metric import PLAIN, Scoring, SentenceCounts, Texts
@@ -29,6 +30,7 @@ from transduce.evaluation.metrics import STANDARD, MetricName
 from transduce.evaluation.score_table import Scores
 from transduce.evaluation.translations import count_bleu, score_bleu
 from transduce.inference.engines.exported import Model
+from transduce.inference.request import in_context
 from transduce.inference.translator import Translator
 from transduce.models.families import PhrasesConfig
 from transduce.search.beam import Beam
@@ -75,11 +77,14 @@ def translate_pairs(bundle: Model, pairs: TestPairs) -> dict[Direction, Texts]:
     check_installed("train", "sacrebleu")
     translator, texts = Translator(bundle), {}
     for direction, corpus in pairs.corpora.items():
-        if sides := [(pair.source, pair.target) for pair in corpus]:
-            sources, references = zip(*sides, strict=True)
+        if read := list(corpus):
+            sources, references = [pair.source for pair in read], [pair.target for pair in read]
             is_many = bundle.config.languages is not None
             directed = translator.directed(direction.target, direction.source) if is_many else translator
-            outputs = [translation.text for translation in directed.translate(sources, pairs.search)]
+            outputs = [
+                translation.text
+                for translation in directed.translate(in_context(read, bundle.config.context), pairs.search)
+            ]
             texts[direction] = Texts(outputs, references, sources)
     return texts
 
@@ -140,7 +145,9 @@ class TranslationExperiment:
         """See Experiment."""
         bundle = in_own_direction(self.config, self.splits, bundle)
         stores = {
-            direction: open_store(corpus, bundle.tokenizers, None, cache_folder())
+            direction: read_in_context(
+                open_store(corpus, bundle.tokenizers, None, cache_folder()), bundle.config.context, bundle.tokenizers
+            )
             for direction, corpus in validation_corpora(self.splits).items()
         }
         text = self.splits.general_validation

@@ -28,6 +28,7 @@ from transduce.evaluation.metric import Metric, Scoring, Texts
 from transduce.evaluation.metrics import find_metric, metric_key
 from transduce.inference.batched_search import TOKENS_AT_ONCE
 from transduce.inference.engines.choice import pytorch_of
+from transduce.inference.request import in_context
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.tasks.translation.translation_settings import TranslationConfig
@@ -130,8 +131,10 @@ class TranslationValidator:
             return Validation(scores, scores["loss"])
         translator = self._translator(model)
         if self.metrics:
-            sources, references = zip(*((pair.source, pair.target) for pair in self.pairs), strict=True)
-            own = [translation.text for translation in translator.translate(processes.share(sources), GREEDY)]
+            pairs = list(self.pairs)
+            sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+            requests = in_context(pairs, self.bundle.config.context)
+            own = [translation.text for translation in translator.translate(processes.share(requests), GREEDY)]
             texts = Texts(processes.gather_shares(own), references, sources)
         if not processes.is_first:
             return Validation(scores, scores["loss"])

@@ -49,7 +49,7 @@ def adds_source_end(tokenizers: Tokenizers) -> bool:
 
 def never_written(tokenizer: Tokenizer, allow_unknown: bool) -> set[int]:
     """Returns the tokens that no output may have, whatever the model gives them."""
-    never = {tokenizer.pad, tokenizer.bos, *tokenizer.languages.values()}
+    never = {tokenizer.pad, tokenizer.bos, *tokenizer.marks.values()}
     return (never if allow_unknown else never | {tokenizer.unknown}) - {tokenizer.eos}
 
 

@@ -173,7 +173,7 @@ def _samples(bundle: ModelBundle, probes: Sequence[list[int]]) -> list[list[int]
     """Returns a bundle's own sentences, and random tokens of all lengths up to the longest source."""
     generator = torch.Generator().manual_seed(1)
     tokenizer = bundle.tokenizers.source
-    specials = {tokenizer.pad, tokenizer.bos, tokenizer.eos, *tokenizer.languages.values()}
+    specials = {tokenizer.pad, tokenizer.bos, tokenizer.eos, *tokenizer.marks.values()}
     ordinary = torch.tensor([token for token in range(len(tokenizer)) if token not in specials])
     lengths = torch.linspace(1, bundle.config.longest_source, SAMPLES - len(probes)).long().tolist()
     drawn = [ordinary[torch.randint(len(ordinary), (length,), generator=generator)].tolist() for length in lengths]

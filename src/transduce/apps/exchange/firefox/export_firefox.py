@@ -158,6 +158,8 @@ def what_cannot_be_exported(bundle: ModelBundle) -> list[str]:
     for side, tokenizer in (("source", bundle.tokenizers.source), ("target", bundle.tokenizers.target)):
         if not _is_of_engines(tokenizer):
             problems.append(f'the {side} tokenizer is not of the engines\' kind; set tokenizer.kind = "sentencepiece"')
+    if config.context is not None:
+        problems.append("it reads the sentences before, and Firefox translates each alone; leave data.context out")
     if config.languages is not None:
         problems.append("it translates in several directions, and a model of Firefox in one")
     elif odd := [code for code in (config.source, config.target) if code in UNKNOWN or not is_tag(code)]:

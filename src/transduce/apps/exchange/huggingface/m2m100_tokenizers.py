@@ -138,7 +138,7 @@ def _read_nllb(folder: Path, fields: Fields, languages: dict[str, str]) -> Token
     made_up = _made_up(fields, 256206, 1 + max(backend.get_vocab().values()))
     backend.add_special_tokens([AddedToken(HIDDEN + name, normalized=False) for name in made_up])
     check_backend(backend, path)
-    return Tokenizer(backend, SPECIAL, languages=languages)
+    return Tokenizer(backend, SPECIAL, marks=languages)
 
 
 def write_tokenizers(folder: Path, bundle: ModelBundle) -> None:

@@ -99,7 +99,10 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
             server.admission.charge(http, characters)
 
         unknown = [text for text, translation in zip(texts, known, strict=True) if translation is None]
-        of_texts = await server.translate(model, unknown, glossary=glossary, charge=charge, split=asked.split)
+        contexts = [asked.context or ""] * len(unknown)
+        of_texts = await server.translate(
+            model, unknown, glossary=glossary, charge=charge, split=asked.split, contexts=contexts
+        )
         both = zip(unknown, of_texts, strict=True)
         anew = iter([joined(text, sentences, language=model.target) for text, sentences in both])
         return [next(anew) if translation is None else translation for translation in known]

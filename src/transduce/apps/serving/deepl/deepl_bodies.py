@@ -76,7 +76,7 @@ class TranslateBody(Asked):
 
     text: Texts
     context: str | None = None
-    """Text about the text; accepted, and without effect: models read sentence by sentence."""
+    """Text before the texts, which a model that reads context reads with them."""
     show_billed_characters: bool = False
     split_sentences: Annotated[Literal["0", "1", "nonewlines"] | None, BeforeValidator(_text)] = None
     preserve_formatting: bool = False

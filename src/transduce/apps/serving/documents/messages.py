@@ -45,6 +45,8 @@ class Read(msgspec.Struct, frozen=True, tag=True):
     """See DocumentTranslator."""
     has_memory: bool = False
     """True if the other end has a memory, which is asked for each segment."""
+    context: int = 0
+    """The number of sentences before a sentence that are read with it."""
 
 
 class ReadEntries(msgspec.Struct, frozen=True, tag=True):

@@ -146,6 +146,7 @@ class _Asking:
         self.languages = Languages(order.source, order.target)
         self.can_require = order.can_require
         self.can_align = order.can_align
+        self.context = order.context
         self._line = line
 
     def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:

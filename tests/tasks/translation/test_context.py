@@ -1,0 +1,122 @@
+"""A model that reads the sentences before: what it learns from them, and that every way of translating gives them."""
+
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+from pronoun_corpus import PEOPLE, documents, settings, write_table
+from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
+from transduce.base.errors import ConfigError
+from transduce.bundle.model_bundle import ModelBundle
+from transduce.corpora.corpus import SentencePair
+from transduce.experiment import load_recipe, train
+from transduce.inference.model_documents import DocumentTranslator
+from transduce.inference.request import Request, in_context
+from transduce.inference.translator import Translator
+from transduce.search.beam import Beam
+from transduce.text.tokenizer_settings import BREAK
+
+GREEDY = Beam(size=1)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("context")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRANSDUCE_CACHE", str(folder / "cache"))
+        write_table(folder / "train.tsv", 300, 1)
+        write_table(folder / "valid.tsv", 40, 2)
+        (folder / "recipe.toml").write_text(tomli_w.dumps(settings(120)))
+        train(load_recipe(folder / "recipe.toml"), folder / "run")
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def translator(run: Path) -> Translator:
+    return Translator.load(run, engine="pytorch")
+
+
+def pronoun(translator: Translator, *before: str) -> str:
+    return translator.translate(Request("dann ruft", before=before), GREEDY).text
+
+
+def test_the_sentence_before_tells_who_is_meant(translator: Translator) -> None:
+    for person, meant in PEOPLE.items():
+        assert pronoun(translator, f"{person} kommt") == f"then {meant} calls"
+    assert pronoun(translator, "anna kommt", "hans kommt") == "then he calls", "the nearest counts"
+
+
+def test_validation_and_test_read_documents_as_training_does(run: Path) -> None:
+    assert ModelBundle.load(run).history["validation"]["exact_match"] > 0.95
+
+
+def test_a_sentence_without_context_is_a_translation_too(translator: Translator) -> None:
+    assert pronoun(translator) in {"then he calls", "then she calls"}
+    assert translator.translate("anna kommt", GREEDY).text == "anna comes"
+
+
+def test_other_documents_and_more_sentences_than_it_reads_change_nothing(translator: Translator) -> None:
+    pairs = [SentencePair("anna kommt", "", "1"), SentencePair("dann ruft", "", "2"), SentencePair("", "", "2")]
+    context = translator.bundle.config.context
+    assert [request.before for request in in_context(pairs, context)] == [(), (), ()]
+    far = ["otto kommt", "otto kommt", "anna kommt", "dann lacht"]
+    assert translator.encode([Request("dann ruft", before=tuple(far))]) == translator.encode(
+        [Request("dann ruft", before=tuple(far[-2:]))]
+    )
+
+
+def test_context_is_cut_at_what_the_model_reads_and_breaks_are_never_written(translator: Translator) -> None:
+    long = " ".join(["kommt"] * translator.longest_source)
+    assert translator.encode([Request("dann ruft", before=(long,))]) == translator.encode(["dann ruft"])
+    ids = translator.encode([Request("dann ruft", before=("anna kommt",))])[0][0]
+    mark = translator.bundle.tokenizers.source.marks[BREAK]
+    assert ids.count(mark) == 1
+    assert list(translator.bundle.tokenizers.source.without_context(ids)) == translator.encode(["dann ruft"])[0][0]
+    assert BREAK not in translator.translate(Request("dann ruft", before=("anna kommt",)), Beam(size=4)).text
+
+
+def test_together_equals_one_by_one_with_details_of_the_sentence_alone(translator: Translator) -> None:
+    pairs = [SentencePair(*pair, str(number)) for number, lines in enumerate(documents(5, 3)) for pair in lines]
+    requests = in_context(pairs, translator.bundle.config.context)
+    together = translator.translate_chunk(requests, Beam(size=2), with_details=True)
+    for request, found in zip(requests, together, strict=True):
+        assert found.text == translator.translate(request, Beam(size=2)).text
+        assert found.details is not None and found.details.source_words == request.text.split()
+        assert all(i < len(request.text.split()) for i, _ in found.details.alignment or ())
+    look = translator.look(Request("dann ruft", before=("anna kommt",)))
+    assert look.alignment is not None and look.alignment.source_words == ["dann", "ruft"]  # type: ignore[union-attr]
+
+
+def test_a_document_gives_each_segment_those_before_it(translator: Translator) -> None:
+    page = "<p>anna kommt</p><p>dann ruft</p><p>otto kommt</p><p>dann ruft</p>"
+    found = DocumentTranslator(translator, GREEDY).translate_html(page)
+    assert found == "<p>anna comes</p><p>then she calls</p><p>otto comes</p><p>then he calls</p>"
+
+
+def test_an_exported_model_reads_the_same_context(run: Path, tmp_path: Path) -> None:
+    export_ctranslate2(run, tmp_path / "exported")
+    exported = Translator.load(tmp_path / "exported")
+    for person, meant in PEOPLE.items():
+        assert pronoun(exported, f"{person} kommt") == f"then {meant} calls"
+
+
+def test_scorers_and_training_read_what_translation_reads(translator: Translator) -> None:
+    bundle, before = translator.bundle, [(f"{person} kommt",) for person in PEOPLE]
+    assert isinstance(bundle, ModelBundle)
+    requests = [Request("dann ruft", before=each) for each in before]
+    assert bundle.read(["dann ruft"] * len(before), before) == [ids for (ids,) in translator.encode(requests)]
+
+
+def test_a_model_without_context_cannot_learn_it_later(run: Path, tmp_path: Path) -> None:
+    write_table(tmp_path / "train.tsv", 20, 1)
+    write_table(tmp_path / "valid.tsv", 5, 2)
+    plain = settings(2)
+    del plain["data"]["context"]
+    (tmp_path / "plain.toml").write_text(tomli_w.dumps(plain))
+    train(load_recipe(tmp_path / "plain.toml"), tmp_path / "plain")
+    later = settings(2) | {"training": {"updates": 2, "start_from": str(tmp_path / "plain")}}
+    del later["model"], later["tokenizer"]
+    (tmp_path / "later.toml").write_text(tomli_w.dumps(later))
+    with pytest.raises(ConfigError, match=r"the model reads no context; leave data.context out"):
+        train(load_recipe(tmp_path / "later.toml"), tmp_path / "later")
