@@ -22,7 +22,7 @@ from transduce.apps.serving.detection import Detector
 from transduce.base.errors import TransduceError
 from transduce.corpora.cleaning import Length, Prefix, Ratio, Script, cleaning_filters
 from transduce.corpora.corpus import SentencePair
-from transduce.corpora.formats import parallel_files
+from transduce.corpora.formats import parallel_files, references_in
 from transduce.corpora.labelled_text import LabelColumns, labelled_file
 from transduce.corpora.questions import question_corpus
 from transduce.corpora.splitting import letters_of
@@ -87,6 +87,7 @@ UNITS = (
         "\\u0301",
         "<seg ",
         "<seg>a</seg>",
+        "<doc docid='",
         "\r\n",
         " \u0301",
         "\ud800",
@@ -174,6 +175,7 @@ FUNCTIONS: dict[str, Callable[[], Callable[[str], object]]] = {
     ".tsv": lambda: _reads("a.tsv", lambda path: [*parallel_files([path]).read()]),
     ".jsonl": lambda: _reads("a.jsonl", lambda path: [*parallel_files([path]).read()]),
     ".sgm": lambda: _reads("a.sgm", lambda path: [*parallel_files([path, path]).read()]),
+    ".sgm of references": lambda: _reads("a.sgm", references_in),
     "labelled .tsv": lambda: _reads("a.tsv", lambda path: [*labelled_file(path, LabelColumns())]),
     "labelled .jsonl": lambda: _reads("a.jsonl", lambda path: [*labelled_file(path, LabelColumns())]),
     "tagged": lambda: _reads("a.conll", lambda path: [*tagged_corpus(path, TagColumns()).read()]),

@@ -1,6 +1,7 @@
 """`evaluate` and `compare` take models and finished outputs alike; each mistake is one clear line."""
 
 import gzip
+import html
 import io
 import json
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import sacrebleu
 
 from transduce.base.config import to_toml
 from transduce.bundle.model_bundle import ModelBundle
@@ -53,6 +55,31 @@ def test_outputs_come_from_standard_input_too(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(outputs.read_bytes())))
     assert transduce("evaluate", "-", *files)[1] == transduce("evaluate", outputs, *files)[1]
+
+
+def test_references_in_several_files_count_together_as_those_in_one_of_sgml(
+    transduce: Command, outputs: Path, corpus: Path, files: list[object], tmp_path: Path
+) -> None:
+    first, other = corpus / "test.de", tmp_path / "other.de"
+    lists = [first.read_text(encoding="utf-8").splitlines(), outputs.read_text(encoding="utf-8").splitlines()]
+    lists[1][7] = lists[1][5] = "Der Hund!"
+    other.write_text("".join(f"{line}\n" for line in lists[1]), encoding="utf-8")
+    documents = [
+        f'<doc docid="1" sysid="{name}">\n' + "".join(f"<seg id=1>{html.escape(line)}</seg>\n" for line in lines)
+        for name, lines in zip("ab", lists, strict=True)
+    ]
+    (tmp_path / "both.sgm").write_text("".join(documents), encoding="utf-8")
+    found = json.loads(transduce("evaluate", outputs, "--reference", first, "--reference", other, "--json")[1])
+    theirs = sacrebleu.corpus_bleu(outputs.read_text(encoding="utf-8").splitlines(), lists)
+    assert found["bleu"]["score"] == pytest.approx(theirs.score, abs=1e-9)
+    assert all("nrefs:2" in found[metric]["signature"] for metric in ("bleu", "chrf", "ter"))
+    assert json.loads(transduce("evaluate", outputs, "--reference", tmp_path / "both.sgm", "--json")[1]) == found
+    assert json.loads(transduce("evaluate", outputs, *files, "--reference", other, "--json")[1]) == found
+    status, output, errors = transduce("compare", other, outputs, *files, "--reference", other, "--json")
+    assert (status, errors) == (0, "")
+    other_system, same = json.loads(output)["systems"]
+    assert (other_system["bleu"]["score"], same["bleu"]) == (pytest.approx(100), found["bleu"])
+    assert same["against_baseline"]["bleu"]["difference"] == pytest.approx(theirs.score - 100)
 
 
 def test_all_four_bleus_are_printed_with_their_signatures(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from transduce.base.errors import DataError
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
-from transduce.corpora.formats import parallel_files, text_file
+from transduce.corpora.formats import parallel_files, references_in, segments, text_file
 from transduce.corpora.lines import open_bytes, read_lines
 
 COMPRESS = {
@@ -313,6 +313,56 @@ def test_segments_of_sgml_are_lines(tmp_path):
         DataError, match=r"s\.en\.sgm: line 2: <seg> without </seg>; expected <seg>\.\.\.</seg> on one line"
     ):
         list(parallel_files([tmp_path / "s.en.sgm", tmp_path / "t.de"]))
+
+
+def document(name, system, *texts):
+    lines = "".join(f"<seg id={number}> {text}</seg>\n" for number, text in enumerate(texts, 1))
+    return f"<DOC docid={name}{system}>\n{lines}</DOC>\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(document(name, f' sysid="{n}"', *(f"{name}{n}{s}" for s in range(size)))
+                for n in "123" for name, size in (("b", 2), ("a", 1))),
+        "".join(document(name, f" genre='nw' sysid='{n}'", *(f"{name}{n}{s}" for s in range(size)))
+                for name, size in (("b", 2), ("a", 1)) for n in "123"),
+        "".join(f'<refset refid="{n}">' + document('"b"', "", f"b{n}0", f"b{n}1") + document("'a'", "", f"a{n}0")
+                + "</refset>\n" for n in "123"),
+        "".join(f'<tstset sysid="{n}">\n' + document("b", "", f"b{n}0", f"b{n}1") + "</tstset>\n<tstset>"
+                + document("a", "", f"a{n}0") for n in "123"),
+    ],
+    ids=["translator by translator", "document by document", "refsets", "tstsets"],
+)  # fmt: skip
+def test_sgml_has_the_references_of_several_translators_in_the_order_of_the_documents(tmp_path, text):
+    (tmp_path / "r.sgm").write_text(text)
+    (tmp_path / "s").write_text("x\ny\nz\n")
+    expected = [[f"b{n}0", f"b{n}1", f"a{n}0"] for n in "123"]
+    assert references_in(tmp_path / "r.sgm") == expected
+    assert [pair.target for pair in parallel_files([tmp_path / "s", tmp_path / "r.sgm"])] == expected[0]
+
+
+def test_sgml_of_one_translator_and_lines_have_one_reference(tmp_path):
+    (tmp_path / "r.sgm").write_text(
+        document("a", " sysid=x", "1") + document("b", " sysid=y", "2") + document("b", " sysid=y", "3")
+    )
+    (tmp_path / "none.sgm").write_text("")
+    (tmp_path / "lines").write_text(document("a", " sysid=x", "1") * 2)
+    assert list(segments(tmp_path / "r.sgm")) == ["1", "2", "3"]
+    assert [references_in(tmp_path / name) for name in ("r.sgm", "none.sgm", "lines")] == [[["1", "2", "3"]], [[]], []]
+
+
+@pytest.mark.parametrize(("second", "counts"), [(["a", "b"], "3 and 2"), (["a", "b", "c", "d"], "3 and 4"), ([], "3")])
+def test_sgml_whose_references_differ_is_refused(tmp_path, second, counts):
+    both = document("a", " sysid=1", "x") + document("a", " sysid=2", "x")
+    (tmp_path / "r.sgm").write_text(
+        both + document("b", " sysid=1", "a", "b", "c") + document("b", " sysid=2", *second)
+    )
+    expected = (
+        f"r.sgm: the references of document 'b' have {counts} segments; expected 2 references with as many segments"
+    )
+    with pytest.raises(DataError, match=re.escape(expected)):
+        references_in(tmp_path / "r.sgm")
 
 
 def test_a_corpus_of_several_reads_one_after_another():

@@ -118,7 +118,7 @@ def _reader(path: str | Path) -> "PairReader":
 
 def _two_files(source: str | Path, target: str | Path) -> Iterator[SentencePair]:
     counts, document = [0, 0], 0
-    for source_line, target_line in itertools.zip_longest(_segments(source), _segments(target)):
+    for source_line, target_line in itertools.zip_longest(segments(source), segments(target)):
         counts[0] += source_line is not None
         counts[1] += target_line is not None
         if counts[0] == counts[1]:
@@ -130,12 +130,25 @@ def _two_files(source: str | Path, target: str | Path) -> Iterator[SentencePair]
         )
 
 
-def _segments(path: str | Path) -> Iterator[str]:
-    """Yields the lines of a file; of WMT's SGML the texts between <seg> and </seg>."""
-    if not {".sgm", ".sgml"}.intersection(Path(path).suffixes):
-        yield from read_lines(path)
-        return
+def segments(path: str | Path) -> Iterator[str]:
+    """Returns the lines of a file; of WMT's SGML (.sgm) the texts in <seg>, of several references the first."""
+    return next(map(iter, references_in(path)), read_lines(path))
+
+
+def references_in(path: str | Path) -> list[list[str]]:
+    """Returns the references in WMT's SGML, one for each translator of its documents; none for other files.
+
+    Raises DataError unless all translators have as many segments of each document.
+    """
+    if {".sgm", ".sgml"}.isdisjoint(Path(path).suffixes):
+        return []
+    documents: dict[str, dict[tuple[int, str], list[str]]] = {}
+    sets, document, translator = 0, "", ""
     for number, line in enumerate(read_lines(path), 1):
+        sets += re.search(r"<(?:ref|tst)set\b", line, re.IGNORECASE) is not None
+        if re.search(r"<doc\b", line, re.IGNORECASE):
+            named = {name.lower(): value.strip("\"'") for name, value in _ATTRIBUTES.findall(line)}
+            document, translator = named.get("docid", document), named.get("sysid", "")
         if "<seg" not in line.lower():
             continue
         opening = re.search(r"<seg\b", line, re.IGNORECASE)
@@ -143,7 +156,21 @@ def _segments(path: str | Path) -> Iterator[str]:
         closing = re.compile("</seg>", re.IGNORECASE).search(line, begin) if begin else None
         if closing is None:
             raise DataError(f"{path}: line {number}: <seg> without </seg>; expected <seg>...</seg> on one line")
-        yield html.unescape(line[begin : closing.start()]).strip()
+        text = html.unescape(line[begin : closing.start()]).strip()
+        documents.setdefault(document, {}).setdefault((sets, translator), []).append(text)
+    most = max(map(len, documents.values()), default=1)
+    for document, references in documents.items():
+        counts = [len(texts) for texts in references.values()]
+        if counts != [counts[0]] * most:
+            raise DataError(
+                f"{path}: the references of document '{document}' have {' and '.join(map(str, counts))} segments; "
+                f"expected {most} references with as many segments each"
+            )
+    parts = zip(*(references.values() for references in documents.values()), strict=True)
+    return [list(itertools.chain.from_iterable(texts)) for texts in parts] or [[]]
+
+
+_ATTRIBUTES = re.compile(r"""\b(docid|sysid)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s>]++)""", re.IGNORECASE)
 
 
 def _table(path: str | Path, columns: Columns | None, languages: tuple[str, str] = ("", "")) -> Iterator[SentencePair]:

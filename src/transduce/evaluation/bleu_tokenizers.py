@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from docsegments.extras import require
 from transduce.base.errors import InputError
+from transduce.evaluation.references import References
 
 if TYPE_CHECKING:
     from sacrebleu.metrics.bleu import BLEU
@@ -71,7 +72,7 @@ def has_chinese_characters(references: Sequence[str]) -> bool:
 
 def _letters(references: Sequence[str]) -> Counter[str]:
     letters: Counter[str] = Counter()
-    for reference in references[:LOOKED_AT]:
+    for reference in References.of(references[:LOOKED_AT]):
         letters.update(_script(character) for character in reference if character.isalpha())
     return letters
 

@@ -155,8 +155,9 @@ def compare(
     """Compares the outputs of systems, by name, with those of the first, the baseline.
 
     All texts are aligned line by line and detokenised. The training text, in the target language, determines how rare
-    words are; `metrics` are further ones beside BLEU, chrF and TER, as in `evaluate_outputs`. Raises InputError for
-    fewer than two systems or an unknown metric, DataError for texts that are not aligned.
+    words are; `metrics` and several references are as in `evaluate_outputs`, but recall of words and copied numbers are
+    those of the first. Raises InputError for fewer than two systems or an unknown metric, DataError for texts that are
+    not aligned.
     """
     if len(systems) < 2:
         raise InputError(f"systems given: {', '.join(systems) or 'none'}; give two or more to compare")

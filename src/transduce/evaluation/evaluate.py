@@ -9,6 +9,7 @@ from transduce.base.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer
 from transduce.evaluation.metric import Scoring, Texts, check_aligned
 from transduce.evaluation.metrics import STANDARD, MetricName, metrics_by_key
+from transduce.evaluation.references import References
 from transduce.evaluation.score_table import Scores
 from transduce.evaluation.translations import score_bleu_variants
 from transduce.inference.translator import Translator
@@ -33,7 +34,7 @@ def evaluate(
             f"a {type(translator).__name__} does not translate, but transduce.evaluate needs a Translator; language "
             "models are measured by the command `transduce evaluate`, and line by line by transduce.Scorer"
         )
-    check_aligned("sources", sources, references)
+    check_aligned("sources", sources, References.of(references))
     started = time.perf_counter()
     translations = translator.translate(sources, search)
     seconds = time.perf_counter() - started
@@ -53,9 +54,9 @@ def evaluate_outputs(
 ) -> Scores:
     """Scores detokenised translations from any system.
 
-    `metrics` are further ones beside BLEU, chrF and TER: names, or functions of outputs and references (see
-    `find_metric`); some need the sources. Raises DataError unless there are as many references, InputError for a metric
-    that is unknown, lacks something, or returns no numbers.
+    Several references of each sentence are one `References`. `metrics` are further ones beside BLEU, chrF and TER:
+    names, or functions of outputs and references (see `find_metric`); some need the sources. Raises DataError unless
+    there are as many references, InputError for a metric that is unknown, lacks something, or returns no numbers.
     """
     scores = Scores.of(
         Texts(outputs, references, sources),

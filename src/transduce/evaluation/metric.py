@@ -82,7 +82,7 @@ class Outcome(Protocol):
 
     @property
     def references(self) -> Sequence[Any]:
-        """The right output for each example; for answers, all right ones."""
+        """The right output for each example; for answers, all right ones; of several translations a `References`."""
 
     @property
     def sources(self) -> Sequence[str] | None:

@@ -9,6 +9,7 @@ from transduce.evaluation.bleu_tokenizers import BleuTokenizer
 from transduce.evaluation.evaluate import evaluate, evaluate_outputs
 from transduce.evaluation.metric import check_aligned
 from transduce.evaluation.metrics import MetricName
+from transduce.evaluation.references import References
 from transduce.evaluation.score_table import ScoreTable
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule
@@ -34,20 +35,13 @@ def evaluate_typed(
     the arguments; raises DataError unless there are as many references.
     """
     check_aligned("sources", sources, references)
-    pairs = [SentencePair(*pair) for pair in zip(sources, references, strict=True)]
-    typed = {AS_WRITTEN: pairs} | {name: list(map(way, pairs)) for name, way in WAYS_OF_TYPING.items()}
-    ways = {
-        name: evaluate(
-            translator,
-            [pair.source for pair in each],
-            [pair.target for pair in each],
-            search,
-            lowercase,
-            tokenize,
-            metrics=metrics,
-        )
-        for name, each in typed.items()
-    }
+    ways = {AS_WRITTEN: evaluate(translator, sources, references, search, lowercase, tokenize, metrics=metrics)}
+    sentences = list(zip(sources, References.of(references).of_sentences, strict=True))
+    for name, way in WAYS_OF_TYPING.items():
+        typed = [[way(SentencePair(source, text)) for text in texts] for source, texts in sentences]
+        own_sources = [pairs[0].source for pairs in typed]
+        own_references = References([[pair.target for pair in pairs] for pairs in typed])
+        ways[name] = evaluate(translator, own_sources, own_references, search, lowercase, tokenize, metrics=metrics)
     outputs = _word_by_word(translator, sources, search)
     ways[WORD_BY_WORD] = evaluate_outputs(outputs, references, lowercase, tokenize, metrics=metrics, sources=sources)
     return ScoreTable("ways", ways)

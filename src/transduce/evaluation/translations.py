@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,6 +14,7 @@ from docsegments.extras import require
 from transduce.base.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, has_chinese_characters, make_bleu
 from transduce.evaluation.metric import Score, Scoring, SentenceCounts, Texts, check_aligned
+from transduce.evaluation.references import References
 from transduce.evaluation.significance import RESAMPLES, SEED
 
 if TYPE_CHECKING:
@@ -124,11 +126,14 @@ def bleu_note(bleu: SentenceCounts) -> str | None:
 
 
 def exact_match(outputs: Sequence[str], references: Sequence[str], lowercase: bool = False) -> float:
-    """Returns the share of outputs that equal their reference, 0 to 1."""
-    pairs = list(zip(outputs, references, strict=True))
-    if lowercase:
-        pairs = [(output.lower(), reference.lower()) for output, reference in pairs]
-    return sum(output == reference for output, reference in pairs) / len(pairs)
+    """Returns the share of outputs that equal a reference, 0 to 1."""
+    return float(np.mean(_matches(outputs, References.of(references), lowercase)))
+
+
+def _matches(outputs: Sequence[str], references: References, lowercase: bool) -> list[bool]:
+    folded = str.lower if lowercase else str
+    pairs = zip(outputs, references.of_sentences, strict=True)
+    return [folded(output) in map(folded, texts) for output, texts in pairs]
 
 
 def _sacrebleu() -> Any:
@@ -137,7 +142,8 @@ def _sacrebleu() -> Any:
 
 def _count(metric: "BLEU | CHRF | TER", outputs: Sequence[str], references: Sequence[str]) -> SentenceCounts:
     check_aligned("outputs", outputs, references)
-    counts = metric._extract_corpus_statistics(list(outputs), [list(references)])
+    lists = list(zip_longest(*References.of(references).of_sentences))  # None where a sentence has fewer references
+    counts = metric._extract_corpus_statistics(list(outputs), lists)
     metric.n_bootstrap, metric.seed = RESAMPLES, str(SEED)  # for the signature
     return SentenceCounts(
         np.array(counts, dtype=np.float64),
@@ -148,10 +154,12 @@ def _count(metric: "BLEU | CHRF | TER", outputs: Sequence[str], references: Sequ
 
 
 def count_exact_matches(texts: Texts, scoring: Scoring) -> SentenceCounts:
-    """Counts the outputs that equal their reference."""
-    pairs = zip(texts.outputs, texts.references, strict=True)
-    matches = [exact_match([output], [reference], scoring.lowercase) for output, reference in pairs]
-    return SentenceCounts.of_sentence_scores(matches, f"exact|case:{'lc' if scoring.lowercase else 'mixed'}")
+    """Counts the outputs that equal a reference."""
+    references = References.of(texts.references)
+    numbers = {len(each) for each in references.of_sentences}
+    count, case = min(numbers) if len(numbers) == 1 else "var", "lc" if scoring.lowercase else "mixed"
+    matches = _matches(texts.outputs, references, scoring.lowercase)
+    return SentenceCounts.of_sentence_scores(matches, f"exact|nrefs:{count}|case:{case}")
 
 
 COMET_MODEL = "Unbabel/wmt22-comet-da"

@@ -13,6 +13,7 @@ from bad_inputs.row import Row, row
 TRAIN = "train tiny.toml --out new -q"
 LATIN = "schön\n".encode("latin-1")
 SGM = '<doc>\n<seg id="1">A dog.</seg>\n<seg id="2">A cat.</seg>\n</doc>\n'
+SEVERAL = "".join(SGM.replace("<doc>", f'<doc docid="news" sysid="{name}">') for name in "ABC")
 
 
 def _pairs(file: str, content: str | bytes, words: str | tuple[str, ...], columns: str = "", **options: object) -> Row:
@@ -85,6 +86,18 @@ ROWS = [
         write_gz("a.sgm.gz", SGM * 50),
         cut("a.sgm.gz"),
         write("b.sgm", SGM),
+    ),
+    row(
+        "evaluate test.de --reference a.sgm",
+        "a.sgm: the references of document 'news' have 2 and 2 and 1 segments; expected 3 references with as many",
+        write("a.sgm", SEVERAL.rpartition("<seg")[0]),
+    ),
+    row(
+        "evaluate o --reference a.sgm --reference b",
+        "a.sgm: 2, a.sgm: 2, a.sgm: 2, b: 3",
+        write("a.sgm", SEVERAL),
+        write("b", "A dog.\nA cat.\n\n"),
+        write("o", "A dog.\nA cat.\n"),
     ),
     # Packed
     row("train tiny.toml --out new -q data.train=p.tsv.gz", "p.tsv.gz", write("p.tsv.gz", "")),

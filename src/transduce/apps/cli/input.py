@@ -52,9 +52,10 @@ def read_input(path: str) -> bytes:
         raise InputError(f"{path}: cannot be opened ({error.strerror})") from None
 
 
-def check_read_once(**names: str | None) -> None:
+def check_read_once(**names: str | list[str] | None) -> None:
     """Raises InputError if more than one of these names, by their uses, is `-`, standard input."""
-    uses = [use for use, name in names.items() if name == "-"]
+    given = [(use, name) for use, one in names.items() for name in (one if isinstance(one, list) else [one])]
+    uses = [use for use, name in given if name == "-"]
     if len(uses) > 1:
         raise InputError(f"{' and '.join(uses)} are both -, but standard input can be read only once; name a file")
 

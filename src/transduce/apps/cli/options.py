@@ -83,8 +83,8 @@ class DataOptions:
 
     source: str | None = None
     """Text to translate, one sentence a line."""
-    reference: str | None = None
-    """Reference translation, line by line."""
+    reference: list[str] | None = None
+    """Reference translation, line by line, or several in WMT's SGML (.sgm); repeatable, all references count."""
     dataset: str | None = None
     """A built-in data set instead of files."""
     split: str | None = None

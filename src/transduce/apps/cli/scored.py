@@ -62,7 +62,9 @@ def open_data(options: DataOptions, model: str) -> TestData:
     if TASKS[of_model.task].tool == "encoder":
         raise InputError("a text encoder has nothing to evaluate; fine-tune it first")
     task: TestedTask[Any] = find_task(of_model.task)
-    return task.test_data(Wanted(of_model, config, folder, options.reference, options.dataset, split))
+    if len(files := options.reference or []) > 1:
+        raise InputError("several --reference are for translations; give one")
+    return task.test_data(Wanted(of_model, config, folder, next(iter(files), None), options.dataset, split))
 
 
 def compare_models(

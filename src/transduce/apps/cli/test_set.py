@@ -16,12 +16,14 @@ from transduce.corpora.catalogue.download import announce
 from transduce.corpora.catalogue.registry import find_dataset
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.directions import MANY, Direction
+from transduce.corpora.formats import references_in, segments
 from transduce.corpora.lines import read_lines
 from transduce.corpora.shards import open_corpus
 from transduce.corpora.splits import open_split, open_splits
 from transduce.evaluation.evaluate import evaluate, evaluate_outputs
 from transduce.evaluation.metric import check_aligned
 from transduce.evaluation.metrics import metrics_by_key
+from transduce.evaluation.references import References
 from transduce.evaluation.robustness import evaluate_typed
 from transduce.evaluation.score_table import Scores, ScoreTable
 from transduce.experiment.recipe import recipe_of
@@ -125,7 +127,7 @@ def warn_of_case(name: str, system: System, scoring: ScoringOptions) -> None:
 
 def open_test_set(
     data: DataOptions, systems: Mapping[str, System], needs_sources: bool = True
-) -> tuple[list[str], list[str]]:
+) -> tuple[list[str], References]:
     """Reads sources and references of the test set, by default those of the models' runs; a data set's direction is
     that of the models.
 
@@ -144,12 +146,19 @@ def open_test_set(
     elif data.source is None:
         if needs_sources:
             raise InputError("--source is missing: the text that --reference translates")
-        return [], list(read_lines(data.reference))
+        return [], _all_references(list(segments(data.reference[0])), data.reference)
     else:
         languages = {(model.source, model.target) for model in models.values()}
-        corpus = open_corpus([data.source, data.reference], None, *(languages if len(languages) == 1 else ()))
+        corpus = open_corpus([data.source, data.reference[0]], None, *(languages if len(languages) == 1 else ()))
     pairs = list(corpus)
-    return [pair.source for pair in pairs], [pair.target for pair in pairs]
+    return [pair.source for pair in pairs], _all_references([pair.target for pair in pairs], data.reference or [""])
+
+
+def _all_references(first: list[str], files: Sequence[str]) -> References:
+    """Returns the first reference of the first file, then the others in the files."""
+    firsts = [first, *(list(segments(file)) for file in files[1:])]
+    named = [(file, one) for file, own in zip(files, firsts, strict=True) for one in (own, *references_in(file)[1:])]
+    return References.aligned(*(lines for _, lines in named), names=[file for file, _ in named])
 
 
 def _directions_of(data: DataOptions, model: str, system: Translator) -> list[Direction]:
