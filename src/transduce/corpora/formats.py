@@ -75,9 +75,10 @@ def parallel_files(
 
 
 def table_file(path: str | Path, columns: Columns) -> ParallelCorpus:
-    """Opens a corpus in two columns of a file of any name, between tabs."""
+    """Opens a published corpus in two columns of a file of any name, between tabs; its few lines with further tabs are
+    left out."""
     open_bytes(path).close()
-    return ParallelCorpus(str(path), lambda: _table(path, columns), _fingerprint([path], str(columns)))
+    return ParallelCorpus(str(path), lambda: _table(path, columns, skips_odd=True), _fingerprint([path], str(columns)))
 
 
 def text_file(path: str | Path, start: int = 0, stop: int | None = None) -> TextCorpus:
@@ -173,9 +174,12 @@ def references_in(path: str | Path) -> list[list[str]]:
 _ATTRIBUTES = re.compile(r"""\b(docid|sysid)\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s>]++)""", re.IGNORECASE)
 
 
-def _table(path: str | Path, columns: Columns | None, languages: tuple[str, str] = ("", "")) -> Iterator[SentencePair]:
+def _table(
+    path: str | Path, columns: Columns | None, languages: tuple[str, str] = ("", ""), skips_odd: bool = False
+) -> Iterator[SentencePair]:
     numbers: list[int] = []
-    width = 0
+    width = wanted = 0
+    signs, joins = _SIGNS[_delimiters(path)], _delimiters(path) != "\t"
     with _as_data_errors():
         for line, cells in _rows(path, languages) if columns is None else _rows_of(path):
             if not numbers:
@@ -186,9 +190,11 @@ def _table(path: str | Path, columns: Columns | None, languages: tuple[str, str]
                         f"as [{width - 1}, {width}], counted from 1, or by their names in the first line"
                     )
                 numbers, has_names = _column_numbers(path, (1, 2) if columns is None else columns, cells)
+                wanted = max(width, *numbers)
                 if has_names:
                     continue
-            wanted, signs = max(width, *numbers), _SIGNS[_delimiters(path)]
+            if skips_odd and len(cells) != width:
+                continue
             if len(cells) < wanted:
                 raise DataError(f"{path}: line {line} has {len(cells)} of the {wanted} columns expected ({signs[0]})")
             if len(cells) > wanted:
@@ -196,7 +202,8 @@ def _table(path: str | Path, columns: Columns | None, languages: tuple[str, str]
                     f"{path}: line {line} has {len(cells)} columns where the first line has {wanted} ({signs[0]}); "
                     f"{signs[1]}"
                 )
-            yield SentencePair(*(_on_one_line(cells[number - 1]) for number in numbers))
+            texts = [cells[number - 1] for number in numbers]
+            yield SentencePair(*(map(_on_one_line, texts) if joins else texts))
 
 
 _SIGNS = {

@@ -331,7 +331,8 @@ def _open_pairs(dataset: Dataset, split: str, source: str, target: str, progress
         else table_file(file, columns)
         for file in shelf.files
     ]
-    return ParallelCorpus.joined(f"{dataset.name} {split}{shelf.partial and f' ({shelf.partial})'}", corpora)
+    name = f"{dataset.name} {split}{shelf.partial and f' ({shelf.partial})'}"
+    return ParallelCorpus.of_shards(name, corpora) if len(corpora) > 1 else ParallelCorpus.joined(name, corpora)
 
 
 def _generate(name: str, split: str, source: str, config: DataConfig | None) -> ParallelCorpus:

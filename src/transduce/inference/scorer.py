@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 import torch
@@ -59,15 +59,18 @@ class Scorer:
         self.bundle = bundle
         self.model: Writer[Any] = ensemble or bundle.writer
 
-    def score(self, pairs: Iterable[Pair]) -> list[PairScore]:
-        """Returns the scores of all pairs, in their order."""
-        return list(self.stream(pairs))
+    def score(self, pairs: Iterable[Pair], before: Iterable[Sequence[str]] | None = None) -> list[PairScore]:
+        """Returns the scores of all pairs, in their order; `before` are the texts before each source, for a model that
+        reads context."""
+        return list(self.stream(pairs, before=before))
 
-    def stream(self, pairs: Iterable[Pair], pairs_at_once: int = PAIRS_AT_ONCE) -> Iterator[PairScore]:
+    def stream(
+        self, pairs: Iterable[Pair], pairs_at_once: int = PAIRS_AT_ONCE, before: Iterable[Sequence[str]] | None = None
+    ) -> Iterator[PairScore]:
         """Yields the scores of any number of pairs, a bounded number held at a time; InputError for too long ones."""
-        rest, number = map(as_pair, pairs), 1
+        rest, number, contexts = map(as_pair, pairs), 1, iter(before or repeat(()))
         while chunk := list(islice(rest, pairs_at_once)):
-            sources = self.bundle.read([pair.source for pair in chunk])
+            sources = self.bundle.read([pair.source for pair in chunk], list(islice(contexts, len(chunk))))
             targets = self.bundle.tokenizers.target.encode_batch([pair.target for pair in chunk])
             check_lengths("source", sources, self.model.source_limit, number)
             check_lengths("target", targets, self.model.target_limit, number)

@@ -26,6 +26,7 @@ def look(
     processor: Processor,
     target: str | None = None,
     second: str | None = None,
+    context: list[str] | None = None,
     output: Path | None = None,
     positions: bool = False,
     languages: LanguageOptions,
@@ -44,6 +45,7 @@ def look(
         what: A model's or run's folder and a text; or the folders of one run or several.
         target: Look at this translation (or continuation) instead of searching one.
         second: The second text, or the passage, where the model reads two; or in TEXT, after a tab.
+        context: A sentence before TEXT, for a model that reads context; repeatable, the nearest last.
         output: A file that ends in .html, .png, .svg, .pdf or .json (default: open a page).
         positions: Draw the position encodings of a model, or sinusoidal ones.
         max_tokens: With a language model: tokens to generate.
@@ -56,7 +58,7 @@ def look(
     if output is not None:
         _check_output(output)
     if positions:
-        if len(arguments) > 1 or target is not None or second is not None:
+        if len(arguments) > 1 or target is not None or second is not None or context:
             raise InputError("--positions takes one model at most, and no sentence")
         pictures = _positions(arguments)
     elif not arguments:
@@ -67,7 +69,8 @@ def look(
         raise InputError(f"{arguments[0]}: expected a model and one sentence, in quotation marks; or folders of runs")
     else:
         model, text = arguments
-        seen = _look_at(model, processor.device, text, second, target, search, max_tokens, languages)
+        before = tuple(context or ())
+        seen = _look_at(model, processor.device, text, second, before, target, search, max_tokens, languages)
         pictures = seen.pictures()
         if output is None and isinstance(seen, PhraseLook):
             print(seen)
@@ -82,6 +85,7 @@ def _look_at(
     device: str,
     text: str,
     second: str | None,
+    before: tuple[str, ...],
     target: str | None,
     search: "Beam",
     max_tokens: int,
@@ -91,6 +95,7 @@ def _look_at(
     from transduce.inference.classifier import Classifier
     from transduce.inference.generator import Generator
     from transduce.inference.loading import load
+    from transduce.inference.request import Request
     from transduce.inference.text_encoder import Encoder
     from transduce.inference.translator import Translator
 
@@ -100,6 +105,8 @@ def _look_at(
     reads_two = isinstance(tool, Answerer) or (isinstance(tool, Classifier) and tool.reads_pairs)
     if second is not None and not (reads_two or isinstance(tool, Encoder)):
         raise InputError(f"--second is for models that read two texts, and {model} reads one; leave it out")
+    if before and (not isinstance(tool, Translator) or tool.bundle.config.context is None):
+        raise InputError(f"--context is for models that read context, and {model} does not; leave it out")
     if target is not None and not isinstance(tool, Generator | Translator):
         raise InputError(f"--target is for models that write, and {model} only reads; leave it out")
     if reads_two and second is None:
@@ -109,7 +116,7 @@ def _look_at(
     if isinstance(tool, Generator):
         return tool.look(text, target, search, max_tokens)
     if isinstance(tool, Translator):
-        return tool.directed(languages.to, languages.from_).look(text, target, search)
+        return tool.directed(languages.to, languages.from_).look(Request(text, before=before), target, search)
     if isinstance(tool, Encoder):
         return tool.look(text, second)
     if isinstance(tool, Answerer):

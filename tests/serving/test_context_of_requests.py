@@ -1,0 +1,74 @@
+"""What comes before a text changes its translation, in each API that has a field for it, and in documents."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+
+from pronoun_corpus import PEOPLE, settings, write_table
+from running_server import Running
+from transduce.experiment import load_recipe, train
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("context")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRANSDUCE_CACHE", str(folder / "cache"))
+        write_table(folder / "train.tsv", 300, 1)
+        write_table(folder / "valid.tsv", 40, 2)
+        (folder / "recipe.toml").write_text(tomli_w.dumps(settings(120)))
+        train(load_recipe(folder / "recipe.toml"), folder / "run")
+    running = Running(folder / "run")
+    yield running
+    running.end()
+
+
+@pytest.mark.parametrize("person", PEOPLE)
+def test_context_tells_who_is_meant(served: Running, person: str) -> None:
+    expected = f"then {PEOPLE[person]} calls"
+    asked: dict[str, Any] = {"text": ["dann ruft"], "target_lang": "EN", "context": f"{person} kommt"}
+    assert served.post("/v2/translate", asked).json()["translations"][0]["text"] == expected
+    asked = {"text": "dann ruft", "source": "de", "target": "en", "context": f"{person} kommt"}
+    assert served.post("/v1/translate", asked).json()["sentences"][0]["n_best"][0]["text"] == expected
+
+
+def test_lines_of_a_text_are_the_context_of_those_after_them(served: Running) -> None:
+    asked = {"q": "anna kommt\ndann ruft\notto kommt\ndann ruft", "source": "de", "target": "en"}
+    expected = "anna comes\nthen she calls\notto comes\nthen he calls"
+    assert served.post("/translate", asked).json()["translatedText"] == expected
+
+
+def test_texts_of_a_request_are_apart(served: Running) -> None:
+    asked = {"text": ["dann lacht", "dann ruft"], "target_lang": "EN", "context": "otto kommt"}
+    texts = [one["text"] for one in served.post("/v2/translate", asked).json()["translations"]]
+    assert texts == ["then he laughs", "then he calls"]
+
+
+def test_a_document_gives_each_segment_those_before_it(served: Running) -> None:
+    page = "<p>anna kommt</p><p>dann ruft</p><p>otto kommt</p><p>dann ruft</p>"
+    asked = {"text": [page], "target_lang": "EN", "tag_handling": "html"}
+    found = served.post("/v2/translate", asked).json()["translations"][0]["text"]
+    assert found == "<p>anna comes</p><p>then she calls</p><p>otto comes</p><p>then he calls</p>"
+
+
+def test_context_of_any_length_is_read_from_its_end(served: Running) -> None:
+    asked: dict[str, Any] = {
+        "text": ["dann ruft"],
+        "target_lang": "EN",
+        "context": "otto kommt\ndann ruft\n" * 500 + "anna kommt",
+    }
+    assert served.post("/v2/translate", asked).json()["translations"][0]["text"] == "then she calls"
+    asked = {"text": "dann ruft", "source": "de", "target": "en", "context": "x" * 3000}
+    assert served.post("/v1/translate", asked).status_code in {400, 422}
+
+
+@pytest.mark.slow
+def test_the_context_of_the_package_deepl(served: Running) -> None:
+    deepl = pytest.importorskip("deepl", reason="the package deepl is not installed")
+    client = deepl.DeepLClient("none", server_url=served.url)
+    for person, meant in PEOPLE.items():
+        found = client.translate_text("dann ruft", source_lang="DE", target_lang="EN-US", context=f"{person} kommt")
+        assert found.text == f"then {meant} calls"
