@@ -1,14 +1,13 @@
 """What comes before a text changes its translation, in each API that has a field for it, and in documents."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import tomli_w
+from running_server import Running
 
 from pronoun_corpus import PEOPLE, settings, write_table
-from running_server import Running
 from transduce.experiment import load_recipe, train
 
 

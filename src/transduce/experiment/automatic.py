@@ -206,7 +206,7 @@ def _examined(
 ) -> tuple[ParallelCorpus, dict[str, Any]]:
     """Returns a corpus as a doctor leaves it, in at most a tenth of the run's minutes, and the setting for that."""
     parts = parts_of(paths, settings.columns_for(paths), (settings.source, settings.target))
-    if "doctor" in wanted.get("data", {}):
+    if "doctor" in wanted.get("data", {}) or settings.context is not None:
         learned = settings.doctor
     else:
         minutes = wanted.get("training", {}).get("minutes") or MINUTES

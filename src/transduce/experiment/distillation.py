@@ -84,7 +84,7 @@ def distill(
     """
     student = _student(find_recipe(recipe, overrides), overrides)  # a wrong name is an error before anything is read
     models = _paths(teacher)
-    direction = _direction(models, to, from_)
+    direction = _direction(models, to, from_, tell)
     own, named = recipe_of(models[0]), Sources.named(sources)
     if not sources:
         named = Sources(recipes=[recipe_known_of(models[0], "training data", "name texts to translate")])
@@ -167,7 +167,7 @@ def backtranslate(
     if len(tag.split()) > 1 or tag != tag.strip():
         raise InputError(f"the tag {tag!r} must be one word, without spaces")
     models = _paths(model)
-    reverse = _direction(models, to, from_)
+    reverse = _direction(models, to, from_, tell)
     own, named = recipe_of(models[0]), Sources.named(pairs)
     monolingual = Sources.named(text)
     if others := [*monolingual.pairs, *monolingual.recipes, *named.text]:
@@ -209,10 +209,13 @@ def _paths(models: Models) -> list[Path]:
     return paths
 
 
-def _direction(models: Sequence[Path], to: str | None, from_: str | None) -> Direction:
+def _direction(models: Sequence[Path], to: str | None, from_: str | None, tell: Tell) -> Direction:
     """Returns the direction in which the models translate."""
     for model in models:
-        check_tool(model, read_config(find_bundle(model)).task, "translator")
+        config = read_config(find_bundle(model))
+        check_tool(model, config.task, "translator")
+        if config.context is not None:
+            tell(f"{model} reads the sentences before, but translates each one alone here")
     return read_config(find_bundle(models[0])).find_direction(to, from_)
 
 

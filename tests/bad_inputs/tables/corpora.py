@@ -70,6 +70,10 @@ ROWS = [
     _pairs("p.tsv", "a\tb\n", "expected two columns", "[1]"),
     _pairs("p.tsv", "a\tb\n", "data.columns: expected", "both"),
     _pairs("p.tsv", "a\tb\n", "data.columns", "[true,false]"),
+    _pairs("p.tsv", "a\tb\n", "line 1 has 2 of the 3 columns", "[1,2,3]"),
+    row(f"{TRAIN} data.context.before=0", "data.context.before: must be at least 1"),
+    row(f"{TRAIN} data.context.before=1 data.doctor=500", "context: sentences would lose those before them"),
+    row(f"{TRAIN} training.start_from=run data.context.before=1", "the model reads no context"),
     # JSON objects, one a line
     _pairs("p.jsonl", '{"source":"a","target":"b"}\n\n', "p.jsonl: line 2 is not JSON"),
     _pairs("p.jsonl", '{"source":"a"}\n', ("line 1 has no text under 'target'", "data.columns")),

@@ -11,6 +11,7 @@ MISTAKEN = (
     ("look lm 'the' --max-tokens 100 -o out.html", "window"),
     ("look lm 'the' --target '' -o out.html", "continuation is empty"),
     ("look exported 'a dog' -o out.html", "neither an ensemble nor an exported one"),
+    ("look run 'a dog' --context 'a cat' -o out.html", "--context is for models that read context, and run does not"),
     ("look --positions rnn -o out.png", "rnn has no position encodings"),
     ("align run", "give either a source and a target file"),
     ("align run test.en test.de --symmetrize best", "symmetrize: no method 'best'; expected one of"),

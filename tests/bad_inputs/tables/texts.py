@@ -27,6 +27,7 @@ ROWS = [
     row("translate run text", "text", write("text", PLAIN.encode("utf-16-le")), prints=True),
     row("translate run text.png", "text.png: a picture cannot be", write("text.png", b"\x89PNG\r\n\x1a\n")),
     row("translate run", "-: line 1: compressed data cannot be translated", stdin=b"\x1f\x8b\x08\0\0"),
+    row("translate run test.en --context", "the model reads no context; train one with data.context"),
     # Prefixes
     row("translate run test.en --prefix-file p", ("p ends before line 3",), write("p", "\n\n"), prints=True),
     row("translate run test.en --prefix-file p", ("p has more lines than", "7"), write("p", "\n" * 9), prints=True),
