@@ -34,6 +34,13 @@ def test_context_tells_who_is_meant(served: Running, person: str) -> None:
     assert served.post("/v1/translate", asked).json()["sentences"][0]["n_best"][0]["text"] == expected
 
 
+def test_context_tells_who_is_meant_in_what_is_typed(served: Running) -> None:
+    asked = {"text": "dann ruft", "source": "de", "target": "en", "typed": True, "prefix": "then "}
+    for person, meant in PEOPLE.items():
+        completed = served.post("/v1/translate", asked | {"context": f"{person} kommt"}).json()["completion"]
+        assert completed == f"{meant} calls"
+
+
 def test_lines_of_a_text_are_the_context_of_those_after_them(served: Running) -> None:
     asked = {"q": "anna kommt\ndann ruft\notto kommt\ndann ruft", "source": "de", "target": "en"}
     expected = "anna comes\nthen she calls\notto comes\nthen he calls"

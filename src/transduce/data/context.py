@@ -13,7 +13,7 @@ from transduce.text.tokenizer_settings import BREAK
 
 
 @dataclass(frozen=True)
-class SidesInContext(Side):
+class SideInContext(Side):
     """One language of a store, of which each sentence is read with some before it: theirs, and the breaks, are counted
     by `lengths`, and `ids` and `offsets` are those of the sentences alone."""
 
@@ -27,16 +27,16 @@ class SidesInContext(Side):
         ends = self.offsets[first + 1 : index + 1] - start
         return np.insert(self.ids[start : self.offsets[index + 1]], ends, self.mark)
 
-    def alone(self, are_alone: NDArray[np.bool_]) -> "SidesInContext":
+    def alone(self, are_alone: NDArray[np.bool_]) -> "SideInContext":
         """Returns the same sentences, some of which are read alone."""
-        return sides_in_context(self, np.where(are_alone, np.arange(len(self.first)), self.first), self.mark)
+        return side_in_context(self, np.where(are_alone, np.arange(len(self.first)), self.first), self.mark)
 
 
-def sides_in_context(side: Side, first: NDArray[np.int64], mark: int) -> SidesInContext:
+def side_in_context(side: Side, first: NDArray[np.int64], mark: int) -> SideInContext:
     """Returns the sentences of a side, each read from the sentence `first` on."""
     rows = np.arange(len(first))
     lengths = side.offsets[rows + 1] - side.offsets[first] + rows - first
-    return SidesInContext(side.ids, side.offsets, lengths.astype(np.int32), first, mark)
+    return SideInContext(side.ids, side.offsets, lengths.astype(np.int32), first, mark)
 
 
 def in_context(store: TokenStore, context: ContextConfig | None, tokenizers: Tokenizers) -> TokenStore:
@@ -49,7 +49,7 @@ def in_context(store: TokenStore, context: ContextConfig | None, tokenizers: Tok
         begins[1:] = store.documents[1:] != store.documents[:-1]
     of_document = np.maximum.accumulate(np.where(begins, rows, 0))
     first = np.maximum(of_document, rows - context.before)
-    source = sides_in_context(store.source, first, tokenizers.source.marks[BREAK])
+    source = side_in_context(store.source, first, tokenizers.source.marks[BREAK])
     return replace(store, source=source, content=f"{store.content} {context.before}")
 
 
@@ -62,8 +62,8 @@ class ContextDropout:
     def __call__(self, stores: Sequence[TokenStore], seed: Sequence[int]) -> list[TokenStore]:
         """Returns the stores of an epoch."""
         random = np.random.default_rng([*seed, 1])
-        return [
-            replace(store, source=store.source.alone(random.random(len(store)) < self.share))
-            for store in stores
-            if isinstance(store.source, SidesInContext)
-        ]
+        drawn = []
+        for store in stores:
+            assert isinstance(store.source, SideInContext)
+            drawn.append(replace(store, source=store.source.alone(random.random(len(store)) < self.share)))
+        return drawn

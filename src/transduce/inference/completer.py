@@ -75,7 +75,7 @@ class Completer:
         engine: PyTorchEngine,
         bundle: ModelBundle,
         constraints: Constraints,
-        encode: Callable[[Sequence[str]], list[list[list[int]]]],
+        encode: Callable[[Sequence[Request]], list[list[list[int]]]],
     ) -> None:
         self.engine = engine
         self._bundle = bundle
@@ -94,6 +94,7 @@ class Completer:
         most_words: int | None = None,
         glossary: Glossary | None = None,
         tell: Tell | None = None,
+        before: Sequence[str] = (),
     ) -> Completion:
         """Completes the sentence in which a typed translation of a text ends, or the next one if that is complete.
 
@@ -107,10 +108,11 @@ class Completer:
         current = typed[begins[number] :] if begins else ""
         if current != current.rstrip() and ends_sentence(current) and number + 1 < len(sources):
             number, current = number + 1, ""
-        completion = self._complete(sources[number], current, search, most_words, glossary, tell)
+        requests = [Request(source, before=(*before, *sources[:i])) for i, source in enumerate(sources)]
+        completion = self._complete(requests[number], current, search, most_words, glossary, tell)
         if completion.text or not current or not ends_sentence(current) or number + 1 == len(sources):
             return completion
-        following = self._complete(sources[number + 1], "", search, most_words, glossary, None)
+        following = self._complete(requests[number + 1], "", search, most_words, glossary, None)
         language = self._bundle.config.target
         n_best = [join_sentences([current, after], language)[len(current) :] for after in following.n_best]
         return Completion(n_best[0] if n_best else "", n_best, following.finished)
@@ -118,14 +120,14 @@ class Completer:
     @torch.inference_mode()
     def _complete(
         self,
-        sentence: str,
+        request: Request,
         typed: str,
         search: Beam | None,
         most_words: int | None,
         glossary: Glossary | None,
         tell: Tell | None,
     ) -> Completion:
-        (pieces,) = self._encode([sentence])
+        (pieces,), sentence = self._encode([request]), request.text
         if not pieces:  # it has no words, so it stays as it is
             rest = sentence[len(typed) :] if sentence.startswith(typed) else ""
             return Completion(rest, [rest], True)

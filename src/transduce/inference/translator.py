@@ -31,6 +31,7 @@ from transduce.inference.engines.ensemble import Ensemble, check_alike
 from transduce.inference.engines.exported import Model, ThroughThird, open_model
 from transduce.inference.engines.inference_precision import InferencePrecision, at_precision, device_for
 from transduce.inference.engines.phrase_engine import PhraseEngine
+from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.malloc import keep_free_memory
 from transduce.inference.looking import check_length, check_not_blank, look_at_translation
 from transduce.inference.outcomes import translation_of, why_unsatisfied
@@ -42,7 +43,7 @@ from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, score_of_pieces, search_of
 from transduce.search.loop import Hypothesis
 from transduce.text.glossary import Glossary
-from transduce.text.long_texts import split_text
+from transduce.text.long_texts import pieces_in_context, split_text
 
 Result = TypeVar("Result")
 
@@ -114,18 +115,15 @@ class Translator:
 
         Raises ConfigError if PyTorch cannot compile here.
         """
-        pytorch = pytorch_of(self.engine)
-        if pytorch is not None and pytorch.graphs is not None:
+        if (pytorch := pytorch_of(self.engine)) is not None and pytorch.graphs is not None:
             return
-
         search = search_of(search or Beam())
         never = 1_000 if search.no_repeat_ngram else 0  # tokens of a run: the rule is there, and bans nothing
         at_length = msgspec.structs.replace(search, min_ratio=8.0, max_ratio=9.0, no_repeat_ngram=never)
         unknown = self.bundle.tokenizers.source.unknown
         marks = self.bundle.for_probe.marks if isinstance(self.bundle, ModelBundle) else Marks()
-        lengths = (2, min(16, self.longest_source))  # odd with the end token, as few other sizes are
         with compiling():
-            for length in lengths:
+            for length in (2, min(16, self.longest_source)):  # odd with the end token, as few other sizes are
                 piece = Piece([*marks.source, *[unknown] * length], [], [], [], marks.begin)
                 self.engine.of(piece, at_length).search([piece], self._constraints, at_length)
 
@@ -191,11 +189,7 @@ class Translator:
 
         A shortlist is ignored. Raises InputError for an exported model, or a pair that is too long.
         """
-        if (engine := pytorch_of(self.engine)) is None:
-            raise InputError(
-                "exported models, phrases, and two models one after the other cannot score given pairs; "
-                "use the original model, or a neural one"
-            )
+        engine = self._pytorch("score given pairs")
         scorer = Scorer(self._directed_bundle(engine.bundle), engine.model)
         if is_pair(pairs):
             return scorer.score([cast(Pair, pairs)])[0]
@@ -210,7 +204,10 @@ class Translator:
         """
         request = Request(text) if isinstance(text, str) else text
         if isinstance(self.engine, PhraseEngine):
-            return self._look_at_phrases(self.engine, request, target)
+            check_not_blank(request.text)
+            check_length(len(self.bundle.tokenizers.source.encode(request.text)), self.longest_source)
+            (piece,) = self._constraints.pieces(request, [[]])
+            return self.engine.look(request.text.strip(), piece, target)
         bundle = self.single_model()
         marks = self.bundle.marks
         source = self.bundle.tokenizers.source.encode(request.text.strip())
@@ -223,12 +220,6 @@ class Translator:
         (piece,) = self._constraints.pieces(request, [[*marks.source, *source]], marks.begin)
         return look_at_translation(bundle, self._constraints, piece, target, search or Beam(), request.text.strip())
 
-    def _look_at_phrases(self, engine: PhraseEngine, request: Request, target: str | None) -> PhraseLook:
-        check_not_blank(request.text)
-        check_length(len(self.bundle.tokenizers.source.encode(request.text)), self.longest_source)
-        (piece,) = self._constraints.pieces(request, [[]])
-        return engine.look(request.text.strip(), piece, target)
-
     def complete(
         self,
         text: str,
@@ -238,10 +229,10 @@ class Translator:
         most_words: int | None = None,
         glossary: Glossary | None = None,
         tell: Callable[[str], None] | None = None,
+        before: Sequence[str] = (),
     ) -> Completion:
-        """Completes what a person has typed of a text's translation; the typed text may end within a word.
-
-        Only the sentence in which the typed text ends is completed, or the next one if that is complete.
+        """Completes what a person has typed of a text's translation: the sentence in which the typed text ends, perhaps
+        within a word, or the next one if that is complete.
 
         Args:
             text: the text that is translated.
@@ -250,19 +241,16 @@ class Translator:
             most_words: the most words of a completion; default: all of the sentence.
             glossary: terms that the rest of the sentence must hold.
             tell: receives the completion as it grows; an error that it raises ends the search.
+            before: the sentences before the text, for a model that reads context.
 
         Raises InputError for an exported model, a sentence that is too long to be translated at once, or a glossary
         whose terms contradict each other.
         """
-        if (engine := pytorch_of(self.engine)) is None:
-            raise InputError(
-                "exported models, phrases, and two models one after the other cannot complete what is typed; "
-                "use the original model, or a neural one"
-            )
+        engine = self._pytorch("complete what is typed")
         if self._completer is None or self._completer.engine is not engine:  # in a copy with another model
             bundle = self._directed_bundle(engine.bundle)
             self._completer = Completer(engine, bundle, self._constraints, self.encode)
-        return self._completer.complete(text, typed, search, most_words, glossary, tell)
+        return self._completer.complete(text, typed, search, most_words, glossary, tell, before)
 
     def exclusively(self, work: Callable[[], Result]) -> Result:
         """Runs work that needs the model for itself: no other translation of a shared model runs meanwhile."""
@@ -293,8 +281,7 @@ class Translator:
         `encode` for the same lines, if it is known.
         """
         requests = [Request(text) if isinstance(text, str) else text for text in texts]
-        if encoded is None:
-            encoded = self.encode(requests)
+        encoded = self.encode(requests) if encoded is None else encoded
         marks = self.bundle.marks
         lines = [
             self._constraints.pieces(
@@ -327,16 +314,8 @@ class Translator:
         ]
         if (context := self.bundle.config.context) is None:
             return encoded
-        before = ((text.before if isinstance(text, Request) else ()) for text in texts)
-        return [self._in_context(*both, context.before) for both in zip(encoded, before, strict=True)]
-
-    def _in_context(self, pieces: list[list[int]], before: Sequence[str], most: int) -> list[list[int]]:
-        """Returns the ids of a line's pieces, each after at most `most` texts and pieces before it."""
-        tokenizer = self.bundle.tokenizers.source
-        earlier = [*tokenizer.encode_batch(before[-most:]), *pieces]
-        starts = range(len(earlier) - len(pieces), len(earlier))
-        nearest = (earlier[max(start - most, 0) : start] for start in starts)
-        return [tokenizer.in_context(*both, self.longest_source) for both in zip(pieces, nearest, strict=True)]
+        both = zip(encoded, ((text.before if isinstance(text, Request) else ()) for text in texts), strict=True)
+        return [pieces_in_context(tokenizer, *each, context.before, longest) for each in both]
 
     def required_of_pieces(self, request: Request, encoded: Sequence[list[int]]) -> Sequence[Sequence[str]]:
         """Returns the required phrases of each piece of a line, whose token ids are given."""
@@ -365,8 +344,8 @@ class Translator:
 
     def _joined(self, pieces: Sequence[Candidate], rule: DecisionRule) -> Candidate:
         text = join_sentences([piece.text for piece in pieces], self.bundle.config.target)
-        score = score_of_pieces(rule, [piece.score for piece in pieces])
-        return Candidate(text, score, sum(piece.log_probability for piece in pieces))
+        scores, totals = zip(*((piece.score, piece.log_probability) for piece in pieces), strict=True)
+        return Candidate(text, score_of_pieces(rule, scores), sum(totals))
 
     def _with_details(
         self,
@@ -382,6 +361,13 @@ class Translator:
         of_pieces = iter(details_of(bundle, self._head, sources, targets))
         of_lines = [Details.joined([next(of_pieces) for _ in line]) for line in lines]
         return [replace(translation, details=each) for translation, each in zip(translations, of_lines, strict=True)]
+
+    def _pytorch(self, work: str) -> PyTorchEngine:
+        """Returns the engine; InputError for one that cannot do this work."""
+        if (engine := pytorch_of(self.engine)) is None:
+            without = f"exported models, phrases, and two models one after the other cannot {work}"
+            raise InputError(f"{without}; use the original model, or a neural one")
+        return engine
 
     def single_model(self) -> ModelBundle:
         """Returns the bundle of a single PyTorch model; InputError for an ensemble or an exported model."""

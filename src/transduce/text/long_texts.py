@@ -1,7 +1,7 @@
 """Splits texts that are too long for a model."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from docsegments.orthography.characters import Span, characters
 from docsegments.orthography.words import words
@@ -63,3 +63,14 @@ def _lengths(parts: list[str], tokenizer: Tokenizer) -> Iterator[int]:
     """Yields the number of tokens of each part, in chunks, since other threads wait while the tokenizer works."""
     for start in range(0, len(parts), ENCODED_AT_ONCE):
         yield from map(len, tokenizer.encode_batch(parts[start : start + ENCODED_AT_ONCE]))
+
+
+def pieces_in_context(
+    tokenizer: Tokenizer, pieces: list[list[int]], before: Sequence[str], most: int, longest: int
+) -> list[list[int]]:
+    """Returns the ids of a line's pieces, each after at most `most` texts and pieces before it, `longest` tokens in
+    all."""
+    earlier = [*tokenizer.encode_batch(before[-most:]), *pieces]
+    starts = range(len(earlier) - len(pieces), len(earlier))
+    nearest = (earlier[max(start - most, 0) : start] for start in starts)
+    return [tokenizer.in_context(*both, longest) for both in zip(pieces, nearest, strict=True)]

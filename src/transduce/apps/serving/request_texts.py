@@ -69,7 +69,7 @@ def prepare(
         text = " ".join(texts[number][start:end].splitlines())
         prefix = prefixes[number] if number != before else ""
         if number != before:
-            earlier = Earlier(translator.bundle.config.context, _sentences_of(contexts[number] if contexts else ""))
+            earlier = Earlier(translator.bundle.config.context, sentences_of(contexts[number] if contexts else ""))
         request = Request(text, prefix, *(glossary.applying(text) if glossary else ()))
         request = replace(request, before=earlier.before(text))
         wanted.check(request)
@@ -81,8 +81,8 @@ def prepare(
     return PreparedSentences(positions, requests, translator.encode(requests), characters)
 
 
-def _sentences_of(context: str) -> list[str]:
-    """Returns the last sentences of a text."""
+def sentences_of(context: str) -> list[str]:
+    """Returns the last sentences of a text that is context."""
     last = context[-MOST_CONTEXT:]
     return [last[start:end] for start, end in sentence_bounds(last)]
 

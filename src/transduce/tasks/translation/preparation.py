@@ -111,8 +111,6 @@ def prepare(
             for direction, corpus in validation_corpora(splits).items()
         }
         general = open_store(splits.general_validation, tokenizers, None, cache) if splits.general_validation else None
-    stores = [in_context(store, context, tokenizers) for store in stores]
-    validation = {direction: in_context(store, context, tokenizers) for direction, store in validation.items()}
     for entry in splits.train:
         of_entry = [store for corpus, store in zip(corpora, stores, strict=True) if corpus is entry]
         if not any(map(len, of_entry)):
@@ -136,7 +134,8 @@ def prepare(
     model = origin.model or build_model(config.model, len(tokenizers.source), len(tokenizers.target))
     marked = 0 if languages is None else 1
     corpora = [corpus for corpus, store in zip(corpora, stores, strict=True) if len(store)]
-    stores = [store for store in stores if len(store)]
+    stores = [in_context(store, context, tokenizers) for store in stores if len(store)]
+    validation = {direction: in_context(store, context, tokenizers) for direction, store in validation.items()}
     for entry, store in zip(corpora, stores, strict=True):
         _check_lengths(entry.corpus.name, store, model, marked)
     for store in validation.values():

@@ -50,7 +50,7 @@ class OpenDocument:
             longest,
             splits_sentences,
             self.answers.memory is not None,
-            sentences.context,
+            getattr(sentences, "context", 0),
         )
 
 
