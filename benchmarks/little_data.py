@@ -7,8 +7,7 @@ timed in turns with the recipe's, which tells how many there are in that time. T
 higher BLEU on the validation data than the recipe goes into the last cell, together; the cell that is best there is
 decoded in other ways too. So the test data choose nothing. They are scored at the end, and compared by paired tests
 over the sentences of all seeds: these tell what chance in the choice of sentences may do, not in that of seeds. What
-is finished is not done again, what was stopped goes on. Segmenting text anew for BPE-dropout, two seconds an epoch, is
-not timed.
+is finished is not done again, what was stopped goes on.
 
 A quarter of an hour for each training, two seeds: a night on two cores. Two trainings of a thread each get more out
 of two cores than one of two threads: time all options, train one seed by each of two processes, then make the table.
@@ -48,7 +47,6 @@ from transduce.training.observers import Lines, Observer
 RECIPE = "multi30k"
 GROUPS: dict[str, dict[str, list[str]]] = {  # of options that exclude each other
     "passes": {"R-Drop": ["training.r_drop=5"], "R-Drop, weight 1": ["training.r_drop=1"]},
-    "segmentation": {"BPE-dropout": ["tokenizer.dropout=0.1"]},
     "dropout": {"dropout 0.3": ["model.dropout=0.3"]},
     "averaging": {"moving average": ["training.moving_average=0.999"]},
     "embeddings": {

@@ -26,7 +26,6 @@ SIZES = {
 COMPANIONS: dict[str, dict[str, Any]] = {
     "cutoffs": {"training.label_smoothing": 0.0},
     "narrowing": {"cutoffs": [5], "training.label_smoothing": 0.0},
-    "tokenizer.dropout": {"kind": "bpe", "max_size": 400},
     "reverse_source": {"bidirectional": False},
     "score_dim": {"score": "concat"},
     "uniform_bound": {"initialization": "uniform"},

@@ -53,25 +53,15 @@ def test_a_recipe_may_change_rates_of_dropout_and_nothing_else_of_the_model(sile
         transduce.train(load_recipe(silent, ["model.kind=recurrent"]), silent.parent / "other")
 
 
-def test_dropout_of_the_tokenizer_alone_leaves_it_that_of_the_model(silent: Path, tiny_run: Path) -> None:
-    start = ModelBundle.load(tiny_run).config
-    bpe = TokenizerConfig(kind="bpe", size=500, lowercase=True)
-    (silent.parent / "start").mkdir()
-    settings = to_toml(msgspec.structs.replace(start, tokenizer=bpe))
-    (silent.parent / "start" / "config.toml").write_text(settings, encoding="utf-8")
-    changes = ["tokenizer.dropout=0.1", "training.start_from=start"]
-    assert load_recipe(silent, changes).config.tokenizer == msgspec.structs.replace(bpe, dropout=0.1)
-
-
-def test_dropout_of_two_tokenizers_leaves_both_those_of_the_model(silent: Path, tiny_run: Path) -> None:
+def test_a_recipe_without_a_tokenizer_has_that_of_the_model(silent: Path, tiny_run: Path) -> None:
     start = ModelBundle.load(tiny_run).config
     two = TokenizerConfig(source=SideConfig(size=500), target=SideConfig(size=600, lowercase=True))
-    (silent.parent / "start").mkdir()
-    (silent.parent / "start" / "config.toml").write_text(to_toml(msgspec.structs.replace(start, tokenizer=two)))
-    changes = ["training.start_from=start", "tokenizer.target.dropout=0.1"]
-    assert two.target is not None
-    target = msgspec.structs.replace(two.target, dropout=0.1)
-    assert load_recipe(silent, changes).config.tokenizer == msgspec.structs.replace(two, target=target)
+    for number, tokenizer in enumerate([TokenizerConfig(kind="bpe", size=500, lowercase=True), two]):
+        folder = silent.parent / f"start-{number}"
+        folder.mkdir()
+        settings = to_toml(msgspec.structs.replace(start, tokenizer=tokenizer))
+        (folder / "config.toml").write_text(settings, encoding="utf-8")
+        assert load_recipe(silent, [f"training.start_from={folder.name}"]).config.tokenizer == tokenizer
 
 
 def test_a_model_that_cannot_be_started_from_is_named_where_its_settings_are_needed(silent: Path) -> None:

@@ -16,7 +16,7 @@ from transduce.experiment import load_recipe
 pytestmark = pytest.mark.slow
 
 CHANGES = [
-    "tokenizer={kind='bpe', size=400, dropout=0.2}",
+    "tokenizer={kind='bpe', size=400}",
     "training.r_drop=5",
     "training.accumulate=2",
     "model.decoder_layers=3",
@@ -44,21 +44,9 @@ def test_a_stopped_run_ends_as_the_one_left_alone(recipe_file: Path, tmp_path: P
     assert all(torch.equal(value, of_alone[name]) for name, value in weights.items())
 
 
-def test_a_model_that_is_adapted_keeps_its_tokenizer_and_takes_the_new_rate(recipe_file: Path, tmp_path: Path) -> None:
-    first = ["tokenizer={kind='bpe', size=400}", "training.updates=2"]
-    transduce.train(load_recipe(str(recipe_file), first), tmp_path / "first")
-    lines: list[str] = []
-    start = f"training.start_from={tmp_path / 'first'}"
-    for name, rate in (("plain", 0.0), ("dropped", 0.5)):
-        changes = [*first, start, f"tokenizer.dropout={rate}", "training.report_every=1"]
-        transduce.train(load_recipe(str(recipe_file), changes), tmp_path / name, tell=lines.append)
-    assert not any("no effect" in line for line in lines)
-    assert result_of(tmp_path / "plain")[1] != result_of(tmp_path / "dropped")[1]
-
-
 def test_two_processes_learn_the_same_of_the_same_segmentations(recipe_file: Path, tmp_path: Path) -> None:
     still = ["model.dropout=0.0", "training.precision=float32", "training.updates=6", "training.report_every=1"]
-    changes = ["tokenizer={kind='bpe', size=400, dropout=0.2}", "training.r_drop=5", *still]
+    changes = ["tokenizer={kind='bpe', size=400}", "training.r_drop=5", *still]
     transduce.train(load_recipe(str(recipe_file), changes), tmp_path / "one")
     train_in_processes(2, load_recipe(str(recipe_file), changes), tmp_path / "two")
     assert result_of(tmp_path / "two")[1] == pytest.approx(result_of(tmp_path / "one")[1], rel=1e-4)
@@ -67,11 +55,5 @@ def test_two_processes_learn_the_same_of_the_same_segmentations(recipe_file: Pat
 def test_encoders_and_models_that_remember_do_not_learn_in_two_passes(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"training.r_drop is for translation and language models; leave it out"):
         transduce.train(load_recipe("sst2", ["training.r_drop=5", "training.start_from=bert"]), tmp_path / "run")
-    with pytest.raises(ConfigError, match=r"tokenizer.dropout is for translation; leave it out"):
-        transduce.train(load_recipe("shakespeare", ["tokenizer={kind='bpe', dropout=0.1}"]), tmp_path / "run")
-    with pytest.raises(ConfigError, match=r"tokenizer.dropout is for translation; leave it out"):
-        transduce.train(
-            load_recipe("sst2", ["tokenizer={kind='bpe', dropout=0.1}", "training.start_from=bert"]), tmp_path / "run"
-        )
     with pytest.raises(ConfigError, match=r"training.r_drop: a model that remembers reads each text once"):
         transduce.train(load_recipe("shakespeare-xl", ["training.r_drop=5"]), tmp_path / "run")

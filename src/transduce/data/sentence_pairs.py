@@ -91,7 +91,7 @@ class SentencePairs:
     begins: Sequence[int] | None = None
     """The first target token of each store; None for that of `special`."""
     of_epoch: OfEpoch | None = None
-    """Returns the stores as an epoch reads them, given its seed: other subwords, or other context; None for no
+    """Returns the stores as an epoch reads them, given its seed, such as with other context; None for no
     change."""
     shared: SharedArrays | None = None
     """Plans that all processes of a machine use; None plans in memory, in each process."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import msgspec
 
@@ -13,13 +13,11 @@ from transduce.bundle.bundle_config import BundleConfig, read_config
 from transduce.bundle.model_bundle import find_bundle
 from transduce.tasks.experiment_settings import ExperimentConfig
 
-SIDES = ("source", "target")
-
 
 def complete(tree: dict[str, Any], type_: type[ExperimentConfig], folder: Path) -> dict[str, Any]:
     """Returns a recipe's settings, completed by those of the bundle that `training.start_from` names.
 
-    They complete unset settings of [model], [tokenizer] if only its dropout is set, and the languages. Tasks whose
+    They complete unset settings of [model], [tokenizer] and the languages. Tasks whose
     model is a part of the bundle's, such as its encoder, take it themselves.
 
     Raises CheckpointError or InputError if a recipe without [model] names a bundle that cannot be read or is for
@@ -50,22 +48,11 @@ def _settings_of(bundle: BundleConfig, tree: Mapping[str, Any]) -> dict[str, Any
     model, known = tree.get("model", {}), to_tree(bundle)["model"]
     if isinstance(model, Mapping) and model.get("kind", known["kind"]) == known["kind"]:
         tables["model"] = known | dict(model)
-    tokenizer = tree.get("tokenizer", {})
-    pieces = to_tree(bundle.tokenizer)
-    if _sets_only_dropout(tokenizer, pieces) and not bundle.tokenizer.names_files:  # whose paths it does not know
-        sides = {side: pieces[side] | tokenizer.get(side, {}) for side in SIDES if side in pieces}
-        tables["tokenizer"] = pieces | dict(tokenizer) | sides
+    if not tree.get("tokenizer") and not bundle.tokenizer.names_files:  # whose paths it does not know
+        tables["tokenizer"] = to_tree(bundle.tokenizer)
     if bundle.languages is None and isinstance(data := tree.get("data", {}), Mapping) and "directions" not in data:
         languages = {"language": bundle.source}
         if bundle.task == "translation":
             languages = {"source": bundle.source, "target": bundle.target}
         tables["data"] = languages | dict(data)
     return tables
-
-
-def _sets_only_dropout(tokenizer: Any, known: Mapping[str, Any]) -> TypeGuard[Mapping[str, Any]]:
-    """Returns True if a recipe's [tokenizer] sets only the dropout of a known one, or of its sides."""
-    return isinstance(tokenizer, Mapping) and all(
-        key == "dropout" or (key in SIDES and key in known and _sets_only_dropout(value, known[key]))
-        for key, value in tokenizer.items()
-    )

@@ -68,7 +68,5 @@ def check_encoder(config: EncoderExperimentConfig) -> None:
         raise ConfigError("training.r_drop is for translation and language models; leave it out")
     if config.training.teacher_forcing != TeacherForcing():
         raise ConfigError("training.teacher_forcing is for models that write; leave it out")
-    if config.tokenizer.dropout:
-        raise ConfigError("tokenizer.dropout is for translation; leave it out")
     if not config.tokenizer.is_shared:
         raise ConfigError("tokenizer: an encoder has one vocabulary; leave out shared, source and target")

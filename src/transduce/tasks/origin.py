@@ -125,10 +125,10 @@ def find_origin(
             "dropout: leave the others out of [model]"
         )
     changes = {} if tokenizer == TokenizerConfig() else differences(start.config.tokenizer, tokenizer, "tokenizer.")
-    if ignored := [name for name in changes if not name.endswith(".dropout")]:
+    if changes:
         tell(
             f"tokenizer: that of {config.training.start_from} is kept; these settings differ from it and have no "
-            f"effect: {', '.join(ignored)}"
+            f"effect: {', '.join(changes)}"
         )
     started = start.model
     if changed:  # other rates of dropout

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer as Backend
 
 from transduce.base.config import Settings
 from transduce.base.errors import ConfigError
-from transduce.base.ranges import PositiveInt, ShareBelowOne
+from transduce.base.ranges import PositiveInt
 from transduce.corpora.given import kept_file
 
 TokenizerKind = Literal[
@@ -41,6 +41,8 @@ class SpecialTokens(Settings, frozen=True):
 class SideConfig(Settings, frozen=True):
     """Settings for one language's tokenizer."""
 
+    retired: ClassVar = {"dropout": 0.0}
+
     kind: TokenizerKind = "bpe"
     """Subwords (bpe, wordpiece, unigram: rare characters fall back to bytes; sentencepiece: a unigram model of the
     SentencePiece library, whose file on-device engines read, with `<unk>` for rare characters; bert: WordPiece as BERT
@@ -60,9 +62,6 @@ class SideConfig(Settings, frozen=True):
     normalize: Literal["none", "NFC", "NFKC", "NFD", "NFKD", "letters"] = "NFC"
     """Unicode normalisation of the text (sentencepiece: NFKC or none); letters: lower case, no accents, and all but
     letters and .!? become spaces."""
-    dropout: ShareBelowOne = 0.0
-    """BPE-dropout (Provilkov et al. 2020), for kind = "bpe": the probability with which each merge is left out where it
-    would be applied, in training text alone and anew in each epoch; 0.1 is usual."""
     file: str | None = None
     """For kind = "file": a Hugging Face tokenizer JSON of your own, or a model of SentencePiece (`.model` or `.spm`),
     unigram or BPE."""
@@ -75,8 +74,6 @@ class SideConfig(Settings, frozen=True):
             raise ValueError('kind = "file" requires file = "...", and the reverse')
         if self.size is not None and self.max_size is not None:
             raise ValueError("size and max_size exclude each other; leave one of them out")
-        if self.dropout and self.kind != "bpe":
-            raise ValueError('dropout is for kind = "bpe"; leave it out')
         if self.kind == "sentencepiece" and self.normalize not in ("NFKC", "none"):
             raise ValueError(f'kind = "sentencepiece" requires normalize = "NFKC" or "none", not "{self.normalize}"')
         if self.kind == "sentencepiece" and self.lowercase and self.normalize == "none":
@@ -128,8 +125,6 @@ class TokenizerConfig(SideConfig, frozen=True):
         SideConfig._check_together(self)
         if (self.source is None) != (self.target is None):
             raise ValueError("tokenizer.source and tokenizer.target go together")
-        if self.source is not None and self.dropout:
-            raise ValueError("two tokenizers have a dropout each: tokenizer.source.dropout, tokenizer.target.dropout")
 
     @staticmethod
     def of_files(is_shared: bool, special: SpecialTokens | None = None) -> "TokenizerConfig":

@@ -27,11 +27,7 @@ ROWS = [
         f"{TRAIN} training.r_drop=5 training.teacher_forcing.last=0.5",
         "r_drop compares two passes over the same tokens; leave teacher_forcing out",
     ),
-    row(
-        f"{TRAIN} tokenizer.kind=bpe tokenizer.dropout=0.1 tokenizer.source.kind=bpe tokenizer.target.kind=bpe",
-        "two tokenizers have a dropout each: tokenizer.source.dropout, tokenizer.target.dropout",
-    ),
-    row(f"{TRAIN} tokenizer.dropout=0.1", 'dropout is for kind = "bpe"; leave it out'),
+    row(f"{TRAIN} tokenizer.dropout=0.1", "dropout"),
     _recipe("sed = 1\n", ("unknown key 'sed'", "'seed'")),
     _recipe("optimizer = 1\n", ("optimizer", "expected table")),
     row(TRAIN, ("'kind' is missing", "transformer, recurrent"), replace("tiny.toml", 'kind = "transformer"\n', "")),

@@ -290,8 +290,6 @@ class LanguageTask:
             raise ConfigError('batching.bidirectional is for model.kind = "xlnet"; leave it out')
         if isinstance(model, TransformerXLConfig) and model.cutoffs and config.training.label_smoothing:
             raise ConfigError("training.label_smoothing must be 0 with model.cutoffs: an adaptive softmax takes none")
-        if config.tokenizer.dropout:
-            raise ConfigError("tokenizer.dropout is for translation; leave it out")
         if not config.tokenizer.is_shared:
             raise ConfigError("tokenizer: a language model has one vocabulary; leave out shared, source and target")
 

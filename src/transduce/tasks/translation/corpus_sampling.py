@@ -10,15 +10,10 @@ from transduce.corpora.splits import Splits, WeightedCorpus
 from transduce.data.batch import Batch
 from transduce.data.context import ContextDropout
 from transduce.data.planned import PlannedData
-from transduce.data.sentence_pairs import OfEpoch, SentencePairs
-from transduce.data.store import TokenStore
-from transduce.data.subword_dropout import SubwordDropout
+from transduce.data.sentence_pairs import SentencePairs
 from transduce.inference.engines.exported import Model
 from transduce.tasks.translation.preparation import Numbers
 from transduce.tasks.translation.translation_settings import TranslationConfig
-from transduce.text.bpe_dropout import BpeDropout, BpeMerges
-from transduce.text.tokenizer import Tokenizers
-from transduce.text.tokenizer_settings import TokenizerConfig
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 
@@ -27,9 +22,8 @@ def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -
     """Returns the stores of all training corpora, read as one."""
     bundle, sizes = numbers.bundle, list(map(len, numbers.stores))
     weights = weights_of(numbers.corpora, sizes, config.data.temperature)
-    of_epoch: OfEpoch | None = _subword_dropout(config.tokenizer, bundle.tokenizers, numbers.stores)
-    if (context := bundle.config.context) is not None and context.dropout:
-        of_epoch = ContextDropout(context.dropout)
+    context = bundle.config.context
+    of_epoch = ContextDropout(context.dropout) if context is not None and context.dropout else None
     pairs = SentencePairs(numbers.stores, weights, bundle.special, config.batching, config.seed, of_epoch=of_epoch)
     if bundle.config.languages is not None:
         directions = [entry.direction for entry in numbers.corpora]
@@ -63,19 +57,3 @@ def in_own_direction(config: TranslationConfig, splits: Splits, bundle: AnyModel
     if bundle.config.languages is None or splits.directions:
         return bundle
     return cast(AnyModel, bundle.directed(Direction(config.data.source, config.data.target)))
-
-
-def _subword_dropout(
-    config: TokenizerConfig, tokenizers: Tokenizers, stores: Sequence[TokenStore]
-) -> SubwordDropout | None:
-    """Returns the function that segments words anew each epoch; None if no side's settings ask for it."""
-    rates = [side.dropout for side in (config.of_source, config.of_target)]
-    source, target = (
-        BpeDropout(BpeMerges(tokenizer), rate) if rate else None
-        for tokenizer, rate in zip((tokenizers.source, tokenizers.target), rates, strict=True)
-    )
-    if source is None and target is None:
-        return None
-    dropout = SubwordDropout(source, target)
-    dropout.check(stores)
-    return dropout
