@@ -15,7 +15,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "support.md"
 ROWS = every_row()
 OBJECTIVES = (
     "",
-    "training.r_drop=0.3",
     "next_sentence=false",
     "predict=score",
     "data.second=2, data.label=3",

@@ -254,7 +254,7 @@ def test_names_of_things_that_nobody_gave_import_nothing(tmp_path: Path, monkeyp
         ),
         ({"optimizer.schedule": "noam"}, r'schedule = "noam" is not enough'),
         ({"training.objective": lambda model, batch: 1}, r"training\.objective: .*\(model, batch\) does not fit"),
-        ({"training.objective": plain_loss, "training.r_drop": 1.0}, "leave r_drop and teacher_forcing out"),
+        ({"training.objective": plain_loss, "training.teacher_forcing.last": 0.5}, "leave teacher_forcing out"),
         ({"training.observers": ["wand"]}, r"no observer 'wand'; there are mlflow, wandb, trackio, aim"),
         ({"training.observers": [7]}, r"training\.observers: .*cannot be called; expected an observer"),
         ({"validation.metrics": [lambda outputs: 1.0]}, r"validation\.metrics: .*\(outputs\) does not fit"),

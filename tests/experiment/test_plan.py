@@ -30,7 +30,6 @@ ENCODER = {"kind": "transformer-encoder", "layers": 1, "dim": 16, "heads": 2, "f
 READING = {"tokenizer": {"kind": "words", "min_frequency": 1}, "batching": {"examples": 6}, "model": ENCODER}
 KINDS: dict[str, dict[str, Any]] = {
     "translation": {},
-    "r-drop": {"training": {"r_drop": 5.0}},
     "float32": {"training": {"precision": "float32"}},
     "language": {
         "task": "language",

@@ -24,6 +24,7 @@ from transduce.training.memory_check import MemoryCheck
 TIMED = ("seconds", "seconds_per_update", "target_tokens_per_second")
 RUN = [
     "training.updates=60",
+    "training.accumulate=2",
     "optimizer.kind=muon",
     "training.report_every=7",
     "training.moving_average=0.9",

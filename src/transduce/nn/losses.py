@@ -18,18 +18,17 @@ NORMALIZED_AT_ONCE = 128  # tokens whose logits have float32 copies on a CPU, fe
 
 @dataclass(frozen=True)
 class CrossEntropy:
-    """The loss that training descends, of one pass or of two, and the log-probabilities that it is made of."""
+    """The loss that training descends, and the log-probabilities that it is made of."""
 
     smoothed: Float[Tensor, ""]
-    """Summed over real tokens, in nats: of two passes the mean of their cross-entropies, and how far they are apart."""
+    """Summed over real tokens, in nats."""
     log_probabilities: Float[Tensor, "*positions"]
-    """Log-probability of each target token, in each of two passes, in float32, without gradients; 0 at padding."""
-    passes: int = 1
+    """Log-probability of each target token, in float32, without gradients; 0 at padding."""
 
     @property
     def plain(self) -> Float[Tensor, ""]:
-        """The mean of the passes' sums without smoothing, which is what is reported."""
-        return -self.log_probabilities.sum() / self.passes
+        """The sum without smoothing, which is what is reported."""
+        return -self.log_probabilities.sum()
 
 
 def cross_entropy(
@@ -58,32 +57,6 @@ def cross_entropy(
             torch.is_grad_enabled(),
         )
     return CrossEntropy(smoothed, _put_back(of_real, places, target))
-
-
-def paired_cross_entropy(
-    hidden: Float[Tensor, "passes=2 *positions dim"],
-    output: nn.Linear,
-    target: Int[Tensor, "*positions"],
-    places: Int[Tensor, " tokens"] | None,
-    smoothing: float,
-    divergence_weight: float,
-) -> CrossEntropy:
-    """Half of R-Drop's loss (Liang et al. 2021, eq. 4), so that it is as large as that of one pass.
-
-    That is the mean of both passes' smoothed cross-entropies, and half of the weight times the mean of the two
-    Kullback-Leibler divergences between their predictions, summed over real positions. Padding is not projected.
-    """
-    smoothed, of_real = _PairedCrossEntropy.apply(  # type: ignore[no-untyped-call]
-        torch.cat([_chosen(of_pass, places, 1) for of_pass in hidden]),
-        output.weight,
-        output.bias,
-        _chosen(target, places, 0),
-        smoothing,
-        divergence_weight,
-        torch.is_grad_enabled(),
-    )
-    log_probabilities = torch.stack([_put_back(of_pass, places, target) for of_pass in of_real])
-    return CrossEntropy(smoothed, log_probabilities, passes=2)
 
 
 def _chosen(tensor: Tensor, places: Tensor | None, kept: int) -> Tensor:
@@ -172,47 +145,8 @@ class _CrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        return _scaled(ctx, scale)
-
-
-class _PairedCrossEntropy(torch.autograd.Function):
-    """The same for two passes, whose chunks of half the size exist together; hidden is [2 * tokens, dim]."""
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        hidden: Tensor,
-        weight: Tensor,
-        bias: Tensor | None,
-        target: Tensor,
-        smoothing: float,
-        divergence_weight: float,
-        is_learning: bool,
-    ) -> tuple[Tensor, Tensor]:
-        _, weight_learns, bias_learns, *_ = ctx.needs_input_grad
-        gradients, tokens = _Gradients(hidden, weight, weight_learns, bias_learns), len(target)
-        smoothed, log_probabilities = [hidden.new_zeros((), dtype=torch.float32)], [hidden.new_zeros(2, 0).float()]
-        at_once = _projected_at_once(weight) // 2
-        for start in range(0, tokens, at_once):
-            stop = min(start + at_once, tokens)
-            both = slice(start, stop), slice(tokens + start, tokens + stop)
-            first, second = (functional.linear(hidden[rows], weight, bias) for rows in both)  # [tokens, vocabulary]
-            of_first, of_second = (_normalized_at_once(logits, target[start:stop]) for logits in (first, second))
-            for (part, chosen), (other, _) in zip(of_first, of_second, strict=True):
-                losses, found = _compare(part, other, chosen, smoothing, divergence_weight, is_learning)
-                smoothed.append(losses.sum())
-                log_probabilities.append(found)
-            if is_learning:
-                gradients.add(both[0], first)
-                gradients.add(both[1], second)
-        ctx.save_for_backward(*gradients.of_each())
-        of_real = torch.cat(log_probabilities, 1)
-        ctx.mark_non_differentiable(of_real)
-        return torch.stack(smoothed).sum(), of_real
-
-    @staticmethod
-    def backward(ctx: Any, scale: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
-        return _scaled(ctx, scale)
+        gradients = (None if one is None else one * scale.to(one.dtype) for one in ctx.saved_tensors)
+        return *gradients, None, None, None  # of hidden, weight and bias alone
 
 
 class _Gradients:
@@ -238,12 +172,6 @@ class _Gradients:
         dtype = self._weight.dtype
         by_weight, by_bias = (None if one is None else one.to(dtype) for one in (self._by_weight, self._by_bias))
         return self._by_hidden, by_weight, by_bias
-
-
-def _scaled(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
-    """Multiplies the kept gradients of hidden, weight and bias by the loss's gradient; None for the other arguments."""
-    gradients = [None if one is None else one * scale.to(one.dtype) for one in ctx.saved_tensors]
-    return *gradients, *[None] * (len(ctx.needs_input_grad) - len(gradients))
 
 
 def _plus(total: Tensor | None, part: Tensor) -> Tensor:
@@ -301,36 +229,3 @@ def _in_few_passes(logits: Tensor, chosen: Tensor, smoothing: float, is_learning
             logits.sub_(smoothing / logits.shape[-1])
         logits.scatter_add_(1, chosen, logits.new_full((1, 1), smoothing - 1).expand_as(chosen))
     return log_total, mean
-
-
-def _compare(
-    first: Float[Tensor, "tokens vocabulary"],
-    second: Float[Tensor, "tokens vocabulary"],
-    chosen: Int[Tensor, "tokens 1"],
-    smoothing: float,
-    divergence_weight: float,
-    is_learning: bool,
-) -> tuple[Float[Tensor, " tokens"], Float[Tensor, "passes=2 tokens"]]:
-    """Losses of two passes together and the target's log-probabilities in each; the logits become the losses'
-    gradients, if these are asked for."""
-    logs = [logits.log_softmax(-1, dtype=torch.float32) for logits in (first, second)]  # log p, log q
-    at_target = torch.cat([log.gather(1, chosen) for log in logs], 1)  # [tokens, 2]
-    means = torch.cat([log.mean(-1, keepdim=True) for log in logs], 1) if smoothing else at_target
-    probabilities = [log.exp() for log in logs]
-    apart = logs[0].sub_(logs[1])  # log p - log q  [tokens, vocabulary]
-    divergences = [  # KL(p || q) = p · (log p - log q), and KL(q || p)  [tokens, 1]
-        sign * torch.linalg.vecdot(probability, apart)[:, None]
-        for probability, sign in zip(probabilities, (1, -1), strict=True)
-    ]
-    losses = -((1 - smoothing) * at_target + smoothing * means).mean(1)
-    share = divergence_weight / 4
-    losses += share * (divergences[0] + divergences[1])[:, 0]
-    if is_learning:
-        apart *= share
-        for number, (logits, sign) in enumerate(((first, 1), (second, -1))):
-            own, other = probabilities[number], probabilities[1 - number]
-            gradient = torch.add(0.5 + share * (1 - divergences[number]), apart, alpha=sign)
-            gradient.mul_(own).sub_(other, alpha=share).sub_(smoothing / (2 * own.shape[-1]))
-            gradient.scatter_add_(1, chosen, gradient.new_full((1, 1), (smoothing - 1) / 2).expand_as(chosen))
-            logits.copy_(gradient)
-    return losses, at_target.t()

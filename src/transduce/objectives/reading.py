@@ -39,16 +39,9 @@ def read_batch(model: EncoderDecoder[State], batch: Batch, teacher_forcing: floa
         target_in, target_out = (of_target.pack(tokens) for tokens in (batch.target_in, batch.target_out))
         hidden = model.read_ragged(of_source.pack(batch.source), of_source, target_in, of_target)  # [1, tokens, dim]
         return BatchReading(hidden, None, target_out, None)
-    state = model.start(encode_source(model, batch))
+    state = model.start(_encode_source(model, batch))
     reading = read_target(model.decoder, state, batch.target_in, teacher_forcing)  # [rows, time, dim]
     return BatchReading(reading.hidden, reading.sampled_log_probabilities, batch.target_out, batch.target_places)
-
-
-def encode_source(model: EncoderDecoder[State], batch: Batch) -> Memory:
-    """Encodes a batch's source; a GPU is not waited for where the batch knows its rows."""
-    if batch.source_rows is not None and isinstance(model, ReadsLengths):
-        return model.encode_rows(batch.source, batch.source_is_real, batch.source_rows)
-    return model.encode(batch.source, batch.source_is_real)
 
 
 def read_target(
@@ -74,6 +67,13 @@ def read_target(
     each = [step.sampled_log_probabilities for step in steps]
     sampled = [of_step for of_step in each if of_step is not None]
     return TargetReading(torch.cat([step.hidden for step in steps], 1), torch.cat(sampled, 1) if sampled else None)
+
+
+def _encode_source(model: EncoderDecoder[State], batch: Batch) -> Memory:
+    """Encodes a batch's source; a GPU is not waited for where the batch knows its rows."""
+    if batch.source_rows is not None and isinstance(model, ReadsLengths):
+        return model.encode_rows(batch.source, batch.source_is_real, batch.source_rows)
+    return model.encode(batch.source, batch.source_is_real)
 
 
 def _sampled_by(state: object) -> Tensor | None:

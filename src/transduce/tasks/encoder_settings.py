@@ -64,8 +64,6 @@ def check_encoder(config: EncoderExperimentConfig) -> None:
     if config.training.new_words is not None:
         raise ConfigError("training.new_words is for translation and language models; leave it out")
     check_weight(config.validation, has_general=False)
-    if config.training.r_drop:
-        raise ConfigError("training.r_drop is for translation and language models; leave it out")
     if config.training.teacher_forcing != TeacherForcing():
         raise ConfigError("training.teacher_forcing is for models that write; leave it out")
     if not config.tokenizer.is_shared:

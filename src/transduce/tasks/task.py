@@ -16,14 +16,11 @@ from transduce.data.planned import PlannedData
 from transduce.evaluation.metric import PLAIN, Scoring
 from transduce.evaluation.metrics import Measured, MetricName
 from transduce.evaluation.score_table import Scores
-from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Objective
-from transduce.objectives.r_drop import RDrop
 from transduce.tasks.experiment_settings import ExperimentConfig
 from transduce.text.tokenizer_settings import TokenizerConfig
 from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial
-from transduce.training.training_settings import TrainingConfig
 from transduce.training.validation import Validation
 
 Tell = Callable[[str], None]
@@ -36,13 +33,6 @@ NO_RUN = "the model is not in a run's folder, so it has no test data; name a fil
 """The error for testing a model outside a run without naming test data."""
 
 Config = TypeVar("Config", bound=ExperimentConfig)
-
-
-def next_token_objective(training: TrainingConfig, teacher_forcing: Rate) -> Objective:
-    """Returns the objective of predicting the next token, in one pass over each batch or in two."""
-    if training.r_drop:
-        return RDrop(training.r_drop, training.label_smoothing)
-    return NextToken(training.label_smoothing, teacher_forcing)
 
 
 class Validator(Protocol):

@@ -48,6 +48,7 @@ class TrainingConfig(Settings, frozen=True):
     """Length and method of training."""
 
     objects: ClassVar = {"objective": name_of, "observers": names_of}
+    retired: ClassVar = {"r_drop": 0.0}
 
     updates: PositiveInt | None = None
     """Updates of the weights to make."""
@@ -60,9 +61,6 @@ class TrainingConfig(Settings, frozen=True):
     """Label smoothing: probability mass spread uniformly over the vocabulary."""
     teacher_forcing: TeacherForcing = TeacherForcing()
     """Teacher-forcing probability over time (scheduled sampling)."""
-    r_drop: NonNegativeFloat = 0.0
-    """R-Drop (Liang et al. 2021): weight alpha of the divergence between two passes over each batch with different
-    dropout, which doubles the time of an update; usually 5 for translation; 0: off."""
     objective: str | None = None
     """Name of an objective of your own or of an installed package, in place of the task's own."""
     clip_norm: NonNegativeFloat = 1.0
@@ -102,7 +100,5 @@ class TrainingConfig(Settings, frozen=True):
                 raise ValueError(f"{name}: there is no model to adapt; name it in start_from, or leave {name} out")
         if [self.updates, self.epochs, self.minutes].count(None) != 2:
             raise ValueError("give one of updates, epochs and minutes")
-        if self.objective is not None and (self.r_drop or self.teacher_forcing != TeacherForcing()):
-            raise ValueError("objective stands in place of the task's own: leave r_drop and teacher_forcing out")
-        if self.r_drop and self.teacher_forcing != TeacherForcing():
-            raise ValueError("r_drop compares two passes over the same tokens; leave teacher_forcing out")
+        if self.objective is not None and self.teacher_forcing != TeacherForcing():
+            raise ValueError("objective stands in place of the task's own: leave teacher_forcing out")

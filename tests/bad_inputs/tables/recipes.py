@@ -23,10 +23,7 @@ ROWS = [
     _recipe("seed = -1\n", "seed: must be at least 0"),
     _recipe('seed = "one"\n', ("seed", "expected int")),
     _recipe("seed = 2026-11-22\n", ("seed", "expected int")),
-    row(
-        f"{TRAIN} training.r_drop=5 training.teacher_forcing.last=0.5",
-        "r_drop compares two passes over the same tokens; leave teacher_forcing out",
-    ),
+    row(f"{TRAIN} training.r_drop=5", "the setting 'r_drop' has been removed; leave it out"),
     row(f"{TRAIN} tokenizer.dropout=0.1", "dropout"),
     _recipe("sed = 1\n", ("unknown key 'sed'", "'seed'")),
     _recipe("optimizer = 1\n", ("optimizer", "expected table")),

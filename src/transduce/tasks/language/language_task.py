@@ -31,6 +31,7 @@ from transduce.models.recurrent.language import RecurrentLanguageConfig
 from transduce.models.transformer_xl import TransformerXLConfig
 from transduce.models.xlnet import XLNetConfig
 from transduce.objectives.next_segment import NextSegment, Permutation
+from transduce.objectives.next_token import NextToken
 from transduce.objectives.objective import Objective
 from transduce.tasks.language.language_settings import DEFAULT_SHARE, LanguageConfig, TextConfig
 from transduce.tasks.language.language_validation import (
@@ -51,7 +52,6 @@ from transduce.tasks.task import (
     Validator,
     Wanted,
     corpus_input,
-    next_token_objective,
     tokenizer_inputs,
 )
 from transduce.tasks.two_texts import GENERAL, check_weight, validate_both
@@ -188,7 +188,7 @@ class LanguageExperiment:
             read, objective = Streams(train, config.batching), objective_of_segments(config)
         else:
             read = Windows(train, config.batching, config.seed)
-            objective = next_token_objective(config.training, teacher_forcing)
+            objective = NextToken(config.training.label_smoothing, teacher_forcing)
         bundle = BundleConfig(
             format=FORMAT,
             task=config.task,
@@ -284,8 +284,6 @@ class LanguageTask:
             )
         if isinstance(model, REMEMBERING) and config.training.teacher_forcing != TeacherForcing():
             raise ConfigError("training.teacher_forcing: a model that remembers reads the true text; leave it out")
-        if isinstance(model, REMEMBERING) and config.training.r_drop:
-            raise ConfigError("training.r_drop: a model that remembers reads each text once; leave it out")
         if config.batching.bidirectional and not isinstance(model, XLNetConfig):
             raise ConfigError('batching.bidirectional is for model.kind = "xlnet"; leave it out')
         if isinstance(model, TransformerXLConfig) and model.cutoffs and config.training.label_smoothing:

@@ -33,6 +33,7 @@ from transduce.inference.engines.exported import Model
 from transduce.inference.request import in_context
 from transduce.inference.translator import Translator
 from transduce.models.families import PhrasesConfig
+from transduce.objectives.next_token import NextToken
 from transduce.search.beam import Beam
 from transduce.tasks.task import (
     Input,
@@ -42,7 +43,6 @@ from transduce.tasks.task import (
     TestData,
     Validator,
     corpus_input,
-    next_token_objective,
     tokenizer_inputs,
 )
 from transduce.tasks.translation.corpus_sampling import in_own_direction, training_data
@@ -137,7 +137,7 @@ class TranslationExperiment:
         most = data.largest(processes.count if parts == "auto" else parts, processes.count).needs
         most = usual_needs(most) if parts == "auto" else most  # the same however many parts will fit
         validator = self._validator(numbers.bundle, numbers.validation, numbers.general, most)
-        objective = next_token_objective(config.training, teacher_forcing)
+        objective = NextToken(config.training.label_smoothing, teacher_forcing)
         size = f"{sum(map(len, numbers.stores)):,} sentence pairs"
         return Prepared(numbers.bundle, data, objective, validator, size, is_adapted=numbers.is_adapted)
 
