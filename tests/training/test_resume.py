@@ -23,6 +23,7 @@ from transduce.training.memory_check import MemoryCheck
 
 TIMED = ("seconds", "seconds_per_update", "target_tokens_per_second")
 RUN = [
+    "data.context.before=1",
     "training.updates=60",
     "training.accumulate=2",
     "optimizer.kind=muon",
