@@ -75,7 +75,7 @@ class Careless:
         )
         self.bundle = SimpleNamespace(
             tokenizers=SimpleNamespace(source=tokenizer, target=tokenizer),
-            config=SimpleNamespace(source="en", target="de"),
+            config=SimpleNamespace(source="en", target="de", context=None),
         )
         self.engine = None
         self.longest_source = 40

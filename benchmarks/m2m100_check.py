@@ -98,7 +98,7 @@ def _same_outputs(theirs: Any, tokenizer: Any, bundle: Any, languages: list[str]
     constraints = Constraints(ours)
     sources = directed.read(lines)
     pieces = [piece for source in sources for piece in constraints.pieces(Request(""), [source], directed.marks.begin)]
-    never = [ours.pad, ours.bos, ours.unknown, *ours.languages.values()]
+    never = [ours.pad, ours.bos, ours.unknown, *ours.marks.values()]
     tokenizer.src_lang = languages[0]
     same = 0
     for start in range(0, len(lines), AT_ONCE):

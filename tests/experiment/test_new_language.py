@@ -69,8 +69,8 @@ def test_new_rows_begin_as_means_of_those_that_they_are_made_of(models: tuple[st
     table = after.model.state_dict()["encoder.embedding.table.weight"]
     number = next(number for number in range(len(old), len(new)) if new.pieces([number]) == ["▁chien"])
     assert_close(table[number], table[old.encode("chien")].mean(0))
-    rows = list(old.languages.values()) or range(len(old))
-    assert_close(table[new.languages[CODES[models[0]][2]]], table[list(rows)].mean(0))
+    rows = list(old.marks.values()) or range(len(old))
+    assert_close(table[new.marks[CODES[models[0]][2]]], table[list(rows)].mean(0))
 
 
 @pytest.mark.parametrize("models", ["m2m100", "nllb"], indirect=True)  # one of one direction gets a token to learn
