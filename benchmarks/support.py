@@ -26,6 +26,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="try the rows whose names hold this")
     parser.add_argument("--processes", type=int, default=1)
     arguments = parser.parse_args()
+    if arguments.only and arguments.out is not None:
+        parser.error("--out writes a page of all rows; leave --only out")
     rows = [row for row in every_row() if arguments.only in row.name]
     folder = prepare()
     found: dict[Row, dict[str, Outcome]] = {}

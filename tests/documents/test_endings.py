@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import docsegments.endings as endings
-from docsegments.document_formats import refusal_of
+from docsegments.document_formats import FORMATS, refusal_of
 from docsegments.endings import refused_as_lines
 
 CODE = {
@@ -58,6 +58,11 @@ def test_a_file_of_text_by_its_ending_is_no_code() -> None:
 def test_text_with_some_code_in_it_is_text() -> None:
     text = "The dog runs.\nThe cat sings.\n" * 20 + "x = 1;\nprint('The dog')\n"
     assert refused_as_lines(text.encode()) is None
+
+
+def test_no_ending_is_of_a_format_and_refused_too() -> None:
+    read = {ending for format in FORMATS.values() for ending in format.endings}
+    assert not read.intersection(ending for refused in endings.REFUSED for ending in refused.endings.split())
 
 
 @pytest.mark.parametrize("name", ["a.ts", "a.ics", "a.py", "a.ipynb", "a.tex", "a.mts"])

@@ -1,6 +1,7 @@
 """No setting of a family is ignored: each changes what a model is, computes or forgets, or is refused."""
 
 from functools import cache
+from itertools import permutations
 from typing import Any, get_args
 
 import msgspec
@@ -13,29 +14,17 @@ from transduce.base.errors import ConfigError
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.models.bert import BertConfig
 from transduce.models.causal import CausalTransformerConfig
-from transduce.models.families import build_model
+from transduce.models.families import ModelConfig, PhrasesConfig, build_model
 from transduce.models.heads import EncoderModel
-from transduce.models.recurrent.language import RecurrentLanguageConfig
 from transduce.models.recurrent.recurrent_attention import LuongAttentionConfig
-from transduce.models.recurrent.recurrent_config import RecurrentConfig
 from transduce.models.transformer import TransformerConfig
 from transduce.models.transformer_encoder import TransformerEncoderConfig
-from transduce.models.transformer_xl import TransformerXLConfig
 from transduce.models.xlnet import XLNetConfig
 
 VOCABULARY, ROWS, TIME = 11, 3, 9
 SMALL: dict[str, Any] = {"dim": 12, "heads": 6, "feed_forward_dim": 17, "max_positions": 19, "memory": 3}
 LAYERS = {"layers": 2, "encoder_layers": 1, "decoder_layers": 2}
-FAMILIES = (
-    TransformerConfig,
-    RecurrentConfig,
-    CausalTransformerConfig,
-    TransformerXLConfig,
-    XLNetConfig,
-    RecurrentLanguageConfig,
-    BertConfig,
-    TransformerEncoderConfig,
-)
+FAMILIES = [family for family in get_args(ModelConfig) if family is not PhrasesConfig]
 OTHERS: dict[str, Any] = {
     "attention": LuongAttentionConfig(),
     "bridge": "zero",
@@ -120,6 +109,10 @@ def test_every_setting_of_a_family_changes_its_model(family: Any, name: str) -> 
     beside = WITH.get(name, {})
     changed = prints(family, **beside, **{name: other(family, name)})
     assert not are_same(prints_of_defaults(family, tuple(beside.items())), changed)
+
+
+def test_no_familys_settings_extend_anothers_as_which_it_would_be_built_and_exported() -> None:
+    assert not [(one, other) for one, other in permutations(FAMILIES, 2) if issubclass(one, other)]
 
 
 @pytest.mark.parametrize("kind", ["transformer-xl", "xlnet", "bert", "recurrent", "recurrent-language"])

@@ -58,6 +58,9 @@ METRICS: Mapping[Measured, Mapping[str, Metric]] = {
 }
 """The named metrics; by default trainings are compared by the first of each kind."""
 
+TITLES = {name: metric.title for table in METRICS.values() for name, metric in table.items()}
+"""The metrics' names in tables."""
+
 STANDARD = ("bleu", "chrf", "ter")
 """Metrics of translations that `evaluate` and `compare` always report."""
 

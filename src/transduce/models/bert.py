@@ -53,7 +53,8 @@ class BertConfig(Settings, frozen=True, tag_field="kind", tag="bert"):
     feed_forward_dim: Width | None = None
     """Width between the two layers of a feed-forward network; default: the size's, or four times dim."""
     activation: Activation = "gelu"
-    """In feed-forward networks: relu, gelu, or geglu (gated, with a third matrix)."""
+    """Function in feed-forward networks; gelu_tanh is gelu approximated by tanh, as GPT-2 does, silu is Marian's swish,
+    and geglu is gated, with a third matrix."""
     max_positions: Annotated[int, Meta(ge=4, le=1_000_000)] = 512
     """Rows of the table of learned positions: the most tokens of a text, special ones included."""
     segments: Annotated[int, Meta(ge=1, le=1000)] = 2

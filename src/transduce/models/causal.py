@@ -28,8 +28,8 @@ class CausalTransformerConfig(PositionedStackConfig, frozen=True, tag_field="kin
     layers: Layers = 6
     """Layers of the decoder."""
     activation: Activation = "gelu"
-    """In feed-forward networks: relu, gelu, gelu_tanh (gelu approximated by tanh, as GPT-2 does), or geglu (gated, with
-    a third matrix)."""
+    """Function in feed-forward networks; gelu_tanh is gelu approximated by tanh, as GPT-2 does, silu is Marian's swish,
+    and geglu is gated, with a third matrix."""
     positions: Literal["sinusoidal", "learned", "rotary", "none"] = "rotary"
     """Position encoding."""
     scale_embeddings: bool = False

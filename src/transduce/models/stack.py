@@ -46,8 +46,8 @@ class StackConfig(Settings, frozen=True):
     feed_forward_dim: Width = 2048
     """Width between the two layers of a feed-forward network."""
     activation: Activation = "relu"
-    """In feed-forward networks: relu, gelu, gelu_tanh (gelu approximated by tanh, as GPT-2 does), silu (swish, as
-    Marian has it), or geglu (gated, with a third matrix)."""
+    """Function in feed-forward networks; gelu_tanh is gelu approximated by tanh, as GPT-2 does, silu is Marian's swish,
+    and geglu is gated, with a third matrix."""
     norm: NormPlace = "pre"
     """Normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
     norm_kind: NormKind = "layer"

@@ -49,7 +49,8 @@ class XLNetConfig(StackConfig, frozen=True, tag_field="kind", tag="xlnet"):
     feed_forward_dim: Width = 3072
     """Width between the two layers of a feed-forward network."""
     activation: Activation = "gelu"
-    """In feed-forward networks: relu, gelu, gelu_tanh, or geglu (gated, with a third matrix)."""
+    """Function in feed-forward networks; gelu_tanh is gelu approximated by tanh, as GPT-2 does, silu is Marian's swish,
+    and geglu is gated, with a third matrix."""
     norm: NormPlace = "post"
     """Normalisation before each sublayer and at the end of a stack (pre), or after each residual sum (post)."""
     scale_embeddings: bool = False

@@ -19,7 +19,9 @@ from transduce.base.shapes import Hidden
 from transduce.nn.attention import Keys, Queries
 from transduce.nn.initialization import RecurrentInitialization
 
-ScoreKind = Literal["dot", "general", "concat", "additive"]
+LuongScore = Literal["dot", "general", "concat"]
+"""The scores that settings name."""
+ScoreKind = Literal[LuongScore, "additive"]
 QueryStates = Float[Tensor, "rows heads queries query_dim"]
 Scores = Float[Tensor, "rows heads queries keys"]
 
@@ -200,7 +202,7 @@ def _own_score(name: str, given: Any) -> OwnScore:
     return OwnScore(name, given)
 
 
-SCORES: Registry[OwnScore] = Registry("score", "transduce.scores", _own_score, others=("dot", "general", "concat"))
+SCORES: Registry[OwnScore] = Registry("score", "transduce.scores", _own_score, others=get_args(LuongScore))
 """Users' scores; the built-in ones are ScoreKind."""
 
 

@@ -23,7 +23,7 @@ from transduce.corpora.labelled_text import ExampleCorpus
 from transduce.data.batch import SpecialIds
 from transduce.data.examples import ExampleData
 from transduce.evaluation.metric import PLAIN, Metric, Outcome, Scoring
-from transduce.evaluation.metrics import METRICS, Measured, MetricName, count_all, find_metric, metric_key
+from transduce.evaluation.metrics import METRICS, TITLES, Measured, MetricName, count_all, find_metric, metric_key
 from transduce.evaluation.score_table import Scores
 from transduce.models.heads import HeadConfig, reads_pooler
 from transduce.objectives.objective import Objective
@@ -237,8 +237,7 @@ class LabelledTask(Generic[Example, Encoded, Predicted]):
     def describe_test(self, test: dict[str, Any]) -> str:
         """Returns all scores, the first with its interval."""
         unit = self.labelling.unit
-        titles = {name: metric.title for table in METRICS.values() for name, metric in table.items()}
-        scores = [f"{titles[name]} {value:.4f}" for name, value in test.items() if name not in ("interval", unit)]
+        scores = [f"{TITLES[name]} {value:.4f}" for name, value in test.items() if name not in ("interval", unit)]
         low, high = test["interval"]
         return f"test {scores[0]} [{low:.4f}, {high:.4f}], {', '.join(scores[1:])} ({test[unit]:,} {unit})"
 

@@ -18,6 +18,7 @@ import transduce
 from biased_model import biased, forbid
 from transduce.apps.exchange.ctranslate2 import exact, kept
 from transduce.apps.exchange.ctranslate2.ctranslate2_model import CTranslate2Model, CTranslate2Output
+from transduce.apps.exchange.ctranslate2.ctranslate2_specification import what_cannot_run
 from transduce.apps.exchange.ctranslate2.exact import ExactCTranslate2Engine
 from transduce.apps.exchange.ctranslate2.export_ctranslate2 import what_cannot_be_exported
 from transduce.base.errors import ConfigError
@@ -350,7 +351,7 @@ def test_every_model_is_translated_by_default_as_by_pytorch_and_nothing_is_print
         warnings.simplefilter("error")
         translator = transduce.load(tmp_path / "model")
         found = translator.translate(lines[:7], Beam(**SHORT))
-    is_known = isinstance(config, TransformerConfig) and config.decoder_recurrence == "none"
+    is_known = isinstance(config, TransformerConfig) and not what_cannot_run(config)
     assert translator.engine.describe(Beam()).startswith("CTranslate2" if is_known else "PyTorch, for model.")
     assert capfd.readouterr() == ("", "")
     check_equal(found, transduce.load(tmp_path / "model", engine="pytorch").translate(lines[:7], Beam(**SHORT)))

@@ -24,6 +24,7 @@ from transduce.apps.cli.printing import print_json, teller
 from transduce.apps.cli.search_options import BeamOptions, RuleOptions
 from transduce.base import ranges
 from transduce.base.errors import InputError
+from transduce.base.task_table import TASKS
 
 if TYPE_CHECKING:
     from transduce.inference.translator import Translator
@@ -84,7 +85,7 @@ def evaluate(
 
     task = scored.task_of([model], context)
     result: Scores | ScoreTable | scored.TextScores
-    if task == "language":
+    if task is not None and TASKS[task].tool == "generator":
         if dynamic_rate is not None and not dynamic:
             raise InputError("--dynamic-rate goes with --dynamic; leave it out")
         rate = {} if dynamic_rate is None else {"learning_rate": dynamic_rate}

@@ -45,7 +45,7 @@ def score(
         ray: Score each file on a cluster of Ray: its address, auto (default), or local to start one.
     """
     from transduce.apps.cli.output import text_output
-    from transduce.base.task_table import check_writes
+    from transduce.base.task_table import TASKS, check_writes
     from transduce.bundle.bundle_config import read_config
     from transduce.bundle.model_bundle import find_bundle
     from transduce.corpora.lines import read_lines
@@ -54,7 +54,7 @@ def score(
 
     task = read_config(find_bundle(Path(model))).task
     check_writes(model, task)
-    is_text = task == "language"
+    is_text = TASKS[task].tool == "generator"
     if is_text:
         if target is None or source is not None or pairs is not None:
             raise InputError("a language model scores lines of text: give them by --target alone")

@@ -26,8 +26,8 @@ from transduce.tasks.language.language_validation import Reading, score_text
 from transduce.tasks.task import TestData, TestedTask, Wanted
 
 SHARED = {"reference", "dataset", "split", "metric", "device", "threads", "precision", "json", "quiet"}
-APPLICABLE = {"language": SHARED - {"metric"} | {"memory", "dynamic", "dynamic_rate"}}
-"""The options of `evaluate` and `compare` by task."""
+APPLICABLE = {"generator": SHARED - {"metric"} | {"memory", "dynamic", "dynamic_rate"}}
+"""The options of `evaluate` and `compare`, by the tool that runs a task's models."""
 
 
 def task_of(systems: Sequence[str], context: click.Context) -> str | None:
@@ -41,7 +41,7 @@ def task_of(systems: Sequence[str], context: click.Context) -> str | None:
         return None
     if misfits := [path for path in systems if tasks.get(path) != others[0]]:
         raise InputError(f"{misfits[0]} is not {TASKS[others[0]].title}; only models of one task can be compared")
-    if refused := given_options(context, APPLICABLE.get(others[0], SHARED | {"confusion"})):
+    if refused := given_options(context, APPLICABLE.get(TASKS[others[0]].tool, SHARED | {"confusion"})):
         verb, them = ("does", "it") if len(refused) == 1 else ("do", "them")
         raise InputError(f"{', '.join(refused)} {verb} not apply to {TASKS[others[0]].title}; leave {them} out")
     return others[0]

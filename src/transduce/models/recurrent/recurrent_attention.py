@@ -1,6 +1,6 @@
 """The attentions that a recurrent decoder may have, as settings."""
 
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 from transduce.base.config import Settings
 from transduce.base.errors import InputError
@@ -8,8 +8,6 @@ from transduce.base.plugins import name_of
 from transduce.base.ranges import Width
 from transduce.nn.focus import HardGradient
 from transduce.nn.scores import SCORES
-
-LuongScore = Literal["dot", "general", "concat"]
 
 
 class NoAttentionConfig(Settings, frozen=True, tag_field="kind", tag="none"):
@@ -43,7 +41,7 @@ class ScoreConfig(Settings, frozen=True):
     """Width of the hidden layer of the concat score (default: decoder_dim)."""
 
     def _check_together(self) -> None:
-        if self.score not in get_args(LuongScore):
+        if self.score not in SCORES.others:
             try:
                 SCORES.find(self.score)
             except InputError as error:

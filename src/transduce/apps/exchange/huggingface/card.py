@@ -6,21 +6,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from transduce.base.errors import InputError
+from transduce.base.task_table import TASKS, Tool
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.bundle.model_bundle import ModelBundle, card_of
 from transduce.bundle.model_card import IDENTIFIER
 from transduce.corpora.languages import is_language
+from transduce.evaluation.metrics import TITLES
 
-PIPELINES = {
-    "translation": "translation",
-    "language": "text-generation",
+PIPELINES: Mapping[Tool, str] = {
+    "translator": "translation",
+    "generator": "text-generation",
     "encoder": "fill-mask",
-    "classification": "text-classification",
-    "tagging": "token-classification",
-    "answering": "question-answering",
+    "classifier": "text-classification",
+    "tagger": "token-classification",
+    "answerer": "question-answering",
 }
-"""The hub's names of tasks."""
-TITLES = {"bleu": "BLEU", "f1": "F1", "chrf": "chrF", "ter": "TER"}
+"""The hub's names of tasks, by the tool that runs a task's models."""
 GENERAL_SCORES = "general_"
 """The beginning of the names of scores on the text that an adapted model should not forget."""
 
@@ -64,7 +65,7 @@ def hub_card(bundle: ModelBundle, architecture: str, license: str | None) -> str
 def _pipeline(config: BundleConfig) -> str:
     """Returns the hub's name of the task; an encoder without a head for masked words only extracts features."""
     is_headless = config.task == "encoder" and config.head is None
-    return "feature-extraction" if is_headless else PIPELINES[config.task]
+    return "feature-extraction" if is_headless else PIPELINES[TASKS[config.task].tool]
 
 
 def _languages(config: BundleConfig) -> list[str]:
