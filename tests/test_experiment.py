@@ -23,6 +23,7 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.splits import open_splits
 from transduce.experiment import average, describe_recipe, load_recipe, recipes
+from transduce.experiment.recipe import recipe_of
 from transduce.search.beam import Beam
 
 
@@ -472,3 +473,13 @@ def test_the_wmt14_recipe_runs_from_download_to_bleu(
     served = len(file_server.asked)
     transduce.train(load_recipe("wmt14-en-de-base", tiny(*few)), tmp_path / "again")
     assert len(file_server.asked) == served
+
+
+def test_a_run_in_a_folder_that_is_called_like_a_recipe_is_the_run(
+    tiny_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "reverse").mkdir()
+    (tmp_path / "reverse" / "experiment.toml").write_bytes((tiny_run / "experiment.toml").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    found = recipe_of(Path("reverse"))
+    assert found is not None and found.config.data.dataset is None

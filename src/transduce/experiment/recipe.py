@@ -135,7 +135,7 @@ def find_recipe(recipe: Recipe[Any] | ExperimentConfig | str | Path, overrides: 
 def recipe_of(model: Path) -> Recipe[Any] | None:
     """Returns the settings of the run that a model or folder belongs to; None if there is no run."""
     run = next((folder for folder in (model, model.resolve().parent) if (folder / SETTINGS_FILE).is_file()), None)
-    return None if run is None else load_recipe(run)
+    return None if run is None else load_recipe(run.absolute() if str(run) in recipes() else run)
 
 
 def recipe_known_of(model: Path, unknown: str, advice: str) -> Recipe[Any]:
