@@ -25,6 +25,8 @@ class Piece:
     banned: list[Banned]
     begin: int | None = None
     """The decoder's first input, where this is the token of a language; None for the token that begins all outputs."""
+    context: int = 0
+    """The tokens of the source that are context, which do not count for the length of the output."""
 
 
 def required_of_pieces(request: Request, texts: Sequence[str]) -> list[list[str]]:
@@ -46,8 +48,9 @@ def required_of_pieces(request: Request, texts: Sequence[str]) -> list[list[str]
 class Constraints:
     """Turns the words of requests' constraints into target tokens."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: Tokenizer, source: Tokenizer | None = None) -> None:
         self.tokenizer = tokenizer
+        self._source = source
         self.wording = PhraseEncoder(tokenizer)
 
     @cached_property
@@ -80,7 +83,12 @@ class Constraints:
         ]
         return [
             Piece(
-                source, prefix if i == 0 else [], [p for each in of_piece if (p := phrases[each]).forms], banned, begin
+                source,
+                prefix if i == 0 else [],
+                [p for each in of_piece if (p := phrases[each]).forms],
+                banned,
+                begin,
+                0 if self._source is None else len(source) - len(self._source.without_context(source)),
             )
             for i, (source, of_piece) in enumerate(
                 zip(sources, required or [request.required] * len(sources), strict=True)

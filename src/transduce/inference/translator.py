@@ -80,7 +80,7 @@ class Translator:
         longest = min(member.config.longest_source for member in (bundle, *others))
         limit, marked = self.engine.source_limit, 0 if bundle.config.languages is None else 1
         self.longest_source = min(longest, limit - 1 - marked if limit else longest)
-        self._constraints = Constraints(bundle.tokenizers.target)
+        self._constraints = Constraints(bundle.tokenizers.target, bundle.tokenizers.source)
         self._batched = BatchedSearch(self.engine, self._constraints, tokens_at_once)
         self._head: AlignmentHead | None = None
         self._completer: Completer | None = None

@@ -88,6 +88,12 @@ def test_together_equals_one_by_one_with_details_of_the_sentence_alone(translato
     assert look.alignment is not None and look.alignment.source_words == ["dann", "ruft"]  # type: ignore[union-attr]
 
 
+def test_context_does_not_lengthen_outputs(translator: Translator) -> None:
+    search = Beam(size=1, min_ratio=1.0, max_ratio=1.0, max_extra=0)
+    found = translator.translate(Request("dann ruft", before=("anna kommt", "dann lacht")), search)
+    assert len(found.text.split()) <= 3
+
+
 def test_a_document_gives_each_segment_those_before_it(translator: Translator) -> None:
     page = "<p>anna kommt</p><p>dann ruft</p><p>otto kommt</p><p>dann ruft</p>"
     found = DocumentTranslator(translator, GREEDY).translate_html(page)

@@ -188,7 +188,8 @@ def rules_for(pieces: Sequence[Piece], vocabulary: Vocabulary, search: Search) -
 
 def _limits(model: Writer[Any], is_real: Mask, pieces: Sequence[Piece], search: Search) -> Limits:
     """Returns the lengths that outputs may have; raises InputError for a prefix that leaves no room."""
-    limits = limits_for(search, is_real.sum(1), model.target_limit)
+    context = torch.tensor([piece.context for piece in pieces], device=is_real.device)
+    limits = limits_for(search, is_real.sum(1) - context, model.target_limit)
     if not any(piece.prefix for piece in pieces):
         return limits
     lengths = torch.tensor([len(piece.prefix) + 1 for piece in pieces])

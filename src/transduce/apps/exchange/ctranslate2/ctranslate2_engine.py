@@ -68,7 +68,7 @@ class CTranslate2Engine:
         """See Engine; knows only the plain beam, and pieces without constraints."""
         beam = _plain_beam(pieces, search)
         sources = [self.model.sentence(piece) for piece in pieces]
-        lengths = torch.tensor([len(piece.source) + 1 for piece in pieces])
+        lengths = torch.tensor([len(piece.source) - piece.context + 1 for piece in pieces])
         limits = limits_for(beam, lengths, self.source_limit)
         longest = limits.longest.tolist()
         candidates = self._search(sources, beam, limits.shortest.tolist(), longest)
