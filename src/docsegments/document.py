@@ -63,6 +63,8 @@ class Unit:
     """The segment's name in the document, such as an XLIFF unit's id or a message's key; "" where it has none."""
     longest: int = 0
     """Most characters that the document allows in the translation; 0 where it does not say."""
+    begins: bool = False
+    """True for the first segment of a text that does not continue the one before it."""
 
 
 @dataclass(frozen=True)

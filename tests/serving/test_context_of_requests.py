@@ -53,6 +53,13 @@ def test_texts_of_a_request_are_apart(served: Running) -> None:
     assert texts == ["then he laughs", "then he calls"]
 
 
+def test_texts_with_tags_are_apart_too(served: Running) -> None:
+    asked = {"text": ["<p>anna kommt</p>", "<p>dann ruft</p>"], "target_lang": "EN", "tag_handling": "html"}
+    alone = asked | {"text": asked["text"][1:]}
+    texts = [served.post("/v2/translate", each).json()["translations"][-1]["text"] for each in (asked, alone)]
+    assert texts[0] == texts[1]
+
+
 def test_a_document_gives_each_segment_those_before_it(served: Running) -> None:
     page = "<p>anna kommt</p><p>dann ruft</p><p>otto kommt</p><p>dann ruft</p>"
     asked = {"text": [page], "target_lang": "EN", "tag_handling": "html"}

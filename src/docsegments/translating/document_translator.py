@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -92,7 +92,7 @@ class DocumentTranslator:
     """Translates whole documents, in the formats of `docsegments.document_formats`, with a translator of sentences.
 
     Placeholders are required of a translator that can keep them, else they are put in afterwards. A segment that occurs
-    several times is translated once.
+    several times is translated once, or once in each context that the translator reads.
     """
 
     def __init__(
@@ -241,9 +241,9 @@ class _Work:
 
     def before(self, number: int, most: int) -> tuple[str, ...]:
         """Returns the texts of at most this many segments with words before a unit."""
-        cores = (self.cores[earlier] for earlier in range(number - 1, -1, -1))
-        earlier = (core.text for core in cores if core.is_translatable)
-        return tuple(islice(earlier, most))[::-1]
+        connected = takewhile(lambda later: not self._units[later].begins, range(number, 0, -1))
+        earlier = (self.cores[later - 1] for later in connected)
+        return tuple(islice((core.text for core in earlier if core.is_translatable), most))[::-1]
 
     def leave(self, number: int, target: Segment) -> None:
         """Keeps the document's translation of a unit."""

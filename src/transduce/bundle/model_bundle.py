@@ -31,6 +31,7 @@ from transduce.models.families import PhrasesConfig, build_model
 from transduce.models.heads import EncoderModel, WordHead
 from transduce.models.interface import EncoderDecoder
 from transduce.nn.low_rank import merge_weights
+from transduce.text.long_texts import longest_in_context
 from transduce.text.tokenizer import SENTENCEPIECE, Tokenizer, Tokenizers
 from transduce.text.tokenizer_settings import TokenizerConfig
 
@@ -113,7 +114,8 @@ class ModelBundle:
         encoded = tokenizer.encode_batch(texts)
         if before is not None and context is not None:
             of_each = (tokenizer.encode_batch(earlier[-context.before :]) for earlier in before)
-            longest = self.config.longest_source
+            limit = getattr(self.model, "source_limit", None)
+            longest = longest_in_context(context.before, self.config.longest_source, limit)
             encoded = [tokenizer.in_context(ids, each, longest) for ids, each in zip(encoded, of_each, strict=True)]
         return [[*marks, *ids] for ids in encoded]
 

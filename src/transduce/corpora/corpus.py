@@ -189,7 +189,7 @@ class ParallelCorpus:
         def content() -> str:
             digest = hashlib.sha256()
             for pair in held:
-                digest.update(f"{pair.source}\0{pair.target}\n".encode())
+                digest.update(f"{pair.source}\0{pair.target}{pair.document and chr(0)}{pair.document}\n".encode())
             return digest.hexdigest()
 
         return ParallelCorpus(name, lambda: iter(held), content)

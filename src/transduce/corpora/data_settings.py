@@ -145,6 +145,8 @@ class DataConfig(Settings, frozen=True):
             )
         if self.context is not None and (self.doctor or self.noise.shares or self.is_generated):
             raise ValueError("context: sentences would lose those before them; leave out doctor, noise or dataset")
+        if self.context is not None and self.split not in (None, "blocks"):
+            raise ValueError('context: sentences would lose those before them; leave out split, or set it to "blocks"')
         if self.doctor and self.train is None:
             raise ValueError("doctor: only for training files; leave it out")
         if self.sequences is not None and self.dataset not in SEQUENCES:

@@ -270,7 +270,8 @@ def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
             if not isinstance(row.get(key), str):
                 named = ", ".join(row)
                 raise DataError(f"{path}: line {number} has no text under '{key}'; it has {named} (set data.columns)")
-        yield SentencePair(*(row[key] for key in keys))
+        document = row.get("document") if columns is None else None
+        yield SentencePair(*(row[key] for key in keys), *([document] if isinstance(document, str) else []))
 
 
 def _document(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:

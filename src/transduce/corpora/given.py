@@ -32,7 +32,8 @@ def write_pairs(pairs: Iterable[Any]) -> Path:
                 checked = as_pair(tuple(pair) if isinstance(pair, list) else pair)
             except InputError as error:
                 raise DataError(f"pair {number:,}: {error}") from None
-            yield msgspec.json.encode({"source": checked.source, "target": checked.target}) + b"\n"
+            document = {"document": checked.document} if checked.document else {}
+            yield msgspec.json.encode({"source": checked.source, "target": checked.target, **document}) + b"\n"
 
     return kept_file("pairs-", ".jsonl", lines())
 

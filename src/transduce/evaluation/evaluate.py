@@ -12,6 +12,7 @@ from transduce.evaluation.metrics import STANDARD, MetricName, metrics_by_key
 from transduce.evaluation.references import References
 from transduce.evaluation.score_table import Scores
 from transduce.evaluation.translations import score_bleu_variants
+from transduce.inference.request import sources_in_context
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule
 
@@ -25,8 +26,10 @@ def evaluate(
     tokenize: BleuTokenizer = "auto",
     all_bleu: bool = False,
     metrics: Sequence[MetricName] = (),
+    documents: Sequence[str] = (),
 ) -> Scores:
-    """Translates the sources and scores them; see `evaluate_outputs`."""
+    """Translates the sources and scores them; see `evaluate_outputs`. A model that reads context reads it from the same
+    document: `documents` names that of each source (default: all are from one, but for blank ones, which divide it)."""
     metrics_by_key(metrics)  # before the long work
     check_installed("train", "sacrebleu")
     if not hasattr(translator, "translate"):
@@ -36,7 +39,8 @@ def evaluate(
         )
     check_aligned("sources", sources, References.of(references))
     started = time.perf_counter()
-    translations = translator.translate(sources, search)
+    context = translator.bundle.config.context if isinstance(translator, Translator) else None
+    translations = translator.translate(sources_in_context(sources, context, documents), search)
     seconds = time.perf_counter() - started
     outputs = [translation.text for translation in translations]
     scores = evaluate_outputs(outputs, references, lowercase, tokenize, all_bleu, metrics, sources)

@@ -108,14 +108,20 @@ class Completer:
         current = typed[begins[number] :] if begins else ""
         if current != current.rstrip() and ends_sentence(current) and number + 1 < len(sources):
             number, current = number + 1, ""
-        requests = [Request(source, before=(*before, *sources[:i])) for i, source in enumerate(sources)]
-        completion = self._complete(requests[number], current, search, most_words, glossary, tell)
+        completion = self._complete(self._request(sources, number, before), current, search, most_words, glossary, tell)
         if completion.text or not current or not ends_sentence(current) or number + 1 == len(sources):
             return completion
-        following = self._complete(requests[number + 1], "", search, most_words, glossary, None)
+        request = self._request(sources, number + 1, before)
+        following = self._complete(request, "", search, most_words, glossary, None)
         language = self._bundle.config.target
         n_best = [join_sentences([current, after], language)[len(current) :] for after in following.n_best]
         return Completion(n_best[0] if n_best else "", n_best, following.finished)
+
+    def _request(self, sources: Sequence[str], number: int, before: Sequence[str]) -> Request:
+        """Returns the request for a sentence, with as many of those before it as the model reads."""
+        context = self._bundle.config.context
+        most = 0 if context is None else context.before
+        return Request(sources[number], before=(*before, *sources[max(number - most, 0) : number]) if most else ())
 
     @torch.inference_mode()
     def _complete(
@@ -196,7 +202,7 @@ class Completer:
         state = model.start(self._memory(piece.source))
         if text.tokens:
             _, state = model.decoder(context[:, :-1], state)
-        sources = torch.tensor([len(piece.source) + 1])
+        sources = torch.tensor([len(piece.source) - piece.context + 1])
         longest = limits_for(search, sources, model.target_limit).longest - len(text.tokens)
         longest = longest.clamp(min=len(text.next_tokens) + 1)
         limits = Limits(torch.ones_like(longest), longest, end_is_free=True).to(bundle.device)

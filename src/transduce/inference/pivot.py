@@ -120,7 +120,7 @@ class Pivot(Translator):
 
     def continued(self, request: Request, middle: Translation) -> Request:
         """Returns what the second model is asked for, after the translation by the first."""
-        return replace(request, text=middle.text)
+        return replace(request, text=middle.text, before=())
 
     def join(self, request: Request, pieces: Sequence[Translation], rule: DecisionRule) -> Translation:
         """See Translator."""

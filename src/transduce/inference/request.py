@@ -1,8 +1,9 @@
 """A request: one line to translate, with its constraints; needs no PyTorch, so documents' processes can use it."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.corpus import SentencePair
@@ -53,3 +54,10 @@ def in_context(pairs: Iterable[SentencePair], context: ContextConfig | None) -> 
     """Returns a request for each source, with the sources before it in its document that a model reads."""
     earlier = Earlier(context)
     return [Request(pair.source, before=earlier.before(pair.source, pair.document)) for pair in pairs]
+
+
+def sources_in_context(
+    sources: Sequence[str], context: ContextConfig | None, documents: Sequence[str] = ()
+) -> list[Request]:
+    """Returns a request for each source as `in_context` does; without documents, all are from one."""
+    return in_context(map(SentencePair, sources, repeat(""), documents or repeat("")), context)

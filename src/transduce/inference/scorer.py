@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, repeat
+from itertools import chain, islice, repeat
 from typing import Any
 
 import torch
@@ -68,7 +68,7 @@ class Scorer:
         self, pairs: Iterable[Pair], pairs_at_once: int = PAIRS_AT_ONCE, before: Iterable[Sequence[str]] | None = None
     ) -> Iterator[PairScore]:
         """Yields the scores of any number of pairs, a bounded number held at a time; InputError for too long ones."""
-        rest, number, contexts = map(as_pair, pairs), 1, iter(before or repeat(()))
+        rest, number, contexts = map(as_pair, pairs), 1, chain(before or (), repeat(()))
         while chunk := list(islice(rest, pairs_at_once)):
             sources = self.bundle.read([pair.source for pair in chunk], list(islice(contexts, len(chunk))))
             targets = self.bundle.tokenizers.target.encode_batch([pair.target for pair in chunk])

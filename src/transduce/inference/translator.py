@@ -43,7 +43,7 @@ from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, score_of_pieces, search_of
 from transduce.search.loop import Hypothesis
 from transduce.text.glossary import Glossary
-from transduce.text.long_texts import pieces_in_context, split_text
+from transduce.text.long_texts import longest_in_context, pieces_in_context, split_text
 
 Result = TypeVar("Result")
 
@@ -305,8 +305,7 @@ class Translator:
         """Returns the token ids of each line's pieces: one piece unless it is too long, none if it has no words; each
         after the texts and the pieces before it, if the model reads them."""
         read = [text if isinstance(text, str) else text.text for text in texts]
-        tokenizer = self.bundle.tokenizers.source
-        longest = self.longest_source
+        tokenizer, longest = self.bundle.tokenizers.source, self.longest_source
         lines = [text.strip() if self._is_translated(text) else "" for text in read]
         encoded = [
             [ids] if 0 < len(ids) <= longest else tokenizer.encode_batch(split_text(line, tokenizer, longest))
@@ -315,7 +314,8 @@ class Translator:
         if (context := self.bundle.config.context) is None:
             return encoded
         both = zip(encoded, ((text.before if isinstance(text, Request) else ()) for text in texts), strict=True)
-        return [pieces_in_context(tokenizer, *each, context.before, longest) for each in both]
+        most = longest_in_context(context.before, longest, self.engine.source_limit)
+        return [pieces_in_context(tokenizer, *each, context.before, most) for each in both]
 
     def required_of_pieces(self, request: Request, encoded: Sequence[list[int]]) -> Sequence[Sequence[str]]:
         """Returns the required phrases of each piece of a line, whose token ids are given."""

@@ -66,11 +66,18 @@ def _lengths(parts: list[str], tokenizer: Tokenizer) -> Iterator[int]:
 
 
 def pieces_in_context(
-    tokenizer: Tokenizer, pieces: list[list[int]], before: Sequence[str], most: int, longest: int
+    tokenizer: Tokenizer, pieces: list[list[int]], before: Sequence[str], most: int, together: int
 ) -> list[list[int]]:
-    """Returns the ids of a line's pieces, each after at most `most` texts and pieces before it, `longest` tokens in
-    all."""
+    """Returns the ids of a line's pieces, each after at most `most` texts and pieces before it, and at most as many
+    tokens `together`."""
     earlier = [*tokenizer.encode_batch(before[-most:]), *pieces]
     starts = range(len(earlier) - len(pieces), len(earlier))
     nearest = (earlier[max(start - most, 0) : start] for start in starts)
-    return [tokenizer.in_context(*both, longest) for both in zip(pieces, nearest, strict=True)]
+    return [tokenizer.in_context(*both, together) for both in zip(pieces, nearest, strict=True)]
+
+
+def longest_in_context(most: int, longest: int, limit: int | None) -> int:
+    """Returns the most tokens of a source with `most` sentences before it, each of `longest` at most, with breaks; a
+    model's `limit` counts an end token and a language token, too."""
+    together = most * (longest + 1) + longest
+    return together if limit is None else min(together, limit - 2)

@@ -236,7 +236,7 @@ class Tokenizer:
 
     def in_context(self, ids: list[int], before: Sequence[list[int]], longest: int) -> list[int]:
         """Returns the ids of a source after those of the sentences before it, each with a break: as many of the nearest
-        as have `longest` tokens at most with it."""
+        as have `longest` tokens at most, itself included."""
         for sentence in reversed(before):
             if len(sentence) + 1 + len(ids) > longest:
                 break

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
+import transduce
 from pronoun_corpus import PEOPLE, documents, settings, write_table
 from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 from transduce.base.errors import ConfigError
@@ -51,6 +52,14 @@ def test_validation_and_test_read_documents_as_training_does(run: Path) -> None:
     assert ModelBundle.load(run).history["validation"]["exact_match"] > 0.95
 
 
+def test_an_evaluation_reads_documents_as_training_does(translator: Translator) -> None:
+    pairs = [(pair, str(number)) for number, lines in enumerate(documents(10, 3)) for pair in lines]
+    sources, references = [source for (source, _), _ in pairs], [target for (_, target), _ in pairs]
+    names = [document for _, document in pairs]
+    scores = transduce.evaluate(translator, sources, references, GREEDY, metrics=["exact_match"], documents=names)
+    assert scores.to_dict()["exact_match"] > 0.9
+
+
 def test_a_sentence_without_context_is_a_translation_too(translator: Translator) -> None:
     assert pronoun(translator) in {"then he calls", "then she calls"}
     assert translator.translate("anna kommt", GREEDY).text == "anna comes"
@@ -67,7 +76,7 @@ def test_other_documents_and_more_sentences_than_it_reads_change_nothing(transla
 
 
 def test_context_is_cut_at_what_the_model_reads_and_breaks_are_never_written(translator: Translator) -> None:
-    long = " ".join(["kommt"] * translator.longest_source)
+    long = " ".join(["kommt"] * 9)
     assert translator.encode([Request("dann ruft", before=(long,))]) == translator.encode(["dann ruft"])
     ids = translator.encode([Request("dann ruft", before=("anna kommt",))])[0][0]
     mark = translator.bundle.tokenizers.source.marks[BREAK]

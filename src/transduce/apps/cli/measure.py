@@ -151,6 +151,7 @@ def compare(
     from transduce.evaluation.compare import compare as run_comparison
     from transduce.evaluation.comparison_tables import comparison_tables
     from transduce.evaluation.metric import check_aligned
+    from transduce.inference.request import sources_in_context
     from transduce.inference.translator import Translator
 
     tell = teller(quiet, prefix="")
@@ -167,7 +168,7 @@ def compare(
         opened = test_set.directed(
             data, {name: test_set.open_system(name, machine, engine, shortlist) for name in systems}
         )
-        sources, references = test_set.open_test_set(data, opened)
+        sources, references, documents = test_set.open_test_set(data, opened)
         for name, system in opened.items():  # all of them, before the first is translated
             test_set.warn_of_case(name, system, scoring)
             if isinstance(system, list):
@@ -179,7 +180,8 @@ def compare(
             if isinstance(system, Translator):
                 tell_engine(system, search, tell, is_given(context, "engine"))
                 tell(f"{name}: translating {len(sources):,} sentences ...")
-                system = [translation.text for translation in system.translate(sources, search)]
+                requests = sources_in_context(sources, system.bundle.config.context, documents)
+                system = [translation.text for translation in system.translate(requests, search)]
             outputs[name] = system
         how = (scoring.lowercase, scoring.tokenize)
         comparison = run_comparison(outputs, sources, references, *how, training, scoring.metrics)

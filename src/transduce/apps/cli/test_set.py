@@ -80,7 +80,7 @@ def evaluate_system(
     Translations are written to `output`; InputError for this or `robust` with several directions."""
     how = (scoring.lowercase, scoring.tokenize)
     if isinstance(system, list):
-        sources, references = open_test_set(data, {name: system}, needs_sources=False)
+        sources, references, _ = open_test_set(data, {name: system}, needs_sources=False)
         check_aligned(name, system, references)
         return evaluate_outputs(system, references, *how, all_bleu, scoring.metrics, sources or None)
     directions: Sequence[Direction | None] = _directions_of(data, name, system) if _is_many(system) else [None]
@@ -95,11 +95,11 @@ def evaluate_system(
         if direction is not None:
             translator = system.directed(direction.target, direction.source)
             data = replace(data, direction=str(direction))
-        sources, references = open_test_set(data, {name: translator})
+        sources, references, documents = open_test_set(data, {name: translator})
         if robust:
             return evaluate_typed(translator, sources, references, search, *how, scoring.metrics)
         with nullcontext() if output is None else text_output(output) as stream:
-            scores = evaluate(translator, sources, references, search, *how, all_bleu, scoring.metrics)
+            scores = evaluate(translator, sources, references, search, *how, all_bleu, scoring.metrics, documents)
             if stream is not None:
                 stream.writelines(f"{translation.text}\n" for translation in scores.translations)
         evaluated[str(direction)] = scores
@@ -127,9 +127,9 @@ def warn_of_case(name: str, system: System, scoring: ScoringOptions) -> None:
 
 def open_test_set(
     data: DataOptions, systems: Mapping[str, System], needs_sources: bool = True
-) -> tuple[list[str], References]:
-    """Reads sources and references of the test set, by default those of the models' runs; a data set's direction is
-    that of the models.
+) -> tuple[list[str], References, list[str]]:
+    """Reads sources, references and the documents of sources of the test set, by default those of the models' runs; a
+    data set's direction is that of the models.
 
     Raises InputError for models that do not agree, and for references without sources, unless only outputs are scored.
     """
@@ -146,12 +146,13 @@ def open_test_set(
     elif data.source is None:
         if needs_sources:
             raise InputError("--source is missing: the text that --reference translates")
-        return [], _all_references(list(segments(data.reference[0])), data.reference)
+        return [], _all_references(list(segments(data.reference[0])), data.reference), []
     else:
         languages = {(model.source, model.target) for model in models.values()}
         corpus = open_corpus([data.source, data.reference[0]], None, *(languages if len(languages) == 1 else ()))
     pairs = list(corpus)
-    return [pair.source for pair in pairs], _all_references([pair.target for pair in pairs], data.reference or [""])
+    references = _all_references([pair.target for pair in pairs], data.reference or [""])
+    return [pair.source for pair in pairs], references, [pair.document for pair in pairs]
 
 
 def _all_references(first: list[str], files: Sequence[str]) -> References:

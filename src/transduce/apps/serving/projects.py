@@ -208,10 +208,8 @@ def projects(server: Server) -> APIRouter:
                 sources = [found[number][1] for number in unknown]
                 adapted = server.with_project(model, project)
                 glossary = await server.of_project(name, server.terms.glossary, project)
-                earlier = (found[max(number - MOST_BEFORE, 0) : number] for number in unknown)
-                contexts = ["\n".join(source for _, source, _ in segments) for segments in earlier]
                 async for index, sentence in server.sentences(
-                    adapted, sources, search, glossary=glossary, charge=charge, contexts=contexts
+                    adapted, sources, search, glossary=glossary, charge=charge, contexts=list(map(before, unknown))
                 ):
                     translated[unknown[index]].append(sentence)
                 if asked.repair:
@@ -219,11 +217,14 @@ def projects(server: Server) -> APIRouter:
                     charge(sum(len(found[number][1]) for number in begun))
                     await asyncio.gather(*(repair(adapted, glossary, *each) for each in begun.items()))
 
+        def before(number: int) -> str:
+            return "\n".join(source for _, source, _ in found[max(number - MOST_BEFORE, 0) : number])
+
         async def repair(model: ServedModel, glossary: Glossary | None, number: int, beginning: str) -> None:
             with suppress(InputError, RefusedError):  # it is too long, banned, or has characters that the model lacks
                 texts, search = [found[number][1]], Beam(size=server.settings.beam_size)
                 async for _, sentence in server.sentences(
-                    model, texts, search, glossary=glossary, prefixes=[beginning]
+                    model, texts, search, glossary=glossary, prefixes=[beginning], contexts=[before(number)]
                 ):
                     repaired[number] = sentence.translation.text
 

@@ -40,7 +40,7 @@ class PreparedSentences:
     encoded: list[list[list[int]]]
     """The token ids of each sentence's pieces."""
     characters: int
-    """The number of characters of the terms that apply."""
+    """The number of characters of the terms that apply, and of the context that is read."""
 
 
 def prepare(
@@ -64,12 +64,17 @@ def prepare(
     if len(positions) > most:
         raise RefusedError(413, f"There are {len(positions):,} sentences, but at most {most:,} are taken")
     requests, before, characters, wanted = [], -1, 0, WantedTokens(translator)
-    earlier = Earlier(None)
+    reads, read = translator.bundle.config.context, 0
+    most_read = 0 if reads is None else reads.before
+    divided = {each: sentences_of(each)[-most_read:] for each in dict.fromkeys(contexts if most_read else ())}
+    earlier = Earlier(reads)
     for number, start, end in positions:
         text = " ".join(texts[number][start:end].splitlines())
         prefix = prefixes[number] if number != before else ""
         if number != before:
-            earlier = Earlier(translator.bundle.config.context, sentences_of(contexts[number] if contexts else ""))
+            context = divided[contexts[number]] if divided else []
+            earlier = Earlier(reads, context)
+            read += sum(map(len, context))
         request = Request(text, prefix, *(glossary.applying(text) if glossary else ()))
         request = replace(request, before=earlier.before(text))
         wanted.check(request)
@@ -78,7 +83,7 @@ def prepare(
             raise RefusedError(413, f"The terms of the text have more than {most_characters:,} characters; use fewer")
         requests.append(request)
         before = number
-    return PreparedSentences(positions, requests, translator.encode(requests), characters)
+    return PreparedSentences(positions, requests, translator.encode(requests), characters + read)
 
 
 def sentences_of(context: str) -> list[str]:

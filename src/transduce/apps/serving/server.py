@@ -256,7 +256,7 @@ class Server:
             most = self.settings.max_sentences, self.settings.max_characters
             return prepare(model.translator, texts, glossary, prefixes, *most, split, contexts)
 
-        if sum(map(len, [*texts, *prefixes])) <= SOON_PREPARED and glossary is None:
+        if sum(map(len, [*texts, *prefixes, *contexts])) <= SOON_PREPARED and glossary is None:
             return work()
         has_ended = await self._preparing.begin(CLIENT.get())
         task = asyncio.ensure_future(in_thread(work))

@@ -82,11 +82,6 @@ def find_split(
                     f"{folder / file}: its contents are not those of {dataset.name}'s {file} (SHA-256 differs)"
                 )
         return Shelf(_in(folder, layout[split]), lack)
-    if not dataset.remotes:
-        files = ", ".join(_names(dataset.splits[split], languages))
-        raise DataError(
-            f"{dataset.name} is not published as these files; put {files} into $TRANSDUCE_DATA/{dataset.name}"
-        )
     download(dataset, list(_names(dataset.splits[split], languages)), progress)
     return Shelf(_in(downloads_folder(dataset), dataset.splits[split]))
 
@@ -94,6 +89,9 @@ def find_split(
 def download(dataset: Dataset, files: list[str] | None = None, progress: Progress | None = None) -> Path:
     """Returns the folder in the cache with these files, or all, downloaded if they are not there yet."""
     folder = downloads_folder(dataset)
+    if not dataset.remotes:
+        named = ", ".join(files or [file for of_split in dataset.splits.values() for file in of_split])
+        raise DataError(f"{dataset.name} is not public as these files; put {named} into $TRANSDUCE_DATA/{dataset.name}")
     for remote in dataset.remotes:
         if files is None or not remote.keep.keys().isdisjoint(files):
             retrieve(remote, folder, progress)

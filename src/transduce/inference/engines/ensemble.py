@@ -80,7 +80,8 @@ def check_alike(first: Model, other: Model, number: int) -> None:
                 f"model {number} of the ensemble has another {side} tokenizer than the first; all must have the same: "
                 "train them on the same text with the same [tokenizer]"
             )
-    if first.config.languages != other.config.languages or first.config.context != other.config.context:
+    before = [0 if (context := each.config.context) is None else context.before for each in (first, other)]
+    if first.config.languages != other.config.languages or before[0] != before[1]:
         raise InputError(
             f"model {number} of the ensemble has other directions or another context than the first; all must be alike"
         )

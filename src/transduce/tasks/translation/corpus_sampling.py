@@ -22,7 +22,7 @@ def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -
     """Returns the stores of all training corpora, read as one."""
     bundle, sizes = numbers.bundle, list(map(len, numbers.stores))
     weights = weights_of(numbers.corpora, sizes, config.data.temperature)
-    context = bundle.config.context
+    context = config.data.context
     of_epoch = ContextDropout(context.dropout) if context is not None and context.dropout else None
     pairs = SentencePairs(numbers.stores, weights, bundle.special, config.batching, config.seed, of_epoch=of_epoch)
     if bundle.config.languages is not None:

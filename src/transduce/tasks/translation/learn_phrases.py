@@ -16,6 +16,7 @@ from transduce.bundle.model_bundle import ModelBundle, save_tokenizers
 from transduce.bundle.model_card import PARTS, model_card
 from transduce.evaluation.translations import score_bleu, score_chrf
 from transduce.inference.engines.exported import Export, ExportedModel
+from transduce.inference.request import in_context
 from transduce.inference.translator import Translator
 from transduce.models.families import PhrasesConfig
 from transduce.phrases.phrase_model import PhraseModel
@@ -113,7 +114,8 @@ def keep_better(experiment: TranslationExperiment, run: Path, tell: Tell) -> tup
 
 def _validated(translator: Translator, experiment: TranslationExperiment) -> Scores:
     pairs = list(experiment.splits.validation)
-    translations = translator.translate([pair.source for pair in pairs], experiment.config.search)
+    requests = in_context(pairs, experiment.config.data.context)
+    translations = translator.translate(requests, experiment.config.search)
     outputs, references = [each.text for each in translations], [pair.target for pair in pairs]
     return {"bleu": score_bleu(outputs, references).score, "chrf": score_chrf(outputs, references).score}
 

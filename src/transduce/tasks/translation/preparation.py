@@ -134,8 +134,13 @@ def prepare(
     model = origin.model or build_model(config.model, len(tokenizers.source), len(tokenizers.target))
     marked = 0 if languages is None else 1
     corpora = [corpus for corpus, store in zip(corpora, stores, strict=True) if len(store)]
-    stores = [in_context(store, context, tokenizers) for store in stores if len(store)]
-    validation = {direction: in_context(store, context, tokenizers) for direction, store in validation.items()}
+    stores = [store for store in stores if len(store)]
+    read_whole = [*stores, *(validation.values() if config.data.sequences else ())]  # pieces are other sequences
+    longest = max(int(store.source.lengths.max()) for store in read_whole)
+    stores = [in_context(store, config.data.context, tokenizers) for store in stores]
+    validation = {
+        direction: in_context(store, config.data.context, tokenizers) for direction, store in validation.items()
+    }
     for entry, store in zip(corpora, stores, strict=True):
         _check_lengths(entry.corpus.name, store, model, marked)
     for store in validation.values():
@@ -143,7 +148,6 @@ def prepare(
     if splits.general_validation and general:
         _check_lengths(splits.general_validation.name, general, model, marked)
     known_length = 0 if origin.start is None else origin.start.longest_source  # which it still reads
-    read_whole = [*stores, *(validation.values() if config.data.sequences else ())]  # pieces are other sequences
     bundle = BundleConfig(
         format=FORMAT,
         task=config.task,
@@ -151,7 +155,7 @@ def prepare(
         target=config.data.target,
         model=config.model,
         tokenizer=origin.config,
-        longest_source=max(known_length, *(int(store.source.lengths.max()) for store in read_whole)),
+        longest_source=max(known_length, longest),
         languages=languages,
         context=context,
         begin="bos" if origin.start is None else origin.start.begin,

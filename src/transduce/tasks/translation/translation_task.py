@@ -17,6 +17,7 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.bundle.model_card import PARTS
 from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.catalogue.download import Progress
+from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
 from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.directions import Direction
@@ -63,6 +64,8 @@ class TestPairs:
     corpora: Mapping[Direction, ParallelCorpus]
     name: str
     search: Beam
+    context: ContextConfig | None = None
+    """The sentences before the sources that are read."""
 
     def content(self) -> str:
         """Returns a hash that changes when the pairs do."""
@@ -82,8 +85,7 @@ def translate_pairs(bundle: Model, pairs: TestPairs) -> dict[Direction, Texts]:
             is_many = bundle.config.languages is not None
             directed = translator.directed(direction.target, direction.source) if is_many else translator
             outputs = [
-                translation.text
-                for translation in directed.translate(in_context(read, bundle.config.context), pairs.search)
+                translation.text for translation in directed.translate(in_context(read, pairs.context), pairs.search)
             ]
             texts[direction] = Texts(outputs, references, sources)
     return texts
@@ -146,7 +148,7 @@ class TranslationExperiment:
         bundle = in_own_direction(self.config, self.splits, bundle)
         stores = {
             direction: read_in_context(
-                open_store(corpus, bundle.tokenizers, None, cache_folder()), bundle.config.context, bundle.tokenizers
+                open_store(corpus, bundle.tokenizers, None, cache_folder()), self.config.data.context, bundle.tokenizers
             )
             for direction, corpus in validation_corpora(self.splits).items()
         }
@@ -175,7 +177,9 @@ class TranslationExperiment:
         """Returns BLEU, its signature and the search; with several directions their mean and each; BLEU on general text
         too, if there is one."""
         data, search = self.config.data, self.config.search
-        translated = translate_pairs(bundle, TestPairs(held_out(self.splits, data, "test"), "test", search))
+        translated = translate_pairs(
+            bundle, TestPairs(held_out(self.splits, data, "test"), "test", search, data.context)
+        )
         if not translated:
             return None
         lowercase = bundle.config.tokenizer.of_target.folds_case
@@ -215,7 +219,7 @@ class TranslationExperiment:
         """See Experiment; of several directions their texts together."""
         data, splits = self.config.data, self.splits
         corpora = held_out(splits, data, "test") or held_out(splits, data, "validation")
-        texts = TestPairs(corpora, (splits.test or splits.validation).name, self.config.search)
+        texts = TestPairs(corpora, (splits.test or splits.validation).name, self.config.search, data.context)
         return TestData(texts, "sentences", "translations", self.config.tokenizer.of_target.folds_case)
 
 
@@ -258,6 +262,8 @@ class TranslationTask:
                 "data.monolingual is for phrase-based models; leave it out, or set phrases = true to learn one besides "
                 "(a neural model learns from such text by `transduce backtranslate`)"
             )
+        if config.data.context is not None and isinstance(config.model, PhrasesConfig):
+            raise ConfigError('model.kind = "phrases" reads no context; leave out data.context')
         if config.training.start_from and isinstance(config.model, PhrasesConfig):
             raise ConfigError('model.kind = "phrases" starts from no other model; leave out training.start_from')
 

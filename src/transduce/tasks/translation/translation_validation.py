@@ -15,6 +15,7 @@ from torch import nn
 from transduce.base.errors import ConfigError, InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.bundle.probe import PROBES
+from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.corpus import ParallelCorpus
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits
@@ -83,6 +84,7 @@ def _validator_of(
         metric_key(config.validation.best_by),
         probe_texts(splits, config.validation.samples),
         bundle.config.tokenizer.of_target.folds_case,
+        config.data.context,
     )
 
 
@@ -122,6 +124,8 @@ class TranslationValidator:
     """Pairs whose translations are shown each time."""
     folds_case: bool
     """True if metrics score case-insensitively."""
+    context: ContextConfig | None = None
+    """The sentences before the sources that are read, as in training."""
 
     def __call__(self, model: nn.Module, processes: Processes = ALONE) -> Validation:
         """See Validator."""
@@ -133,7 +137,7 @@ class TranslationValidator:
         if self.metrics:
             pairs = list(self.pairs)
             sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-            requests = in_context(pairs, self.bundle.config.context)
+            requests = in_context(pairs, self.context)
             own = [translation.text for translation in translator.translate(processes.share(requests), GREEDY)]
             texts = Texts(processes.gather_shares(own), references, sources)
         if not processes.is_first:

@@ -53,7 +53,7 @@ class ExactCTranslate2Engine:
         """See Engine; for plain beams, and pieces without constraints."""
         assert isinstance(search, Beam), "its chooser gives others to PyTorch"
         sources = [self.model.sentence(piece) for piece in pieces]
-        lengths = torch.tensor([len(piece.source) + 1 for piece in pieces])
+        lengths = torch.tensor([len(piece.source) - piece.context + 1 for piece in pieces])
         longest = limits_for(search, lengths, self._limit).longest.tolist()
         ranks_alike = search.normalization == "power" and search.length_penalty > 0
         run = SearchRun(shortest=1, longest=max(longest), penalty=search.length_penalty if ranks_alike else NO_PENALTY)

@@ -33,6 +33,8 @@ def family_of_bundle(model: object, config: BundleConfig) -> Family:
         problems = [f'no family there is like model.kind = "{config.model.__struct_config__.tag}"']
     else:
         problems = family.problems(config)
+    if config.context is not None:
+        problems.append("it reads the sentences before, which no family there does")
     if family is None or problems:
         raise InputError(f"{model} cannot be exported to Hugging Face: {'; '.join(problems)}")
     return family

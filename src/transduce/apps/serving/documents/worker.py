@@ -254,7 +254,11 @@ class _Together:
         self._documents: list[tuple[Document, list[Edit]]] = [(document, []) for document in documents]
         self.written: list[bytes] = []
         """The documents as bytes, once the joint one has been saved."""
-        units = [_collecting(unit, edits) for document, edits in self._documents for unit in document.units]
+        units = [
+            _collecting(unit, edits, number == 0)
+            for document, edits in self._documents
+            for number, unit in enumerate(document.units)
+        ]
         self.document = Document(units, self._save)
 
     def _save(self, edits: Sequence[Edit]) -> bytes:
@@ -262,14 +266,14 @@ class _Together:
         return b""
 
 
-def _collecting(unit: Unit, edits: list[Edit]) -> Unit:
+def _collecting(unit: Unit, edits: list[Edit], begins: bool) -> Unit:
     """Returns a unit whose edits go to those of its document, and to no joint one."""
 
     def write(segment: Segment) -> list[Edit]:
         edits.extend(unit.write(segment))
         return []
 
-    return replace(unit, write=write)
+    return replace(unit, write=write, begins=begins)
 
 
 def _is_memory(error: BaseException | None) -> bool:
