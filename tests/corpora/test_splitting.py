@@ -40,13 +40,17 @@ def test_grouped_keeps_every_spelling_of_a_sentence_on_one_side():
     assert leaking["train"] & leaking["validation"]
 
 
-def test_blocks_keep_a_hundred_pairs_in_a_row_together():
+def test_blocks_keep_ten_pairs_in_a_row_together():
     found = parts(Split("blocks", validation=0.3, test=0.2))
-    assert all(len(pairs) % 100 == 0 for pairs in found.values()) and len(found["train"]) < len(PAIRS)
-    for pairs in found.values():
-        for start in range(0, len(pairs), 100):
-            first, last = (int(pairs[i].source.split()[1]) for i in (start, start + 99))
-            assert (first % 100, last) == (0, first + 99)
+    for part, share in (("train", 0.5), ("validation", 0.3), ("test", 0.2)):
+        assert abs(len(found[part]) / len(PAIRS) - share) < 0.02
+        for start in range(0, len(found[part]), 10):
+            first, last = (int(found[part][i].source.split()[1]) for i in (start, start + 9))
+            assert (first % 10, last) == (0, first + 9)
+    few = ParallelCorpus.of_pairs("few", PAIRS[:200])
+    for seed in range(20):
+        held_out = [PartFilter("validation", Split("blocks", 0.1, 0.1, seed), "target")]
+        assert list(few.filtered(held_out)), "some are held out of few"
 
 
 @pytest.mark.parametrize("kind", ["random", "grouped", "blocks"])

@@ -119,7 +119,7 @@ class DataConfig(Settings, frozen=True):
     split: SplitKind | None = None
     """The split of files without validation files, or of a built-in data set without its own: all pairs with the
     same English (else target) sentence in one part (grouped, default), each by itself (random), which leaks
-    other translations, or 100 in a row together (blocks, default with context)."""
+    other translations, or 10 in a row together (blocks, default with context)."""
     validation_share: ShareWithin | None = None
     """Share of their pairs to validate on, 0 to 1; the default is 0.05 for a data set; for
     files, about 3·√n of n pairs: 150 of 3,000, 500 of 30,000, at most 2,000."""

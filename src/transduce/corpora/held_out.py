@@ -11,7 +11,7 @@ import msgspec
 
 from transduce.base.files import found_or_made, sha256
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
-from transduce.corpora.splitting import Part, PartFilter, Side, Split, SplitRule
+from transduce.corpora.splitting import BLOCK, Part, PartFilter, Side, Split, SplitRule
 
 FORMAT = 2
 PAIRS_AT_ONCE = 1000  # pairs after which shares that follow their number are computed anew
@@ -73,7 +73,9 @@ class HeldOutPairs:
                         share = self.rule.held_out(pairs)
                     drawn = draw(pair)
                     if drawn < share:
-                        lines.write(msgspec.json.encode((drawn, pair.source, pair.target, pair.document)) + b"\n")
+                        block = f" {number // BLOCK}" if self.rule.split.kind == "blocks" else ""  # a text of its own
+                        row = drawn, pair.source, pair.target, f"{pair.document}{block}"
+                        lines.write(msgspec.json.encode(row) + b"\n")
         facts = {"pairs": pairs, "sha256": {file.name: sha256(file) for file in files}}
         (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
 

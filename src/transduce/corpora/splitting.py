@@ -13,7 +13,8 @@ HeldOut = Literal["validation", "test"]
 HELD_OUT: tuple[HeldOut, ...] = ("validation", "test")
 Side = Literal["source", "target"]
 SplitKind = Literal["grouped", "random", "blocks"]
-BLOCK = 100  # pairs in a row that stay together in a split by blocks
+BLOCK = 10  # pairs in a row that stay together in a split by blocks
+GOLDEN = (5**0.5 - 1) / 2  # multiples of it, modulo 1, are spread evenly however many there are
 HELD_OUT_OF_ROOT, LARGEST_SHARE, MAX_HELD_OUT = 3, 0.1, 2_000  # of files: times the root of their pairs, and limits
 
 
@@ -34,14 +35,14 @@ class Split:
 
     def draws(self, grouped_by: Side) -> Callable[[SentencePair], float]:
         """Begins a pass; returns a function that draws a number from 0 to below 1 for each of its pairs, in order."""
-        number = 0
+        number, first = 0, fingerprint("", salt=f"split {self.seed}") / 2**64
 
         def draw(pair: SentencePair) -> float:
             nonlocal number
             number += 1
-            key = str((number - 1) // BLOCK if self.kind == "blocks" else number)
-            if self.kind == "grouped":
-                key = letters_of(getattr(pair, grouped_by))
+            if self.kind == "blocks":
+                return (first + (number - 1) // BLOCK * GOLDEN) % 1
+            key = letters_of(getattr(pair, grouped_by)) if self.kind == "grouped" else str(number)
             return fingerprint(key, salt=f"split {self.seed}") / 2**64
 
         return draw
