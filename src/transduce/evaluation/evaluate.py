@@ -40,7 +40,8 @@ def evaluate(
     check_aligned("sources", sources, References.of(references))
     started = time.perf_counter()
     context = translator.bundle.config.context if isinstance(translator, Translator) else None
-    translations = translator.translate(sources_in_context(sources, context, documents), search)
+    requests = sources if context is None else sources_in_context(sources, context, documents)
+    translations = translator.translate(requests, search)
     seconds = time.perf_counter() - started
     outputs = [translation.text for translation in translations]
     scores = evaluate_outputs(outputs, references, lowercase, tokenize, all_bleu, metrics, sources)
