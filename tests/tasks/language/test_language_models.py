@@ -298,7 +298,7 @@ def test_models_of_different_tokenizers_are_compared_line_by_line(folder: Path, 
     transduce.train(folder / "tiny.toml", tmp_path / "words", overrides=words)
     found = compare_models(
         [str(run), str(tmp_path / "words")],
-        DataOptions(reference=str(folder / "text")),
+        DataOptions(reference=[str(folder / "text")]),
         (),
         MachineOptions("cpu"),
         lambda line: None,

@@ -234,7 +234,7 @@ def test_dynamic_evaluation_learns_from_what_it_has_predicted_and_changes_no_mod
 def test_other_precisions_measure_and_write_nearly_the_same(
     kind: str, precision: Any, folder: Path, runs: dict[str, Path]
 ) -> None:
-    options = DataOptions(reference=str(folder / "text"))
+    options = DataOptions(reference=[str(folder / "text")])
     plain, other = (
         evaluate_text(str(runs[kind]), options, MachineOptions("cpu", precision=one))[1]
         for one in ("float32", precision)
@@ -247,7 +247,7 @@ def test_other_precisions_measure_and_write_nearly_the_same(
 
 @KINDS
 def test_bytes_cannot_learn_from_what_they_read(kind: str, folder: Path, runs: dict[str, Path]) -> None:
-    options = DataOptions(reference=str(folder / "text"))
+    options = DataOptions(reference=[str(folder / "text")])
     with pytest.raises(InputError, match="int8 cannot learn from what it reads"):
         evaluate_text(
             str(runs[kind]), options, MachineOptions("cpu", precision="int8"), Reading(dynamic=DynamicEvaluation())
