@@ -31,6 +31,7 @@ def faults_in(pairs: list[SentencePair]) -> list[str | None]:
     return [finding.fault for finding in Doctor(pairs).judge(pairs)]
 
 
+@pytest.mark.slow
 def test_good_pairs_are_left_alone(pairs: list[SentencePair]) -> None:
     faults = Counter(faults_in(pairs))
     assert faults[None] >= 0.997 * len(pairs)
@@ -39,6 +40,7 @@ def test_good_pairs_are_left_alone(pairs: list[SentencePair]) -> None:
 @pytest.mark.parametrize(
     ("kind", "least"), [("misaligned", 0.5), ("swapped", 0.95), ("target partial", 0.6), ("target reordered", 0.3)]
 )
+@pytest.mark.slow
 def test_planted_faults_are_found(kind: str, least: float, pairs: list[SentencePair]) -> None:
     chance = random.Random(2)
     dirty = list(pairs)
@@ -68,6 +70,7 @@ def test_another_language_is_found(pairs: list[SentencePair]) -> None:
     assert faults.count("target in another language") <= len(faults[::10]) + 3
 
 
+@pytest.mark.slow
 def test_lists_of_names_are_no_other_language(pairs: list[SentencePair]) -> None:
     chance = random.Random(3)
     names = ["".join(chance.choices("xqzvyw", k=5)).title() for _ in range(50)]
@@ -76,6 +79,7 @@ def test_lists_of_names_are_no_other_language(pairs: list[SentencePair]) -> None
     assert "source in another language" not in faults
 
 
+@pytest.mark.slow
 def test_what_is_found_does_not_depend_on_the_order_or_on_neighbours(pairs: list[SentencePair]) -> None:
     doctor = Doctor(pairs)
     some = [*pairs[:50], SentencePair(pairs[0].source, pairs[70].target)]

@@ -45,6 +45,7 @@ def test_a_clean_corpus_needs_nothing(good: list[SentencePair]) -> None:
     assert "clean" in found.verdict
 
 
+@pytest.mark.slow
 def test_what_is_found_is_counted_and_shown(good: list[SentencePair]) -> None:
     broken = SentencePair("Caf\u00c3\u00a9 &amp; bar", "Das Caf\u00e9 & die Bar")
     copied = [SentencePair(pair.source, pair.source) for pair in good[:100]]
@@ -130,6 +131,7 @@ def test_pairs_like_a_text_come_first(good: list[SentencePair]) -> None:
     assert all(map(likeness.is_enough, medical)) and not any(map(likeness.is_enough, good[:100]))
 
 
+@pytest.mark.slow
 def test_a_run_learns_from_what_a_doctor_leaves(good: list[SentencePair], tmp_path: Path) -> None:
     files = write(tmp_path, good, drop=600)
     with pytest.raises(Exception, match="lines"):
@@ -145,6 +147,7 @@ def test_a_run_learns_from_what_a_doctor_leaves(good: list[SentencePair], tmp_pa
     assert Doctored(parallel_files(files), parts, 1_999, tmp_path).corpus.content() != doctored.corpus.content()
 
 
+@pytest.mark.slow
 def test_a_clean_corpus_is_left_as_it_is(good: list[SentencePair], tmp_path: Path) -> None:
     corpus = ParallelCorpus.of_pairs("good", [*good, *good[:5]])
     doctored = Doctored(corpus, [("good", Sides.of_corpus(corpus))], 2_000, tmp_path)

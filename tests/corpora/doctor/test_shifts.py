@@ -41,6 +41,7 @@ def test_a_lost_line_is_found(lost: float, at_once: int, monkeypatch: pytest.Mon
     assert abs(shift.first - 1 - gone) <= 1
 
 
+@pytest.mark.slow
 def test_lost_lines_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shifts, "LINES_AT_ONCE", 500)
     sources, targets = texts()
