@@ -4,6 +4,11 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pytest
+import tomli_w
+
+from transduce.experiment import load_recipe, train
+
 PEOPLE = {"anna": "she", "maria": "she", "otto": "he", "hans": "he"}
 VERBS = {"geht": "goes", "ruft": "calls", "lacht": "laughs", "liest": "reads"}
 
@@ -49,3 +54,14 @@ def settings(updates: int, **data: Any) -> dict[str, Any]:
         "optimizer": {"learning_rate": 5e-3, "schedule": {"kind": "constant"}},
         "validation": {"every_updates": updates, "metrics": ["exact_match"]},
     }  # fmt: skip
+
+
+def trained(folder: Path) -> Path:
+    """Trains a model that reads the sentences before; returns its run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRANSDUCE_CACHE", str(folder / "cache"))
+        write_table(folder / "train.tsv", 300, 1)
+        write_table(folder / "valid.tsv", 40, 2)
+        (folder / "recipe.toml").write_text(tomli_w.dumps(settings(120)))
+        train(load_recipe(folder / "recipe.toml"), folder / "run")
+    return folder / "run"

@@ -1,26 +1,17 @@
-"""What comes before a text changes its translation, in each API that has a field for it, and in documents."""
+"""A server reads the context of a text, from the field of each API or from the document, and translates by it."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import tomli_w
 from running_server import Running
 
-from pronoun_corpus import PEOPLE, settings, write_table
-from transduce.experiment import load_recipe, train
+from pronoun_corpus import PEOPLE, trained
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    folder = tmp_path_factory.mktemp("context")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRANSDUCE_CACHE", str(folder / "cache"))
-        write_table(folder / "train.tsv", 300, 1)
-        write_table(folder / "valid.tsv", 40, 2)
-        (folder / "recipe.toml").write_text(tomli_w.dumps(settings(120)))
-        train(load_recipe(folder / "recipe.toml"), folder / "run")
-    running = Running(folder / "run")
+    running = Running(trained(tmp_path_factory.mktemp("context")))
     yield running
     running.end()
 

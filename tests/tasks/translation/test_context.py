@@ -6,7 +6,7 @@ import pytest
 import tomli_w
 
 import transduce
-from pronoun_corpus import PEOPLE, documents, settings, write_table
+from pronoun_corpus import PEOPLE, documents, settings, trained, write_table
 from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 from transduce.base.errors import ConfigError
 from transduce.bundle.model_bundle import ModelBundle
@@ -23,14 +23,7 @@ GREEDY = Beam(size=1)
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("context")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TRANSDUCE_CACHE", str(folder / "cache"))
-        write_table(folder / "train.tsv", 300, 1)
-        write_table(folder / "valid.tsv", 40, 2)
-        (folder / "recipe.toml").write_text(tomli_w.dumps(settings(120)))
-        train(load_recipe(folder / "recipe.toml"), folder / "run")
-    return folder / "run"
+    return trained(tmp_path_factory.mktemp("context"))
 
 
 @pytest.fixture(scope="module")
