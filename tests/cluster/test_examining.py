@@ -76,9 +76,11 @@ def test_repairing_alone_keeps_all_pairs(parts: Path, capsys: pytest.CaptureFixt
 
 def test_pairs_of_a_test_and_those_unlike_a_text_are_left_out(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = rows(Path("part-0.tsv"))
-    Path("test.tsv").write_text("".join(f"{source.upper()}\t-\n" for source, _ in first[:25]), encoding="utf-8")
-    found = json.loads(call(capsys, "part-0.tsv", "-o", "out", "--test", "test.tsv", "--processes", "1", "--json"))
-    assert found["faults"]["in the test data"]["found"] == 25
+    for held_out in (25, 10):  # the file changes between two jobs of one process
+        lines = [f"{source.upper()}\t-\n" for source, _ in first[:held_out]]
+        Path("test.tsv").write_text("".join(lines), encoding="utf-8")
+        words = ("part-0.tsv", "-o", f"without-{held_out}", "--test", "test.tsv", "--processes", "1", "--json")
+        assert json.loads(call(capsys, *words))["faults"]["in the test data"]["found"] == held_out
     Path("like.en").write_text("The dog sings.\nA dog sees the dog.\n", encoding="utf-8")
     words = ("part-0.tsv", "-o", "best", "--like", "like.en", "--best", "100", "--processes", "1", "--json")
     found = json.loads(call(capsys, *words))

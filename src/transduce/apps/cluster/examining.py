@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,6 +33,9 @@ from transduce.corpora.shards import shards_of
 
 LEFT_OUT, SCORES = ".left-out.tsv", ".scores.tsv"
 """Ends of the names of the files of what is left out of a shard, and of the scores of all its pairs."""
+
+Texts = tuple[Fingerprints, Fingerprints]
+"""The fingerprints of the texts of each side."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ def examine_shards(
             share = min((treatment.best or total) / max(total, 1), 1.0)
             likeness = Likeness(list(read_lines(treatment.like)), sample, share)
         learned = work / f"doctor-{uuid.uuid4().hex}"  # of this process, which others only read
-        learned.write_bytes(pickle.dumps((Doctor(sample), likeness)))
+        learned.write_bytes(pickle.dumps((Doctor(sample), likeness, _texts_of(treatment.test))))
         of_missing = [[each[number] for number in missing] for each in (shards, seen, marks)]
         same = [[each] * len(missing) for each in (learned, treatment, out is None)]
         return Examination.joined(list(workers.map(_examine, *of_missing, *same)))
@@ -141,10 +144,10 @@ def _look(shard: Shard, keys: Path) -> _Seen:
 def _examine(
     shard: Shard, seen: _Seen, marks: Path, learned: Path, treatment: Treatment, to_report: bool
 ) -> Examination:
-    doctor, likeness = _learned(learned)
+    doctor, likeness, held_out = _learned(learned)
     further: dict[str, Keeps] = {"repeated": Marked(marks, "").start()}
     if treatment.test:
-        further["in the test data"] = _not_in(treatment.test)
+        further["in the test data"] = partial(_is_new, held_out)
     if likeness is not None and treatment.best is not None:
         further["unlike"] = likeness.is_enough
     tally = Tally()
@@ -189,23 +192,19 @@ def _write(
 
 
 @cache
-def _learned(file: Path) -> tuple[Doctor, Likeness | None]:
+def _learned(file: Path) -> tuple[Doctor, Likeness | None, Texts]:
     """Reads what the job's first process has learned, once in each process."""
     return pickle.loads(file.read_bytes())
 
 
-@cache
-def _held_out(files: tuple[str, ...]) -> tuple[Fingerprints, Fingerprints]:
+def _texts_of(test: tuple[str, ...]) -> Texts:
     found = Fingerprints(), Fingerprints()
-    for pair in parallel_files(files):
+    for pair in parallel_files(test) if test else ():
         for side, texts in zip(SIDES, found, strict=True):
             texts.add(scope_fingerprint(pair, side))
     return found
 
 
-def _not_in(test: tuple[str, ...]) -> Keeps:
-    """Returns a test that is False for pairs of which a side is in the files."""
-    held_out = _held_out(test)
-    return lambda pair: (
-        not any(scope_fingerprint(pair, side) in texts for side, texts in zip(SIDES, held_out, strict=True))
-    )
+def _is_new(held_out: Texts, pair: SentencePair) -> bool:
+    """Returns whether neither side of a pair is among those held out."""
+    return not any(scope_fingerprint(pair, side) in texts for side, texts in zip(SIDES, held_out, strict=True))

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from transduce.corpora.corpus import Filter, Keeps, ParallelCorpus, SentencePair
 from transduce.corpora.formats import Columns, parallel_files
 from transduce.corpora.overlap import Scope, scope_fingerprint
 from transduce.corpora.pair_files import write_pairs
-from transduce.text.tokenizer import Tokenizer, Tokenizers
+from transduce.text.tokenizer import Tokenizer
 
 PAIRS_AT_ONCE = 4096
 
@@ -93,7 +92,9 @@ def take_fingerprints(shard: Shard, filters: Sequence[Filter], scope: Scope, fil
 
 def tokenize(shard: Shard, model: Path, as_ids: bool) -> ShardCounts:
     """Writes the pairs of a shard with a space between the tokens of each text, or between the tokens' numbers."""
-    tokenizers = _tokenizers(model)
+    from transduce.inference.engines.exported import open_tokenizers  # imports PyTorch, which cleaning does not need
+
+    tokenizers = open_tokenizers(model)
 
     def tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[str]:
         for ids in tokenizer.encode_batch(texts):
@@ -107,11 +108,3 @@ def tokenize(shard: Shard, model: Path, as_ids: bool) -> ShardCounts:
             yield from map(SentencePair, sources, targets)
 
     return ShardCounts(write_pairs(shard.outputs, tokenized()))
-
-
-@cache
-def _tokenizers(model: Path) -> Tokenizers:
-    """Reads a model's tokenizers, once in each process."""
-    from transduce.inference.engines.exported import open_tokenizers  # imports PyTorch, which cleaning does not need
-
-    return open_tokenizers(model)
