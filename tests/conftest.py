@@ -48,7 +48,6 @@ TRIES_BATCHES = {"training"}
 torch.set_num_threads(1)
 os.fsync = lambda descriptor: None  # nobody pulls the plug
 estimate.MAX_PARTS = 2  # foretelling how long a tiny training takes would be a sixth of it
-memory_check.ROUNDS = 1  # and so would trying its largest batches again and again, which has tests of its own
 machine.BOUTS, machine.ENOUGH = 1, 0.02  # seconds: no test asserts how fast a machine is, and many measure it
 phrases.FOLDS, tuning.ROUNDS, tuning.STARTS, tuning.STEPS = 1, 2, 2, 20  # type: ignore[misc]  # a tenth of the time
 

@@ -117,7 +117,6 @@ def _import_all() -> None:
     phrases, tuning = (sys.modules[f"transduce.phrases.{name}"] for name in ("phrase_model", "tuning"))
     phrases.FOLDS, tuning.ROUNDS, tuning.STARTS, tuning.STEPS = 1, 2, 2, 20  # type: ignore[attr-defined]
     sys.modules["transduce.training.estimate"].MAX_PARTS = 2  # type: ignore[attr-defined]
-    sys.modules["transduce.training.memory_check"].ROUNDS = 1  # type: ignore[attr-defined]
     os.fsync = lambda descriptor: None  # nobody pulls the plug
     running = sys.modules["transduce.experiment.run"]
     running.plot_training_curves = lambda log, picture: (read_curves(log), picture.touch())  # type: ignore[attr-defined]

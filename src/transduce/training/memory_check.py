@@ -16,8 +16,10 @@ from transduce.training.out_of_memory import is_shortage
 
 SMALLER_MODEL = "choose a smaller model in [model], or a smaller vocabulary in [tokenizer]"
 ROUNDS, MOST_TURNS = 3, 8
-"""Rounds that try a whole update, and the most turns of each part in a round: parts and gradients fragment memory, so
-that a part needs up to a tenth more than at first."""
+"""Rounds that try a whole update, and the most turns of each part in a round: parts and gradients fragment a device's
+memory, so that a part needs up to a tenth more than at first."""
+ROUNDS_ON_CPU, MOST_TURNS_ON_CPU = 1, 2
+"""On a processor, where an update takes seconds: a second turn has the gradients of the first beside it."""
 
 
 @dataclass(frozen=True)
@@ -83,11 +85,13 @@ class MemoryCheck:
         begun = [optimizer for optimizer in self.optimizers if optimizer.state]
         try:
             with torch.random.fork_rng([device] if device.type == "cuda" else []):
-                turns = min(max(accumulate, 2), MOST_TURNS) if largest.has_several else 1
+                on_cpu = device.type == "cpu"
+                rounds, most = (ROUNDS_ON_CPU, MOST_TURNS_ON_CPU) if on_cpu else (ROUNDS, MOST_TURNS)
+                turns = min(max(accumulate, 2), most) if largest.has_several else 1
                 step = self._step([optimizer for optimizer in self.optimizers if optimizer not in begun])
                 exchange = [self._exchange()] if self.processes.count > 1 else []
                 self._try([step, *exchange], device)
-                for _ in range(ROUNDS):
+                for _ in range(rounds):
                     self.gradients.forget()  # as an update does: the next update's memory is fragmented
                     self._try(update * turns, device, PartTooLargeError)
                     self._try([step], device)
