@@ -97,7 +97,7 @@ PARTS = [np.array([3, 5]), np.array([11])]
 @pytest.fixture(autouse=True)
 def every_round(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches are tried as often as on a device whose memory is fragmented."""
-    monkeypatch.setattr(memory_check, "ROUNDS_ON_CPU", memory_check.ROUNDS)
+    monkeypatch.setattr(memory_check, "_is_fragmented", lambda device: True)
 
 
 def test_each_part_that_needs_most_is_tried_also_after_the_others_and_no_gradient_or_random_state_stays() -> None:

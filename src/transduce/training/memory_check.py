@@ -16,10 +16,7 @@ from transduce.training.out_of_memory import is_shortage
 
 SMALLER_MODEL = "choose a smaller model in [model], or a smaller vocabulary in [tokenizer]"
 ROUNDS, MOST_TURNS = 3, 8
-"""Rounds that try a whole update, and the most turns of each part in a round: parts and gradients fragment a device's
-memory, so that a part needs up to a tenth more than at first."""
-ROUNDS_ON_CPU, MOST_TURNS_ON_CPU = 1, 2
-"""On a processor, where an update takes seconds: a second turn has the gradients of the first beside it."""
+"""Rounds that try a whole update, and the most turns of each part in a round, on a device."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +82,12 @@ class MemoryCheck:
         begun = [optimizer for optimizer in self.optimizers if optimizer.state]
         try:
             with torch.random.fork_rng([device] if device.type == "cuda" else []):
-                on_cpu = device.type == "cpu"
-                rounds, most = (ROUNDS_ON_CPU, MOST_TURNS_ON_CPU) if on_cpu else (ROUNDS, MOST_TURNS)
-                turns = min(max(accumulate, 2), most) if largest.has_several else 1
+                again = _is_fragmented(device)
+                turns = min(max(accumulate, 2), MOST_TURNS) if again and largest.has_several else 1
                 step = self._step([optimizer for optimizer in self.optimizers if optimizer not in begun])
                 exchange = [self._exchange()] if self.processes.count > 1 else []
                 self._try([step, *exchange], device)
-                for _ in range(rounds):
+                for _ in range(ROUNDS if again else 1):
                     self.gradients.forget()  # as an update does: the next update's memory is fragmented
                     self._try(update * turns, device, PartTooLargeError)
                     self._try([step], device)
@@ -183,3 +179,9 @@ class MemoryCheck:
             "use fewer processes on a machine, or a smaller model",
             self.gradients.prepare,
         )
+
+
+def _is_fragmented(device: torch.device) -> bool:
+    """Returns whether parts and gradients fragment memory, so that a part needs up to a tenth more than at first; on a
+    processor, where updates take long, that does not pay."""
+    return device.type != "cpu"
