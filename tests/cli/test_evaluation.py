@@ -127,7 +127,8 @@ def test_the_tables_fit_the_terminal(
     monkeypatch.setenv("COLUMNS", columns)
     worse = outputs.with_name("worse [bold]")
     worse.write_text("Katze [red] :smile:\n" * 17)
-    status, output, errors = transduce("compare", corpus / "test.de", outputs, worse, *files, "--train", outputs)
+    systems = (corpus / "test.de", outputs, worse, *files, "--train", outputs, "--words", "der die das")
+    status, output, errors = transduce("compare", *systems)
     assert (status, errors) == (0, "")
     prose = [line for line in output.splitlines() if line.startswith(("A  ", "B  ", "C  ", "nrefs:", "p by rand"))]
     assert all(len(line) <= int(columns) for line in output.splitlines() if line not in prose)
@@ -138,6 +139,8 @@ def test_the_tables_fit_the_terminal(
         "Katze [red] :smile:",
         "p is not corrected for testing 2 systems",
         "BLEU by words of the source",
+        "Words of a kind: recall, precision",
+        "0.0 %, 100.0 %",
         "Numbers of the source copied",
         "unseen",
         "Sentences that differ most",

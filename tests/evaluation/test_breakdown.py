@@ -2,7 +2,8 @@
 
 import pytest
 
-from transduce.evaluation.breakdown import by_length, by_word_frequency
+from transduce.base.errors import InputError
+from transduce.evaluation.breakdown import by_length, by_word_frequency, by_words
 from transduce.evaluation.translations import count_bleu, length_ratio
 
 SOURCES = ["", "a b", "a " * 10, "a " * 11, "a " * 25, "a " * 61, "a " * 200]
@@ -45,3 +46,17 @@ def test_case_is_disregarded_on_request() -> None:
 def test_without_training_text_every_word_is_unseen_and_punctuation_is_no_word() -> None:
     (part,) = by_word_frequency(["A dog, a cat ..."], {"one": ["a dog ..."]}, [])
     assert (part.at_least, part.at_most, part.words, part.recall) == (0, 0, 4, {"one": 2 / 4})
+
+
+def test_words_of_a_kind_count_alike_in_any_case_and_punctuation() -> None:
+    references = ["He saw him.", "She left, and he stayed.", "Rain."]
+    outputs = ["He saw his he.", "Left and stayed.", "He rains."]
+    he, she = by_words(["he him his", "she"], references, {"one": outputs, "same": references})
+    assert (he.words, he.in_references, he.recall["one"], he.precision["one"]) == ("he him his", 3, 2 / 3, 2 / 4)
+    assert (she.in_references, she.recall["one"], she.precision["one"]) == (1, 0, 1)  # none was written
+    assert he.recall["same"] == he.precision["same"] == she.recall["same"] == 1
+    (chinese,) = by_words(["他 她"], ["他来了。"], {"one": ["她来了。"]})  # words as BLEU divides the script
+    assert chinese.recall == {"one": 1}
+    for unknown in ("it", "...", ""):
+        with pytest.raises(InputError, match="no reference has"):
+            by_words([unknown], references, {})

@@ -103,7 +103,8 @@ def test_case_and_tokenization_reach_every_metric() -> None:
 
 def test_as_json_it_has_the_promised_shape(comparison: Comparison) -> None:
     found = json.loads(msgspec.json.encode(comparison.to_dict()))
-    assert set(found) == {"sentences", "systems", "by_length", "by_word_frequency", "numbers", "most_different"}
+    parts = {"by_length", "by_word_frequency", "by_words", "numbers", "most_different"}
+    assert set(found) == {"sentences", "systems", *parts}
     baseline, system, _ = found["systems"]
     assert set(system) == {"name", "bleu", "chrf", "ter", "length_ratio", "against_baseline"}
     assert set(system["bleu"]) == {"score", "signature", "interval"}

@@ -1,12 +1,14 @@
-"""Scores by length of the source, and by a word's frequency in the training data."""
+"""Scores by length of the source, by a word's frequency in the training data, and of words of a kind."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from docsegments.orthography.words import count_words
+from transduce.base.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer, bleu_tokenizer, make_bleu
 from transduce.evaluation.metric import SentenceCounts
 from transduce.evaluation.translations import length_ratio
@@ -45,6 +47,18 @@ class FrequencyPart:
     """Number of running words in the references."""
     recall: dict[str, float]
     """Share of these words, 0 to 1, that each system's output for the same sentence has."""
+
+
+@dataclass(frozen=True)
+class WordsPart:
+    """Words of one kind, such as the forms of a pronoun, of which each counts as any other."""
+
+    words: str
+    in_references: int
+    recall: dict[str, float]
+    """Share of them, 0 to 1, that each system's output for the same sentence has."""
+    precision: dict[str, float]
+    """Share of each system's words of the kind, 0 to 1, that the reference of the sentence has; 1 if it has none."""
 
 
 def by_length(sources: Sequence[str], bleu: Mapping[str, SentenceCounts]) -> list[LengthPart]:
@@ -101,6 +115,37 @@ def by_word_frequency(
         for part, (at_least, at_most) in enumerate(_ranges(FREQUENCIES))
         if words[part]
     ]
+
+
+def by_words(
+    kinds: Sequence[str],
+    references: Sequence[str],
+    systems: Mapping[str, Sequence[str]],
+    tokenize: BleuTokenizer = "auto",
+) -> list[WordsPart]:
+    """Returns how well systems choose the words of each kind, which is their text, such as "he him his"; without regard
+    to case. Raises InputError for a kind without words, or whose words the references do not have."""
+    words_of = _Words(True, bleu_tokenizer(references, tokenize))
+    wanted = [words_of(reference) for reference in references]
+    written = {name: [words_of(output) for output in outputs] for name, outputs in systems.items()}
+    parts = []
+    for kind in kinds:
+        words = words_of(kind)
+
+        def count(texts: Sequence[Counter[str]], words: Counter[str] = words) -> NDArray[np.int64]:
+            return np.array([sum(text[word] for word in words) for text in texts], np.int64)
+
+        needed = count(wanted)
+        if not needed.any():
+            raise InputError(f"no reference has a word of {kind!r}; name words of the target language")
+        counts = {name: count(texts) for name, texts in written.items()}
+        right = {name: int(np.minimum(needed, found).sum()) for name, found in counts.items()}
+        recall = {name: hits / int(needed.sum()) for name, hits in right.items()}
+        precision = {
+            name: hits / int(counts[name].sum()) if counts[name].any() else 1.0 for name, hits in right.items()
+        }
+        parts.append(WordsPart(kind, int(needed.sum()), recall, precision))
+    return parts
 
 
 class _Words:

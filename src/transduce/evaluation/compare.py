@@ -10,7 +10,7 @@ import numpy as np
 
 from transduce.base.errors import InputError
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer
-from transduce.evaluation.breakdown import FrequencyPart, LengthPart, by_length, by_word_frequency
+from transduce.evaluation.breakdown import FrequencyPart, LengthPart, WordsPart, by_length, by_word_frequency, by_words
 from transduce.evaluation.copied_numbers import NO_NUMBERS, CopiedNumbers, count_copied_numbers
 from transduce.evaluation.evaluate import evaluate_outputs
 from transduce.evaluation.labels import PredictedClasses
@@ -121,6 +121,8 @@ class Comparison(Generic[Differing]):
     """Scores by the number of words in the source, of systems that translate; else empty."""
     by_word_frequency: list[FrequencyPart] | None = None
     """Recall of words by their frequency in the training data, of systems that translate; None if these are unknown."""
+    by_words: list[WordsPart] = field(default_factory=list)
+    """Recall and precision of the kinds of words that were asked for."""
     numbers: CopiedNumbers = NO_NUMBERS
     """Counts of the numbers in sources that each system copied into its outputs; `NO_NUMBERS` if none translates."""
 
@@ -134,7 +136,7 @@ class Comparison(Generic[Differing]):
         facts: dict[str, Any] = msgspec.to_builtins(replace(self, metrics={}, pairs=[]))
         systems, different = [system.pop("scores") | system for system in facts["systems"]], facts["most_different"]
         if self.measured == "translations":
-            parts = ("by_length", "by_word_frequency", "numbers", "most_different")
+            parts = ("by_length", "by_word_frequency", "by_words", "numbers", "most_different")
             return {"sentences": self.size, "systems": systems} | {name: facts[name] for name in parts}
         for system in systems:
             del system["length_ratio"]
@@ -151,13 +153,15 @@ def compare(
     tokenize: BleuTokenizer = "auto",
     training: Iterable[str] | None = None,
     metrics: Sequence[MetricName] = (),
+    words: Sequence[str] = (),
 ) -> Comparison[DifferingSentence]:
     """Compares the outputs of systems, by name, with those of the first, the baseline.
 
     All texts are aligned line by line and detokenised. The training text, in the target language, determines how rare
     words are; `metrics` and several references are as in `evaluate_outputs`, but recall of words and copied numbers are
-    those of the first. Raises InputError for fewer than two systems or an unknown metric, DataError for texts that are
-    not aligned.
+    those of the first. `words` are kinds of words of which recall and precision are told, each a text such as "he him
+    his". Raises InputError for fewer than two systems, an unknown metric or words that no reference has, DataError for
+    texts that are not aligned.
     """
     if len(systems) < 2:
         raise InputError(f"systems given: {', '.join(systems) or 'none'}; give two or more to compare")
@@ -185,6 +189,7 @@ def compare(
         by_word_frequency=(
             None if training is None else by_word_frequency(references, systems, training, lowercase, tokenize)
         ),
+        by_words=by_words(words, references, systems, tokenize),
         numbers=count_copied_numbers(sources, references, systems),
     )
 

@@ -137,6 +137,16 @@ def _parts_of_translations(comparison: Comparison[DifferingSentence], letters: L
             for part in comparison.by_word_frequency
         ]
         yield title, _table(("times", "words", *letters.values()), rows)
+    if comparison.by_words:
+        rows = [
+            (
+                part.words,
+                f"{part.in_references:,}",
+                *(f"{_percent(part.recall[name])}, {_percent(part.precision[name])}" for name in letters),
+            )
+            for part in comparison.by_words
+        ]
+        yield "Words of a kind: recall, precision", _table(("words", "in references", *letters.values()), rows)
     numbers = comparison.numbers
     shares = [_percent(share) for share in (numbers.reference, *numbers.systems.values()) if share is not None]
     yield (

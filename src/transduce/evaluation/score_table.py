@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from transduce.base.reprs import Facts, shown_by
+from transduce.evaluation.context_gain import ContextGain
 from transduce.evaluation.labels import PredictedClasses
 from transduce.evaluation.metric import Metric, Score, Scoring, SentenceCounts
 from transduce.evaluation.metrics import METRICS, Measured, MetricName, count_all, metrics_by_key
@@ -45,6 +46,8 @@ class Scores:
     """Seconds spent on translating; None for finished outputs, and for models that do not translate."""
     translations: Sequence[Translation] = ()
     """The translations; empty for finished outputs, and for models that do not translate."""
+    context: ContextGain | None = None
+    """What the sentences before tell a model that reads context; None for others."""
 
     @staticmethod
     def of(outcome: Any, measured: Measured, metrics: Sequence[MetricName], unit: str, scoring: Scoring) -> "Scores":
@@ -102,6 +105,7 @@ class Scores:
             scores |= {"exact_match": self.exact_match, "length_ratio": self.length_ratio, "sentences": self.size}
             scores |= {} if self.note is None else {"note": self.note}
             scores |= {} if self.all_bleu is None else {"all_bleu": msgspec.to_builtins(self.all_bleu)}
+            scores |= {} if self.context is None else {"context": msgspec.to_builtins(self.context)}
             return scores | {"seconds": self.seconds}
         facts: dict[str, Any] = {"data": self.data} if self.data else {}
         facts |= {self.unit: self.size, "scores": scores}
@@ -123,7 +127,7 @@ class Scores:
         for variant in self.all_bleu or ():
             rows.append((f"BLEU {variant.tokenize:<5}{'uncased' if variant.lowercase else 'cased':<8}", variant, 2))
         lines = [f"{name}{_shown(score, digits, digits + 4)}  {score.signature}" for name, score, digits in rows]
-        lines += [] if self.note is None else [self.note]
+        lines += [str(note) for note in (self.note, self.context) if note is not None]
         ratios = f"length {self.length_ratio:.3f} of the reference's; exact match {100 * self.exact_match:.1f} %"
         if self.seconds is not None:
             size += f" in {self.seconds:.1f} s, {self.size / max(self.seconds, 1e-9):,.1f} a second"

@@ -67,6 +67,7 @@ ROWS = [
     row("evaluate dev.de --reference dev.de --reference test.de", "dev.de: 11, test.de: 7"),
     row("evaluate run --source test.en --reference test.de --reference dev.de", "test.de: 7, dev.de: 11"),
     row("compare dev.de dev.en --reference test.de --source test.en --reference no", "no: cannot be opened"),
+    row("compare run rnn --reference test.de --source test.en --words zzz", "no reference has a word of 'zzz'"),
     row("evaluate test.de --reference - --reference -", ("--reference and --reference", "only once")),
     row("evaluate lm --reference test.en --reference dev.en", "several --reference are for translations; give one"),
     row("compare run --reference test.de --source test.en", "nothing to compare run with"),

@@ -8,9 +8,10 @@ import tomli_w
 import transduce
 from pronoun_corpus import PEOPLE, documents, settings, trained, write_table
 from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
-from transduce.base.errors import ConfigError
+from transduce.base.errors import ConfigError, DataError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.corpus import SentencePair
+from transduce.evaluation.context_gain import context_gain
 from transduce.experiment import load_recipe, train
 from transduce.inference.model_documents import DocumentTranslator
 from transduce.inference.request import Request, in_context
@@ -51,6 +52,22 @@ def test_an_evaluation_reads_documents_as_training_does(translator: Translator) 
     names = [document for _, document in pairs]
     scores = transduce.evaluate(translator, sources, references, GREEDY, metrics=["exact_match"], documents=names)
     assert scores.to_dict()["exact_match"] > 0.9
+    assert scores.context is not None and scores.context.bits > 0.2 > 0 > scores.context.bits_of_others
+    assert str(scores.context) in scores.describe() and scores.to_dict()["context"]["bits"] == scores.context.bits
+
+
+def test_context_brings_nothing_where_there_is_none_and_too_long_pairs_are_left_out(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle = translator.bundle
+    assert isinstance(bundle, ModelBundle)
+    gain = context_gain(bundle, [Request("dann ruft"), Request("anna kommt")], ["then he calls", "anna comes"])
+    assert gain.bits == gain.bits_of_others == 0
+    monkeypatch.setattr(type(bundle.model), "source_limit", 6)
+    long = Request("kommt " * 9)
+    assert context_gain(bundle, [long, Request("anna kommt")], ["comes", "anna comes"]).bits == 0
+    with pytest.raises(DataError, match="more tokens than the model reads"):
+        context_gain(bundle, [long], ["comes"])
 
 
 def test_a_sentence_without_context_is_a_translation_too(translator: Translator) -> None:

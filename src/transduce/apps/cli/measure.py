@@ -123,6 +123,7 @@ def compare(
     search: BeamOptions,
     data: DataOptions,
     train: str | None = None,
+    words: list[str] | None = None,
     scoring: ScoringOptions,
     machine: MachineOptions,
     engine: Engine = "auto",
@@ -143,10 +144,12 @@ def compare(
         systems: Models' or runs' folders, or text files of finished outputs; the first is the baseline.
         train: Target side of the training data, for recall by word frequency; not needed for models of a built-in data
             set.
+        words: Words of a kind, such as "he him his", whose recall and precision are told; repeatable.
     """
     from transduce.apps.cli import test_set
     from transduce.apps.cli.scored import compare_models, task_of
     from transduce.corpora.lines import read_lines
+    from transduce.evaluation.breakdown import by_words
     from transduce.evaluation.compare import Comparison
     from transduce.evaluation.compare import compare as run_comparison
     from transduce.evaluation.comparison_tables import comparison_tables
@@ -173,6 +176,7 @@ def compare(
             test_set.warn_of_case(name, system, scoring)
             if isinstance(system, list):
                 check_aligned(name, system, references)
+        by_words(words or (), references, {}, scoring.tokenize)  # whether the references have them
         translators = [system for system in opened.values() if isinstance(system, Translator)]
         training = _training_text(translators) if train is None else read_lines(train)
         outputs = {}
@@ -184,7 +188,7 @@ def compare(
                 system = [translation.text for translation in system.translate(requests, search)]
             outputs[name] = system
         how = (scoring.lowercase, scoring.tokenize)
-        comparison = run_comparison(outputs, sources, references, *how, training, scoring.metrics)
+        comparison = run_comparison(outputs, sources, references, *how, training, scoring.metrics, words or ())
     print_json(comparison.to_dict()) if json else print(comparison_tables(comparison, format))
 
 

@@ -1,0 +1,53 @@
+"""How much the sentences before a source tell of its translation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf, log
+from statistics import fmean
+
+from transduce.base.errors import DataError
+from transduce.bundle.model_bundle import ModelBundle
+from transduce.inference.request import Request
+from transduce.inference.scorer import Scorer
+
+
+@dataclass(frozen=True)
+class ContextGain:
+    """How much likelier context makes the references of a test set (CXMI, Fernandes et al. 2021)."""
+
+    bits: float
+    """Bits a sentence that the sentences before it bring."""
+    bits_of_others: float
+    """Bits a sentence that those before another source bring, from half the test set away: the control, which a model
+    that makes use of context loses by."""
+
+    def __str__(self) -> str:
+        """Describes the gain in a line."""
+        return f"context makes a reference {self.bits:.3f} bits likelier, another's {self.bits_of_others:.3f} (CXMI)"
+
+
+def context_gain(bundle: ModelBundle, requests: Sequence[Request], references: Sequence[str]) -> ContextGain:
+    """Measures a model that reads context on requests with it; pairs of more tokens than the model reads are left out.
+
+    Raises DataError if that leaves none.
+    """
+    scorer = Scorer(bundle)
+    lengths = [scorer.model.source_limit or inf, scorer.model.target_limit or inf]
+    of_pairs = zip(
+        bundle.read([request.text for request in requests]),
+        bundle.tokenizers.target.encode_batch(references),
+        strict=True,
+    )
+    fit = [
+        place for place, ids in enumerate(of_pairs) if all(len(i) < most for i, most in zip(ids, lengths, strict=True))
+    ]
+    if not fit:
+        raise DataError("every pair has more tokens than the model reads")
+    pairs = [(requests[place].text, references[place]) for place in fit]
+    before = [requests[place].before for place in fit]
+    half = len(fit) // 2
+    alone, own, others = (
+        [score.log_probability / log(2) for score in scorer.score(pairs, given)]
+        for given in (None, before, [*before[half:], *before[:half]])
+    )
+    return ContextGain(fmean(own) - fmean(alone), fmean(others) - fmean(alone))
