@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -111,6 +112,17 @@ def test_what_is_interrupted_is_not_lost_by_beginning_anew(
     (tmp_path / "out.partial").unlink()
     assert transduce(*command) == (0, "", "")
     assert not (tmp_path / "out.partial.json").exists()
+
+
+def test_a_second_model_that_was_trained_again_is_another_task(tiny_run: Path, corpus: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_run / "model", tmp_path / "second")
+    options = dict.fromkeys([*resuming.FILES, "with_", "shortlist"])
+    options |= {"input": str(corpus / "test.en"), "model": str(tiny_run), "then": str(tmp_path / "second")}
+    before = resuming.task_of(options)
+    assert before is not None and resuming.task_of(options) == before
+    with (tmp_path / "second" / "probe.json").open("a") as description:
+        description.write("\n")
+    assert resuming.task_of(options) != before
 
 
 @pytest.mark.parametrize(

@@ -169,6 +169,13 @@ def test_columns_that_the_first_line_names_are_found(tmp_path, name, header):
     assert pairs(parallel_files([path], [2, 3])) == [(header[1], header[2]), ("ja", "yes"), ("nein", "no")]
 
 
+def test_a_column_of_that_name_tells_documents(tmp_path):
+    path = write(tmp_path / "x.tsv", "document\tsource\ttarget\n7\tja\tyes\n8\tnein\tno\n")
+    assert [pair.document for pair in parallel_files([path])] == ["7", "8"]
+    path = write(tmp_path / "x.jsonl", '{"source": "ja", "target": "yes", "document": 7}\n')
+    assert [pair.document for pair in parallel_files([path])] == ["7"]
+
+
 def test_a_table_without_names_is_pairs_from_its_first_line(tmp_path):
     assert pairs(parallel_files([write(tmp_path / "x.tsv", "ja\tyes\n")], languages=("de", "en"))) == [("ja", "yes")]
     assert pairs(parallel_files([write(tmp_path / "x.csv", "ja,yes\n")], languages=("de", "en"))) == [("ja", "yes")]

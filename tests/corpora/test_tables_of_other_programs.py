@@ -98,6 +98,13 @@ def test_a_header_of_four_columns_is_no_row_and_languages_in_it_name_columns(tmp
     assert [entry.source for entry in Glossary.read(tmp_path / "deepl.csv", "en", "de").entries] == ["dog"]
 
 
+def test_the_rows_of_another_direction_are_other_contents(tmp_path: Path) -> None:
+    """By which stores and held-out pairs are found in the cache."""
+    (tmp_path / "both.csv").write_text("dog,Hund,EN,DE\nHund,dog,DE,EN\n")
+    there, back = (parallel_files([tmp_path / "both.csv"], languages=both) for both in (("en", "de"), ("de", "en")))
+    assert there.content() != back.content() and next(iter(there)).source == next(iter(back)).target == "dog"
+
+
 def test_rows_of_several_directions_need_the_languages() -> None:
     """With one direction alone, or with languages that are no codes, there is nothing to choose."""
     one, both = "dog,Hund,EN,DE\ncat,Katze,EN,DE", "dog,Hund,EN,DE\nHund,dog,DE,EN"

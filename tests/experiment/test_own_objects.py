@@ -30,6 +30,7 @@ from transduce.training.observers import Report
 from transduce.training.optimizer import OptimizerConfig
 from transduce.training.schedules import SCHEDULES, Cosine
 from transduce.training.trackers import WatchedRun
+from transduce.training.training_settings import TrainingConfig
 
 SHORT = {"training.updates": 2, "training.report_every": 1, "search": {"size": 1, "max_extra": 0}}
 LUONG = {"kind": "recurrent", "dim": 4, "encoder_dim": 3, "decoder_dim": 6}
@@ -368,6 +369,10 @@ def test_settings_take_objects_too() -> None:
     assert OptimizerConfig(schedule="cosine") == OptimizerConfig(schedule=Cosine())
     assert short_name(name_of(constant)) == "constant"
     assert code_of(GeneralScore).is_ours and not code_of(constant).is_ours
+    watch = Watch()
+    assert len(TrainingConfig(updates=1, observers=[watch, watch]).observers) == 1
+    with pytest.raises(InputError, match=r"two objects have the name .*Watch"):
+        TrainingConfig(updates=1, observers=[watch, Watch()])
 
 
 @pytest.mark.slow

@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import transduce
+from transduce.analysis.alignment import AlignmentHead
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
+from transduce.inference import details
 from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.models.families import build_model
@@ -214,3 +216,20 @@ def test_progress_within_a_chunk_is_reported(translator: Translator) -> None:
     assert len(shares) > 1
     assert shares == sorted(shares)
     assert shares[-1] == 1
+
+
+def test_words_are_aligned_by_a_head_that_the_first_lines_do_not_settle(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server keeps a translator for good, and its first request may be one word."""
+    heads = iter([AlignmentHead(0, 0), AlignmentHead(1, 2)])
+    monkeypatch.setattr(details, "choose_head", lambda *_: next(heads))
+    used = []
+    details_of = details.details_of
+    monkeypatch.setattr(
+        "transduce.inference.translator.details_of",
+        lambda bundle, head, *rest: used.append(head) or details_of(bundle, head, *rest),
+    )
+    for text in ("The dog sleeps.", "A cat."):
+        translator.translate_chunk([text], with_details=True)
+    assert used == [AlignmentHead(0, 0), AlignmentHead(1, 2)]

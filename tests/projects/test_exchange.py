@@ -225,6 +225,13 @@ def test_a_watched_file_is_learned_from_when_it_stays_and_what_others_confirm_is
         other.close()
         watcher.look(project)
         assert told.revisions == [0, 3, 4, 5]
+        restored = Project.create(
+            folder / "backup", project.settings
+        )  # as if its file were put in the place of the other
+        for _ in range(2):
+            watcher.look(restored)
+        assert restored.store.count() == 3
+        restored.close()
     finally:
         watcher.close()
         projects.close()

@@ -108,9 +108,13 @@ def name_of(given: Any) -> Any:
 
 
 def names_of(given: Any) -> Any:
-    """Returns the names of several objects, or of one."""
+    """Returns the names of several objects, or of one; InputError for two of one class, which would have one name."""
     several = given if isinstance(given, list | tuple) else [given]
-    return tuple(map(name_of, several))
+    named: dict[Any, Any] = {}
+    for each in several:
+        if named.setdefault(name_of(each), each) != each:
+            raise InputError(f"two objects have the name {name_of(each)}; give each a class of its own")
+    return tuple(named)
 
 
 def code_of(given: Any) -> Code:

@@ -71,7 +71,7 @@ def parallel_files(
         reader = functools.partial(_table, languages=languages)
     if columns is None and (columns := names_of_columns(path, languages)) is not None:
         name += f" (columns {columns[0]} and {columns[1]})"
-    return ParallelCorpus(name, lambda: reader(path, columns), _fingerprint(paths, str(columns)))
+    return ParallelCorpus(name, lambda: reader(path, columns), _fingerprint(paths, f"{columns} {languages}"))
 
 
 def table_file(path: str | Path, columns: Columns) -> ParallelCorpus:
@@ -141,7 +141,7 @@ def references_in(path: str | Path) -> list[list[str]]:
 
     Raises DataError unless all translators have as many segments of each document.
     """
-    if {".sgm", ".sgml"}.isdisjoint(Path(path).suffixes):
+    if file_kind(path).lower() not in (".sgm", ".sgml"):
         return []
     documents: dict[str, dict[tuple[int, str], list[str]]] = {}
     sets, document, translator = 0, "", ""
@@ -231,9 +231,10 @@ def _delimiters(path: str | Path) -> str:
     return DELIMITERS if file_kind(path).lower() == ".csv" else "\t"
 
 
-def names_of_columns(path: str | Path, languages: tuple[str, str]) -> tuple[str, str] | None:
+def names_of_columns(path: str | Path, languages: tuple[str, str]) -> tuple[str, ...] | None:
     """Returns the source's and the target's column of a table whose first line names them: by the languages, or by
-    usual names of texts and translations; None for another file, or one that names neither."""
+    usual names of texts and translations; the third of them is `document` if there is one. None for another file, or
+    one that names neither."""
     kind = file_kind(path).lower()
     if kind not in (*TABLES, parquet.ENDING):
         return None
@@ -243,7 +244,10 @@ def names_of_columns(path: str | Path, languages: tuple[str, str]) -> tuple[str,
         else:
             _, names = next(_rows(path, languages), (0, []))
     source, target = known_column(names, languages[0], SOURCE_NAMES), known_column(names, languages[1], TARGET_NAMES)
-    return None if source is None or target is None or source == target else (names[source], names[target])
+    if source is None or target is None or source == target:
+        return None
+    documents = [name for name in names if name.casefold() == "document"][:1]
+    return names[source], names[target], *documents
 
 
 def _column_numbers(path: str | Path, columns: Columns, first: list[str]) -> tuple[list[int], bool]:
@@ -271,7 +275,7 @@ def _jsonl(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:
                 named = ", ".join(row)
                 raise DataError(f"{path}: line {number} has no text under '{key}'; it has {named} (set data.columns)")
         document = row.get("document") if columns is None else None
-        yield SentencePair(*(row[key] for key in keys), *([document] if isinstance(document, str) else []))
+        yield SentencePair(*(row[key] for key in keys), *([str(document)] if isinstance(document, str | int) else []))
 
 
 def _document(path: str | Path, columns: Columns | None) -> Iterator[SentencePair]:

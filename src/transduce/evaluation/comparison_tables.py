@@ -146,7 +146,9 @@ def _parts_of_translations(comparison: Comparison[DifferingSentence], letters: L
             )
             for part in comparison.by_words
         ]
-        yield "Words of a kind: recall, precision", _table(("words", "in references", *letters.values()), rows)
+        table = _table(("words", "in references", *letters.values()), rows)
+        table.columns[0].no_wrap = False
+        yield "Words of a kind: recall, precision", table
     numbers = comparison.numbers
     shares = [_percent(share) for share in (numbers.reference, *numbers.systems.values()) if share is not None]
     yield (

@@ -11,7 +11,6 @@ import msgspec
 
 from docsegments.orthography.joining import join_sentences
 from docsegments.orthography.words import has_words
-from transduce.analysis.alignment import AlignmentHead
 from transduce.analysis.look_at_phrases import PhraseLook
 from transduce.analysis.look_at_text import Look
 from transduce.base.errors import InputError
@@ -82,7 +81,6 @@ class Translator:
         self.longest_source = min(longest, limit - 1 - marked if limit else longest)
         self._constraints = Constraints(bundle.tokenizers.target, bundle.tokenizers.source)
         self._batched = BatchedSearch(self.engine, self._constraints, tokens_at_once)
-        self._head: AlignmentHead | None = None
         self._completer: Completer | None = None
 
     @staticmethod
@@ -133,7 +131,7 @@ class Translator:
         if self.bundle.config.languages is None:
             return self
         other = copy.copy(self)
-        other.bundle, other._head, other._completer = self.bundle.directed(direction), None, None
+        other.bundle, other._completer = self.bundle.directed(direction), None
         return other
 
     @overload
@@ -356,9 +354,8 @@ class Translator:
         bundle = self.single_model()
         sources = [piece.source for line in lines for piece in line]
         targets = [of_piece[0].tokens for line in hypotheses for of_piece in line]
-        if self._head is None and sources:
-            self._head = find_head(bundle, sources, targets)
-        of_pieces = iter(details_of(bundle, self._head, sources, targets))
+        head = find_head(bundle, sources, targets) if sources else None
+        of_pieces = iter(details_of(bundle, head, sources, targets))
         of_lines = [Details.joined([next(of_pieces) for _ in line]) for line in lines]
         return [replace(translation, details=each) for translation, each in zip(translations, of_lines, strict=True)]
 

@@ -100,7 +100,7 @@ class RequestReport:
     satisfied: int = 0
     inflected: int = 0
     """Terms that are met in another form than the glossary's."""
-    applied: list[str] = field(default_factory=list)
+    applied: dict[str, None] = field(default_factory=dict)
     """The terms that were in a line, with their translations."""
     unsatisfied: list[int] = field(default_factory=list)
     """Line numbers, one for each unsatisfied phrase."""
@@ -124,9 +124,7 @@ class RequestReport:
             reason = reasons[phrase] if phrase in reasons else why(translation, phrase)
             self.reasons.setdefault(reason, []).append(self.lines)
         self.inflected += sum(term.met and term.form != term.target for term in translation.terms)
-        self.applied = list(
-            dict.fromkeys([*self.applied, *(f"{term.source}\t{term.target}" for term in translation.terms)])
-        )
+        self.applied |= dict.fromkeys(f"{term.source}\t{term.target}" for term in translation.terms)
         self.violated += [self.lines] * len(translation.violated)
 
     def describe(self, longest_source: int, glossary: Glossary | None = None) -> Iterator[str]:

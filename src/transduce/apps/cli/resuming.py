@@ -87,6 +87,7 @@ def task_of(parameters: Mapping[str, Any]) -> dict[str, Any] | None:
     task |= {name: None if task[name] is None else _content(Path(task[name])) for name in FILES}
     task["model"] = model_content(Path(task["model"]))
     task["with_"] = [model_content(Path(other)) for other in task["with_"] or ()]
+    task["then"] = task["then"] and model_content(Path(task["then"]))
     if task["shortlist"]:
         task["shortlist"] = _content(find_bundle(Path(parameters["model"])) / SHORTLIST)
     plain: dict[str, Any] = msgspec.to_builtins(task | {"version": VERSION})

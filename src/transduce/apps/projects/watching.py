@@ -34,7 +34,7 @@ class Watcher:
         self._troubles: WeakKeyDictionary[Project, str | None] = WeakKeyDictionary()
         """The error that ended the last look at each project; None if it ended well."""
         self._seen: dict[Path, State | None] = {}
-        self._read: dict[Path, State] = {}
+        self._read: WeakKeyDictionary[Project, dict[Path, State]] = WeakKeyDictionary()
         self._is_closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="transduce-watcher", daemon=True)
         self._thread.start()
@@ -46,14 +46,15 @@ class Watcher:
 
     def look(self, project: Project) -> None:
         """Reads the watched files of a project that have changed, and tells what learns of a new revision."""
+        read = self._read.setdefault(project, {})
         for name in project.settings.watch:
             path = project.folder / name
             found = status(path)
             state = found and (found.st_ino, found.st_size, found.st_mtime_ns)
             is_steady, self._seen[path] = state == self._seen.get(path), state
-            if state is None or not is_steady or state == self._read.get(path):
+            if state is None or not is_steady or state == read.get(path):
                 continue
-            self._read[path] = state
+            read[path] = state
             try:
                 learn_file(project, path)
             except TransduceError as error:

@@ -193,16 +193,14 @@ class TranslationValidator:
 
     def _translate_largest(self, model: nn.Module) -> None:
         """Translates the shortest lines, most of which fit into one batch, and as many of the longest."""
-        translator, texts = self._translator(model), [pair.source for pair in self.pairs]
-        lengths = [
-            min(len(ids), translator.longest_source) + 1 for ids in self.bundle.tokenizers.source.encode_batch(texts)
-        ]
+        translator, requests = self._translator(model), in_context(self.pairs, self.context)
+        lengths = [max(map(len, pieces), default=0) + 1 for pieces in translator.encode(requests)]
         batches = batches_by_length(lengths, self.tokens_at_once)
         engine = pytorch_of(translator.engine)
         assert engine is not None, "it has a bundle"
         workers = engine.workers(GREEDY)
         chosen = {i for batch in (*batches[:workers], *batches[-workers:]) for i in batch}
-        translator.translate([texts[i] for i in chosen], GREEDY)
+        translator.translate([requests[i] for i in chosen], GREEDY)
 
 
 @dataclass(frozen=True)
