@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -171,10 +171,10 @@ class DocumentTranslator:
         return html_text(self.translate(html_data(text), "the text", "html").data) if text.strip() else text
 
     def translate_document(
-        self, document: Document, retranslate: bool = False, tell: Tell | None = None
+        self, document: Document, retranslate: bool = False, tell: Tell | None = None, before: Sequence[str] = ()
     ) -> TranslatedDocument:
-        """Translates a document that has been read."""
-        work = _Work(document)
+        """Translates a document that has been read; `before` are sentences before each of its texts."""
+        work = _Work(document, before)
         waiting: dict[tuple[Segment, tuple[str, ...]], list[int]] = {}
         matches: dict[Segment, MemoryMatch | None] = {}
         remembered: list[tuple[int, MemoryMatch]] = []
@@ -191,8 +191,8 @@ class DocumentTranslator:
         placed = self._place([(work.cores[number], match) for number, match in remembered])
         for (number, _), translated in zip(remembered, placed, strict=True):
             work.put(number, "memory", translated)
-        before = [texts for _, texts in waiting]
-        translations = self._segments.translate([core for core, _ in waiting], tell, before)
+        contexts = [texts for _, texts in waiting]
+        translations = self._segments.translate([core for core, _ in waiting], tell, contexts)
         for ((core, _), numbers), translated in zip(waiting.items(), translations, strict=True):
             origin: Origin = "model"
             if wrong := problems(core, translated.segment):
@@ -230,8 +230,9 @@ class DocumentTranslator:
 class _Work:
     """Outcomes of a document's units so far."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, before: Sequence[str]) -> None:
         self._units = document.units
+        self._before = before
         self._edges = [unit.source.split_edges() for unit in document.units]
         self.cores = [core for _, core, _ in self._edges]
         """Segments to translate."""
@@ -240,10 +241,11 @@ class _Work:
         """Reports of units, by their numbers."""
 
     def before(self, number: int, most: int) -> tuple[str, ...]:
-        """Returns the texts of at most this many segments with words before a unit."""
+        """Returns the texts of at most this many segments with words before a unit, and before its text."""
         connected = takewhile(lambda later: not self._units[later].begins, range(number, 0, -1))
         earlier = (self.cores[later - 1] for later in connected)
-        return tuple(islice((core.text for core in earlier if core.is_translatable), most))[::-1]
+        texts = (core.text for core in earlier if core.is_translatable)
+        return tuple(islice(chain(texts, reversed(self._before)), most))[::-1]
 
     def leave(self, number: int, target: Segment) -> None:
         """Keeps the document's translation of a unit."""
