@@ -13,7 +13,7 @@ from transduce.base.files import found_or_made, sha256
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.splitting import BLOCK, Part, PartFilter, Side, Split, SplitRule
 
-FORMAT = 2
+FORMAT = 3
 PAIRS_AT_ONCE = 1000  # pairs after which shares that follow their number are computed anew
 
 
@@ -73,8 +73,8 @@ class HeldOutPairs:
                         share = self.rule.held_out(pairs)
                     drawn = draw(pair)
                     if drawn < share:
-                        block = f" {number // BLOCK}" if self.rule.split.kind == "blocks" else ""  # a text of its own
-                        row = drawn, pair.source, pair.target, f"{pair.document}{block}"
+                        begins = pair.begins or (self.rule.split.kind == "blocks" and number % BLOCK == 0)
+                        row = drawn, pair.source, pair.target, pair.document, begins
                         lines.write(msgspec.json.encode(row) + b"\n")
         facts = {"pairs": pairs, "sha256": {file.name: sha256(file) for file in files}}
         (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")

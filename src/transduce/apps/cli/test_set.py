@@ -14,7 +14,7 @@ from transduce.bundle.bundle_config import BundleConfig
 from transduce.bundle.model_bundle import is_model
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.catalogue.registry import find_dataset
-from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.corpus import ParallelCorpus, running_texts
 from transduce.corpora.directions import MANY, Direction
 from transduce.corpora.formats import references_in, segments
 from transduce.corpora.lines import read_lines
@@ -152,7 +152,7 @@ def open_test_set(
         corpus = open_corpus([data.source, data.reference[0]], None, *(languages if len(languages) == 1 else ()))
     pairs = list(corpus)
     references = _all_references([pair.target for pair in pairs], data.reference or [""])
-    return [pair.source for pair in pairs], references, [pair.document for pair in pairs]
+    return [pair.source for pair in pairs], references, running_texts(pairs)
 
 
 def _all_references(first: list[str], files: Sequence[str]) -> References:
