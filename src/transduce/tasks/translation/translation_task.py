@@ -262,8 +262,8 @@ class TranslationTask:
                 "data.monolingual is for phrase-based models; leave it out, or set phrases = true to learn one besides "
                 "(a neural model learns from such text by `transduce backtranslate`)"
             )
-        if config.data.context is not None and isinstance(config.model, PhrasesConfig):
-            raise ConfigError('model.kind = "phrases" reads no context; leave out data.context')
+        if config.data.context is not None and (config.phrases or isinstance(config.model, PhrasesConfig)):
+            raise ConfigError("phrases read no context; leave out data.context, or learn no phrases")
         if config.training.start_from and isinstance(config.model, PhrasesConfig):
             raise ConfigError('model.kind = "phrases" starts from no other model; leave out training.start_from')
 
