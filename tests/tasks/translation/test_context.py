@@ -1,15 +1,21 @@
 """A model that reads the sentences before: what it learns from them, and that every way of translating gives them."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 import tomli_w
 
 import transduce
 from pronoun_corpus import PEOPLE, documents, settings, trained, write_table
+from transduce.apps.cli.main import app
 from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
+from transduce.base.config import read_toml
 from transduce.base.errors import ConfigError
 from transduce.bundle.model_bundle import ModelBundle
+from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.corpus import SentencePair
 from transduce.experiment import load_recipe, train
 from transduce.inference.model_documents import DocumentTranslator
@@ -114,6 +120,45 @@ def test_scorers_and_training_read_what_translation_reads(translator: Translator
     assert isinstance(bundle, ModelBundle)
     requests = [Request("dann ruft", before=each) for each in before]
     assert bundle.read(["dann ruft"] * len(before), before) == [ids for (ids,) in translator.encode(requests)]
+
+
+def write_adaptation(run: Path, folder: Path, **data: Any) -> Path:
+    """Writes a recipe that adapts a model to other documents."""
+    write_table(folder / "train.tsv", 60, 5)
+    write_table(folder / "valid.tsv", 30, 6)
+    later = settings(5, **data) | {"training": {"updates": 5, "start_from": str(run)}}
+    del later["model"], later["tokenizer"]
+    (folder / "later.toml").write_text(tomli_w.dumps(later))
+    return folder / "later.toml"
+
+
+def test_an_adapted_model_reads_context_as_the_model_does(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = write_adaptation(run, tmp_path, general_validation="valid.tsv", test="valid.tsv")
+    tree = read_toml(recipe)
+    del tree["data"]["context"]
+    recipe.write_text(tomli_w.dumps(tree))
+    known = ModelBundle.load(run).config.context
+    assert load_recipe(recipe).config.data.context == known
+    assert load_recipe(recipe, ["data.context.dropout=0"]).config.data.context == ContextConfig(before=2, dropout=0)
+    adapted = ModelBundle.load(train(load_recipe(recipe), tmp_path / "adapted").model)
+    assert adapted.config.context == known
+    lines = [msgspec.json.decode(line) for line in (tmp_path / "adapted" / "log.jsonl").read_bytes().splitlines()]
+    first, *_ = [line["validation"] for line in lines if "validation" in line]
+    for name in ("loss", "exact_match"):
+        assert first[name] == pytest.approx(first[f"general_{name}"]), "the same text, read alike"
+    assert first["exact_match"] > 0.95
+    assert adapted.history["validation"]["exact_match"] > 0.95
+    app(["evaluate", str(tmp_path / "adapted"), "--json", "--metric", "exact_match"])
+    assert msgspec.json.decode(capsys.readouterr().out)["exact_match"] > 0.95
+
+
+def test_settings_made_by_hand_ask_for_the_context_of_the_model_they_start_from(run: Path, tmp_path: Path) -> None:
+    recipe = load_recipe(write_adaptation(run, tmp_path))
+    config = msgspec.structs.replace(recipe.config, data=msgspec.structs.replace(recipe.config.data, context=None))
+    with pytest.raises(ConfigError, match=r"the model reads the sentences before; set data.context"):
+        train(replace(recipe, config=config), tmp_path / "adapted")
 
 
 def test_a_model_without_context_cannot_learn_it_later(run: Path, tmp_path: Path) -> None:

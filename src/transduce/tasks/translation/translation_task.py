@@ -146,15 +146,13 @@ class TranslationExperiment:
     def validator(self, bundle: ModelBundle) -> Validator:
         """See Experiment."""
         bundle = in_own_direction(self.config, self.splits, bundle)
-        stores = {
-            direction: read_in_context(
-                open_store(corpus, bundle.tokenizers, None, cache_folder()), self.config.data.context, bundle.tokenizers
-            )
-            for direction, corpus in validation_corpora(self.splits).items()
-        }
-        text = self.splits.general_validation
-        general = open_store(text, bundle.tokenizers, None, cache_folder()) if text else None
-        return self._validator(bundle, stores, general)
+        context, tokenizers, general = self.config.data.context, bundle.tokenizers, self.splits.general_validation
+
+        def opened(corpus: ParallelCorpus) -> TokenStore:
+            return read_in_context(open_store(corpus, tokenizers, None, cache_folder()), context, tokenizers)
+
+        stores = {direction: opened(corpus) for direction, corpus in validation_corpora(self.splits).items()}
+        return self._validator(bundle, stores, None if general is None else opened(general))
 
     def _validator(
         self,
@@ -193,7 +191,7 @@ class TranslationExperiment:
         else:
             facts |= {"interval": list(first.interval), "sentences": len(counts[direction].counts)}
         if general := self.splits.general_test:
-            known = TestPairs({Direction(data.source, data.target): general}, general.name, search)
+            known = TestPairs({Direction(data.source, data.target): general}, general.name, search, data.context)
             for of in translate_pairs(bundle, known).values():
                 facts[f"{GENERAL}bleu"] = score_bleu(of.outputs, of.references, lowercase).score
         if not self.splits.directions and not data.is_generated:
