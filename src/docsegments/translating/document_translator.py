@@ -14,7 +14,7 @@ import msgspec
 from docsegments.document import Document, Languages, Unit, bytes_of
 from docsegments.document_formats import read_document
 from docsegments.language_codes import is_same, primary
-from docsegments.memory import MemoryMatch, Remembers
+from docsegments.memory import Memory, MemoryMatch, Remembers
 from docsegments.messages.tables import Columns
 from docsegments.segment import Mark, Segment, joined, problems
 from docsegments.translating.segment_translator import SegmentTranslator, TranslatedSegment
@@ -55,6 +55,8 @@ class SegmentReport:
     memory: Offer | None = None
     review: tuple[str, ...] = ()
     """Reasons for a person to look at the segment."""
+    in_context: bool = False
+    """True for a translation of the memory that was after the same segment there."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,10 @@ class TranslatedDocument:
 
     def describe(self) -> str:
         """Describes on one line the origins of all translations."""
+        in_context = sum(report.in_context for report in self.segments)
         counts = [
             (self.count("model"), "translated"),
-            (self.count("memory"), "from the memory"),
+            (self.count("memory"), "from the memory" + (f" ({in_context:,} in context)" if in_context else "")),
             (self.count("document"), "translated before and left"),
             (self.count("source"), "without words"),
             (self.count("untranslated"), "not translated"),
@@ -184,13 +187,13 @@ class DocumentTranslator:
                 work.leave(number, unit.target)
             elif not core.is_translatable:
                 work.put(number, "source")
-            elif (match := self._look_up(core, matches)) is None or match.similarity < 1:
+            elif (match := self._look_up(core, work.before(number, 1), matches)) is None or match.similarity < 1:
                 waiting.setdefault((core, work.before(number, self._segments.context)), []).append(number)
             else:
                 remembered.append((number, match))
         placed = self._place([(work.cores[number], match) for number, match in remembered])
-        for (number, _), translated in zip(remembered, placed, strict=True):
-            work.put(number, "memory", translated)
+        for (number, match), translated in zip(remembered, placed, strict=True):
+            work.put(number, "memory", translated, match)
         contexts = [texts for _, texts in waiting]
         translations = self._segments.translate([core for core, _ in waiting], tell, contexts)
         for ((core, _), numbers), translated in zip(waiting.items(), translations, strict=True):
@@ -206,10 +209,17 @@ class DocumentTranslator:
         ]
         return TranslatedDocument(document.translated(work.targets), [*reports, *left])
 
-    def _look_up(self, core: Segment, matches: dict[Segment, MemoryMatch | None]) -> MemoryMatch | None:
-        """Returns the memory's match; an equal source whose translation has other marks counts as only similar."""
+    def _look_up(
+        self, core: Segment, before: tuple[str, ...], matches: dict[Segment, MemoryMatch | None]
+    ) -> MemoryMatch | None:
+        """Returns the memory's match, in the same context if there is one; an equal source whose translation has other
+        marks counts as only similar."""
         if self.memory is None:
             return None
+        if before and isinstance(self.memory, Memory):
+            in_context = self.memory.find_in_context(core, *before)
+            if in_context is not None and _fits(core, in_context.target):
+                return in_context
         if core not in matches:
             match = self.memory.find(core)
             if match is not None and match.similarity == 1.0 and not _fits(core, match.target):
@@ -267,8 +277,11 @@ class _Work:
             origin,
             unit.id,
             None if confidence is None else round(confidence, 4),
-            None if match is None else Offer(match.source, match.target.text, round(match.similarity, 3)),
+            None
+            if match is None or origin == "memory"
+            else Offer(match.source, match.target.text, round(match.similarity, 3)),
             (*notes, *unit.notes, *_warnings(unit, target)),
+            match is not None and match.is_in_context,
         )
 
 
