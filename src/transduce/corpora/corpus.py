@@ -20,7 +20,7 @@ class SentencePair:
     target: str
     document: str = ""
     """The document that both are from, in a corpus of several; those of a document follow one another."""
-    begins: bool = field(default=False, compare=False, repr=False)
+    begins: bool = field(default=False, kw_only=True, compare=False, repr=False)
     """True if the pair does not continue the one before it, though the name of the document is the same."""
 
 
@@ -236,7 +236,7 @@ class ReversedFilter:
 
 
 def _swapped(pair: SentencePair) -> SentencePair:
-    return SentencePair(pair.target, pair.source, pair.document, pair.begins)
+    return SentencePair(pair.target, pair.source, pair.document, begins=pair.begins)
 
 
 def _one_after_another(corpora: Iterable[ParallelCorpus]) -> Iterator[SentencePair]:

@@ -40,9 +40,9 @@ class HeldOutPairs:
     def _read(self, number: int, part: Part) -> Iterator[SentencePair]:
         with (self._drawn.folder / f"{number}.jsonl").open("rb") as lines:
             for line in lines:
-                drawn, *pair = msgspec.json.decode(line)
+                drawn, begins, *pair = msgspec.json.decode(line)
                 if self.split.part_of(drawn) == part:
-                    yield SentencePair(*pair)
+                    yield SentencePair(*pair, begins=begins)
 
     @cached_property
     def _drawn(self) -> "_Drawn":
@@ -74,7 +74,7 @@ class HeldOutPairs:
                     drawn = draw(pair)
                     if drawn < share:
                         begins = pair.begins or (self.rule.split.kind == "blocks" and number % BLOCK == 0)
-                        row = drawn, pair.source, pair.target, pair.document, begins
+                        row = drawn, begins, pair.source, pair.target, pair.document
                         lines.write(msgspec.json.encode(row) + b"\n")
         facts = {"pairs": pairs, "sha256": {file.name: sha256(file) for file in files}}
         (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")
