@@ -53,7 +53,7 @@ class Memory:
     pairs: dict[str, tuple[Segment, Segment]]
     """Segments and their translations by the source's text with single blanks; the last of several."""
     in_context: dict[tuple[str, str], tuple[Segment, Segment]] = field(default_factory=dict)
-    """The same by the text of the segment before and the source's, where the one before is known."""
+    """Segments and their translations by the text of the segment before, where it is known, and of the source."""
 
     @staticmethod
     def of(pairs: Iterable[tuple[Segment, Segment]]) -> "Memory":
@@ -64,13 +64,13 @@ class Memory:
 
     @staticmethod
     def of_units(units: Sequence[Unit], follow_one_another: bool = True) -> "Memory":
-        """Makes a memory of the finished units of a file, in which they may `follow_one_another`; of several of one
-        source, those that no one before is known of are for any context."""
+        """Makes a memory of the finished units of a file. Units that `follow_one_another` are each other's context;
+        others say theirs, and of several of one source the last without context is found in any."""
         befores = _texts_before(units) if follow_one_another else [unit.before for unit in units]
         known = [
             (before, unit.source, unit.target)
             for unit, before in zip(units, befores, strict=True)
-            if unit.target is not None and not unit.is_draft
+            if unit.target is not None and unit.target.one_line and not unit.is_draft
         ]
         of_any = known if follow_one_another else sorted(known, key=lambda each: not each[0])
         in_context = {(before, source.one_line): (source, target) for before, source, target in known if before}

@@ -65,9 +65,10 @@ def test_of_several_translations_the_one_after_the_same_segment_is_taken(tmp_pat
 
 def test_segments_of_a_translated_file_are_each_others_context(tmp_path: Path) -> None:
     pairs = [("The state", "Der Zustand"), ("Open", "Offen"), ("12", "12"), ("The door", "Die Tür"), ("Open", "Auf")]
+    blank = [("The state", " "), ("Open", " ")]
     units = "".join(
         f'<trans-unit id="{n}"><source>{source}</source><target state="final">{target}</target></trans-unit>'
-        for n, (source, target) in enumerate(pairs)
+        for n, (source, target) in enumerate([*pairs, *blank])
     )
     head = '<xliff version="1.2"><file source-language="en" target-language="de" datatype="x" original="x"><body>'
     (tmp_path / "a.xlf").write_text(f"{head}{units}</body></file></xliff>")
