@@ -65,6 +65,8 @@ class Unit:
     """Most characters that the document allows in the translation; 0 where it does not say."""
     begins: bool = False
     """True for the first segment of a text that does not continue the one before it."""
+    before: str = ""
+    """Text of the segment before it where it was translated, as a translation memory knows it; "" where not."""
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,14 @@
 """Translation memories: existing translations, reused for the same segment, offered for a similar one."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import unescape
 from pathlib import Path
 from typing import Protocol
 
 from docsegments.budget import check
-from docsegments.document import Languages, TextFile, bytes_of
+from docsegments.document import Languages, TextFile, Unit, bytes_of
 from docsegments.document_formats import format_of, read_document
 from docsegments.extras import require
 from docsegments.messages.tables import rows_in_direction, rows_of
@@ -35,6 +35,8 @@ class MemoryMatch:
     """0 to 1, where 1 is the same text."""
     marked_source: Segment | None = None
     """The memory's segment of the same text, whose marks may be about other words; None for another text."""
+    is_in_context: bool = False
+    """True if the segment before is the same, too."""
 
 
 class Remembers(Protocol):
@@ -50,6 +52,8 @@ class Memory:
 
     pairs: dict[str, tuple[Segment, Segment]]
     """Segments and their translations by the source's text with single blanks; the last of several."""
+    in_context: dict[tuple[str, str], tuple[Segment, Segment]] = field(default_factory=dict)
+    """Segments and their translations by the text of the segment before, where it is known, and of the source."""
 
     @staticmethod
     def of(pairs: Iterable[tuple[Segment, Segment]]) -> "Memory":
@@ -57,6 +61,20 @@ class Memory:
         return Memory(
             {source.one_line: (source, target) for source, target in pairs if source.one_line and target.one_line}
         )
+
+    @staticmethod
+    def of_units(units: Sequence[Unit], follow_one_another: bool = True) -> "Memory":
+        """Makes a memory of the finished units of a file. Units that `follow_one_another` are each other's context;
+        others say theirs, and of several of one source the last without context is found in any."""
+        befores = _texts_before(units) if follow_one_another else [unit.before for unit in units]
+        known = [
+            (before, unit.source, unit.target)
+            for unit, before in zip(units, befores, strict=True)
+            if unit.target is not None and unit.target.one_line and not unit.is_draft
+        ]
+        of_any = known if follow_one_another else sorted(known, key=lambda each: not each[0])
+        in_context = {(before, source.one_line): (source, target) for before, source, target in known if before}
+        return replace(Memory.of((source, target) for _, source, target in of_any), in_context=in_context)
 
     @staticmethod
     def read(path: str | Path, languages: Languages) -> "Memory":
@@ -68,8 +86,7 @@ class Memory:
         if Path(path).suffix.lower() == ".tsv":
             memory = Memory.of(_rows(data, name, languages))
         elif format_of(name) in ("tmx", "xliff", "po"):
-            units = read_document(data, name, languages).units
-            memory = Memory.of((unit.source, unit.target) for unit in units if unit.target and not unit.is_draft)
+            memory = Memory.of_units(read_document(data, name, languages).units, format_of(name) != "tmx")
         else:
             raise InputError(f"{name}: a translation memory is a file of the ending .tmx, .tsv, .xlf, .xliff or .po")
         if not memory.pairs:
@@ -79,6 +96,11 @@ class Memory:
     def find(self, segment: Segment) -> MemoryMatch | None:
         """See Remembers."""
         return next(iter(self.matches(segment, 1)), None)
+
+    def find_in_context(self, segment: Segment, before: str) -> MemoryMatch | None:
+        """Returns the same segment after the same text; None if there is none."""
+        found = self.in_context.get((" ".join(before.split()), segment.one_line))
+        return None if found is None else MemoryMatch(segment.one_line, found[1], 1.0, found[0], is_in_context=True)
 
     def matches(self, segment: Segment, most: int) -> list[MemoryMatch]:
         """Returns the same segment alone, or else at most so many that are similar enough, the most similar first; none
@@ -111,10 +133,19 @@ def pairs_of_tmx(data: bytes, name: str, languages: Languages) -> list[tuple[str
     Raises InputError for a file that cannot be read, or holds no translations in these languages.
     """
     units = read_document(data, name, languages, "tmx").units
-    pairs = Memory.of((unit.source, unit.target) for unit in units if unit.target is not None).pairs.values()
+    pairs = Memory.of_units(units, follow_one_another=False).pairs.values()
     if not pairs:
         raise InputError(f"{name}: no translations from {languages.source!r} to {languages.target!r}")
     return [(plain_text(source).strip(), plain_text(target).strip()) for source, target in pairs]
+
+
+def _texts_before(units: Iterable[Unit]) -> Iterator[str]:
+    """Yields the text of the segment with words before each unit."""
+    before = ""
+    for unit in units:
+        yield before
+        if unit.source.is_translatable:
+            before = unit.source.one_line
 
 
 def plain_text(segment: Segment, is_xml: bool = True) -> str:

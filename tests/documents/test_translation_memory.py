@@ -9,6 +9,7 @@ from docsegments.budget import BUDGET, Budget, BudgetError, budgeted
 from docsegments.document import Languages
 from docsegments.memory import AT_ONCE, LONGEST, Memory
 from docsegments.text.placeholders import plain_segment
+from docsegments.translating.document_translator import DocumentTranslator
 from transduce.base.errors import InputError
 
 fuzz = pytest.importorskip("rapidfuzz.fuzz")
@@ -35,6 +36,48 @@ def test_a_text_that_is_like_it_is_less_than_the_same(tmp_path: Path) -> None:
     assert match is not None
     assert 0.9 < match.similarity < 1
     assert memory.find(plain_segment("Who are you?")) is None
+
+
+def unit_of_tmx(target: str, of_unit: str = "", of_source: str = "") -> str:
+    source = f'<tuv xml:lang="en">{of_source}<seg>Open</seg></tuv>'
+    return f'<tu>{of_unit}{source}<tuv xml:lang="de"><seg>{target}</seg></tuv></tu>'
+
+
+PROGRAMS = {
+    "MateCat": unit_of_tmx("Offen", '<prop type="x-context-pre">The  state</prop>'),
+    "memoQ": unit_of_tmx("Offen", of_source='<prop type="x-context-pre">&lt;seg&gt;The state&lt;/seg&gt;</prop>'),
+    "OmegaT": unit_of_tmx("Offen", '<prop type="file">a.txt</prop><prop type="prev">The &lt;b&gt;state</prop>'),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_of_several_translations_the_one_after_the_same_segment_is_taken(tmp_path: Path, program: str) -> None:
+    other = unit_of_tmx("Auf", '<prop type="x-context-pre">The door</prop>')
+    units = f"{unit_of_tmx('Öffnen')}{PROGRAMS[program]}{other}"
+    (tmp_path / "a.tmx").write_text(f'<tmx version="1.4"><header srclang="en"/><body>{units}</body></tmx>')
+    memory = Memory.read(tmp_path / "a.tmx", EN_DE)
+    page = "<p>The state</p><p>Open</p><p>12</p><p>The door</p><p><b>Open</b></p><p>The file</p><p>Open</p>"
+    translated = DocumentTranslator(lambda texts: texts, memory, EN_DE).translate(page.encode(), "a.html")
+    assert [each.target for each in translated.segments if each.source == "Open"] == ["Offen", "Auf", "Öffnen"]
+    assert [each.in_context for each in translated.segments] == [False, True, False, False, True, False, False]
+    assert "3 from the memory (2 in context)" in translated.describe()
+
+
+def test_segments_of_a_translated_file_are_each_others_context(tmp_path: Path) -> None:
+    pairs = [("The state", "Der Zustand"), ("Open", "Offen"), ("12", "12"), ("The door", "Die Tür"), ("Open", "Auf")]
+    blank = [("The state", " "), ("Open", " ")]
+    units = "".join(
+        f'<trans-unit id="{n}"><source>{source}</source><target state="final">{target}</target></trans-unit>'
+        for n, (source, target) in enumerate([*pairs, *blank])
+    )
+    head = '<xliff version="1.2"><file source-language="en" target-language="de" datatype="x" original="x"><body>'
+    (tmp_path / "a.xlf").write_text(f"{head}{units}</body></file></xliff>")
+    memory = Memory.read(tmp_path / "a.xlf", EN_DE)
+    page = "".join(f"<p>{source}</p>" for source, _ in pairs)
+    translated = DocumentTranslator(lambda texts: texts, memory, EN_DE).translate(page.encode(), "a.html")
+    assert [each.target for each in translated.segments] == [target for _, target in pairs]
+    assert [each.in_context for each in translated.segments] == [False, True, False, True, True]
+    assert memory.find(plain_segment("Open")) is not None
 
 
 def test_every_format_with_translations_is_a_memory(folder: Path) -> None:

@@ -112,6 +112,12 @@ def test_each_choice_is_reported_in_a_line() -> None:
     assert "for 3,000 pairs" in told[2]
 
 
+def test_phrases_are_not_tried_where_context_is_asked_for() -> None:
+    choice = choose(corpus_of(3_000), None, PROCESSOR, {"data": {"context": {"before": 3}}})
+    assert not config_of(choice).phrases
+    assert "phrases: not learned, since they read no sentences before" in choice.reasons
+
+
 def test_what_is_asked_for_is_taken_and_the_rest_suits_it() -> None:
     wanted = {"training": {"updates": 40}, "model": {"dim": 64}, "batching": {"target_tokens": 300}}
     choice = choose(corpus_of(3_000), None, PROCESSOR, wanted)
@@ -276,6 +282,9 @@ def test_what_is_no_translation_is_left_out_and_the_rest_stays() -> None:
     (line,) = choice.reasons
     for told in ("blank", "equal", "Latin", "words", "duplicates"):
         assert told in line
+    read = choose_cleaning(pairs, describe_pairs(pairs, len(pairs)), are_in_context=True)
+    assert kept_by(read, pairs) == [*clean, clean[3]], "others follow a pair that came before"
+    assert "duplicates" not in read.reasons[0]
 
 
 def test_languages_without_spaces_are_not_cleaned_by_words() -> None:

@@ -179,6 +179,11 @@ epochs = 1
     [
         ({"model": {"kind": "phrases"}, "training.start_from": "other"}, "starts from no other model"),
         (
+            {"model": {"kind": "phrases"}, "data.context.before": 1, "data.dataset": "multi30k"},
+            "phrases read no context",
+        ),
+        ({"phrases": True, "data.dataset": "multi30k", "data.context.before": 1}, "phrases read no context"),
+        (
             {"phrases": True, "data.dataset": "multi30k", "data.directions": ["en-de", "de-en"]},
             "learned for one direction",
         ),

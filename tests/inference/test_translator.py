@@ -222,7 +222,7 @@ def test_words_are_aligned_by_a_head_that_the_first_lines_do_not_settle(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server keeps a translator for good, and its first request may be one word."""
-    heads = iter([AlignmentHead(0, 0), AlignmentHead(1, 2)])
+    heads = iter([AlignmentHead(0, 0, 0, 0.9), AlignmentHead(1, 2, 0, 0.9)])
     monkeypatch.setattr(details, "choose_head", lambda *_: next(heads))
     used = []
     details_of = details.details_of
@@ -231,5 +231,5 @@ def test_words_are_aligned_by_a_head_that_the_first_lines_do_not_settle(
         lambda bundle, head, *rest: used.append(head) or details_of(bundle, head, *rest),
     )
     for text in ("The dog sleeps.", "A cat."):
-        translator.translate_chunk([text], with_details=True)
-    assert used == [AlignmentHead(0, 0), AlignmentHead(1, 2)]
+        translator.translate_chunk([text], Beam(size=1), with_details=True)
+    assert used == [AlignmentHead(0, 0, 0, 0.9), AlignmentHead(1, 2, 0, 0.9)]

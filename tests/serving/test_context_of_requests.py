@@ -51,6 +51,33 @@ def test_texts_with_tags_are_apart_too(served: Running) -> None:
     assert texts[0] == texts[1]
 
 
+@pytest.mark.parametrize("kind, version", [("html", "v1"), ("xml", "v1"), ("xml", "v2")])
+def test_context_tells_who_is_meant_in_each_text_with_tags(served: Running, kind: str, version: str) -> None:
+    texts = ["dann <b>ruft</b>", "<p>dann lacht</p>", "dann liest", " "]
+    asked = {"text": texts, "target_lang": "EN", "tag_handling": kind, "tag_handling_version": version}
+    for person, meant in PEOPLE.items():
+        answer = served.post("/v2/translate", asked | {"context": f"<i>{person}</i> kommt"}).json()
+        expected = [f"then {meant} <b>calls</b>", f"<p>then {meant} laughs</p>", f"then {meant} reads", " "]
+        assert [one["text"] for one in answer["translations"]] == expected
+
+
+def test_a_text_with_tags_reads_what_is_nearest(served: Running) -> None:
+    page = "<p>dann ruft</p><p>anna kommt</p><p>dann ruft</p>"
+    asked = {"text": [page], "target_lang": "EN", "tag_handling": "xml", "context": "otto kommt"}
+    found = served.post("/v2/translate", asked).json()["translations"][0]["text"]
+    assert found == "<p>then he calls</p><p>anna comes</p><p>then she calls</p>"
+
+
+def test_context_of_tagged_texts_is_charged_as_that_of_others(served: Running) -> None:
+    def charged(**more: str) -> int:
+        before = served.server.admission.used.total()
+        asked = {"text": ["dann ruft", "dann lacht"], "target_lang": "EN", "context": "anna kommt", **more}
+        assert served.post("/v2/translate", asked).ok
+        return served.server.admission.used.total() - before
+
+    assert charged() == charged(tag_handling="xml") == charged(tag_handling="html")
+
+
 def test_a_document_gives_each_segment_those_before_it(served: Running) -> None:
     page = "<p>anna kommt</p><p>dann ruft</p><p>otto kommt</p><p>dann ruft</p>"
     asked = {"text": [page], "target_lang": "EN", "tag_handling": "html"}
@@ -74,5 +101,8 @@ def test_the_context_of_the_package_deepl(served: Running) -> None:
     deepl = pytest.importorskip("deepl", reason="the package deepl is not installed")
     client = deepl.DeepLClient("none", server_url=served.url)
     for person, meant in PEOPLE.items():
-        found = client.translate_text("dann ruft", source_lang="DE", target_lang="EN-US", context=f"{person} kommt")
-        assert found.text == f"then {meant} calls"
+        languages = {"source_lang": "DE", "target_lang": "EN-US", "context": f"{person} kommt"}
+        assert client.translate_text("dann ruft", **languages).text == f"then {meant} calls"
+        as_weblate = {"tag_handling": "xml", "ignore_tags": ["x"], **languages}
+        found = client.translate_text('dann ruft <x id="1">%s</x>', **as_weblate)
+        assert found.text == f'then {meant} calls <x id="1">%s</x>'

@@ -14,10 +14,13 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+import tomli_w
 import torch
 
 import transduce
+from pronoun_corpus import settings, write_table
 from transduce.base.errors import ConfigError
+from transduce.bundle.model_bundle import ModelBundle
 from transduce.experiment import load_recipe
 from transduce.training.checkpoint import whole_checkpoints
 from transduce.training.distributed import Processes
@@ -75,6 +78,19 @@ def test_two_processes_give_the_losses_of_one_and_go_on_as_one(recipe_file: Path
     assert any("the number of processes differs" in line for line in lines)
     transduce.train(load_recipe(str(recipe_file), longer), tmp_path / "one", resume=True)
     assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
+
+
+def test_two_processes_learn_context_as_one_does(tmp_path: Path) -> None:
+    write_table(tmp_path / "train.tsv", 60, 1)
+    write_table(tmp_path / "valid.tsv", 10, 2)
+    (tmp_path / "recipe.toml").write_text(tomli_w.dumps(settings(12)), encoding="utf-8")
+    changes = ["training.accumulate=2", "training.precision=float32", "training.report_every=1"]
+    transduce.train(load_recipe(tmp_path / "recipe.toml", changes), tmp_path / "one")
+    finish(launch(2, [str(tmp_path / "recipe.toml"), *changes, "--out", str(tmp_path / "two")]))
+    assert losses(tmp_path / "two") == pytest.approx(losses(tmp_path / "one"), abs=1e-5)
+    one, two = (ModelBundle.load(tmp_path / name) for name in ("one", "two"))
+    assert one.config.context == two.config.context is not None
+    assert one.history["validation"]["exact_match"] == two.history["validation"]["exact_match"]
 
 
 @pytest.mark.parametrize(("parts", "count"), [(1, 1), (12, 1), (12, 4), (16, 8), (5, 2), (1, 3)])

@@ -1,7 +1,8 @@
 """TMX, translation memories: units with a text in each of several languages."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from docsegments import language_codes
 from docsegments.document import Document, Edit, Languages, TextFile, Unit, Untranslated
@@ -22,6 +23,9 @@ from docsegments.xml import (
     read_xml,
 )
 
+BEFORE = ("x-context-pre", "prev")
+"""Types of the property that holds the source before a unit's: of MateCat and memoQ, and of OmegaT."""
+
 
 def read_tmx(data: bytes, name: str, wanted: Languages) -> Document:
     """Reads the units with a text in the source language; InputError where there are none, or for unknown languages."""
@@ -38,7 +42,8 @@ def read_tmx(data: bytes, name: str, wanted: Languages) -> Document:
         target_language = wanted.target or _other(unit, source[0], name)
         others = [(code, variant) for code, variant in unit.variants if variant is not source[1]]
         target = language_codes.find(others, target_language)
-        units.append(_unit(file, unit.id, source, target, target_language))
+        read = _unit(file, unit.id, source, target, target_language)
+        units.append(replace(read, before=_before(unit.element, source[1])))
     if not units:
         reason = f"no text in {wanted.source!r}; it has {', '.join(sorted(seen))}" if seen else "no units"
         raise InputError(f"{name}: {reason}")
@@ -77,6 +82,7 @@ def languages_of_tmx(data: bytes, name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class _TranslationUnit:
+    element: Element
     id: str
     source_language: str
     """Source language by the unit or the header; "" for any."""
@@ -93,11 +99,18 @@ def _units(file: TextFile) -> Iterator[_TranslationUnit]:
             continue
         variants = by_language(tuv for tuv in unit.elements if tuv.name == "tuv" and tuv.find("seg") is not None)
         number = unit.attributes.get("tuid", "")
-        yield _TranslationUnit(number, _language(unit.attributes.get("srclang", source_language)), variants)
+        yield _TranslationUnit(unit, number, _language(unit.attributes.get("srclang", source_language)), variants)
 
 
 def _language(code: str) -> str:
     return "" if code == "*all*" else code
+
+
+def _before(unit: Element, source: Element) -> str:
+    """Returns the source before that of a unit, without tags, by a property of one or the other; "" without it."""
+    properties = (each for element in (unit, source) for each in element.elements if each.name == "prop")
+    text = next((each.own_text for each in properties if each.attributes.get("type") in BEFORE), "")
+    return " ".join(re.sub(r"<[^<>]*+>", "", text).split())
 
 
 def _variant(unit: _TranslationUnit, language: str) -> tuple[str, Element] | None:

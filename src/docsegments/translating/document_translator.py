@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, takewhile
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ import msgspec
 from docsegments.document import Document, Languages, Unit, bytes_of
 from docsegments.document_formats import read_document
 from docsegments.language_codes import is_same, primary
-from docsegments.memory import MemoryMatch, Remembers
+from docsegments.memory import Memory, MemoryMatch, Remembers
 from docsegments.messages.tables import Columns
 from docsegments.segment import Mark, Segment, joined, problems
 from docsegments.translating.segment_translator import SegmentTranslator, TranslatedSegment
@@ -55,6 +55,8 @@ class SegmentReport:
     memory: Offer | None = None
     review: tuple[str, ...] = ()
     """Reasons for a person to look at the segment."""
+    in_context: bool = False
+    """True for a translation of the memory that was after the same segment there."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,10 @@ class TranslatedDocument:
 
     def describe(self) -> str:
         """Describes on one line the origins of all translations."""
+        in_context = sum(report.in_context for report in self.segments)
         counts = [
             (self.count("model"), "translated"),
-            (self.count("memory"), "from the memory"),
+            (self.count("memory"), "from the memory" + (f" ({in_context:,} in context)" if in_context else "")),
             (self.count("document"), "translated before and left"),
             (self.count("source"), "without words"),
             (self.count("untranslated"), "not translated"),
@@ -171,10 +174,10 @@ class DocumentTranslator:
         return html_text(self.translate(html_data(text), "the text", "html").data) if text.strip() else text
 
     def translate_document(
-        self, document: Document, retranslate: bool = False, tell: Tell | None = None
+        self, document: Document, retranslate: bool = False, tell: Tell | None = None, before: Sequence[str] = ()
     ) -> TranslatedDocument:
-        """Translates a document that has been read."""
-        work = _Work(document)
+        """Translates a document that has been read; `before` are sentences before each of its texts."""
+        work = _Work(document, before)
         waiting: dict[tuple[Segment, tuple[str, ...]], list[int]] = {}
         matches: dict[Segment, MemoryMatch | None] = {}
         remembered: list[tuple[int, MemoryMatch]] = []
@@ -184,15 +187,15 @@ class DocumentTranslator:
                 work.leave(number, unit.target)
             elif not core.is_translatable:
                 work.put(number, "source")
-            elif (match := self._look_up(core, matches)) is None or match.similarity < 1:
+            elif (match := self._look_up(core, work.before(number, 1), matches)) is None or match.similarity < 1:
                 waiting.setdefault((core, work.before(number, self._segments.context)), []).append(number)
             else:
                 remembered.append((number, match))
         placed = self._place([(work.cores[number], match) for number, match in remembered])
-        for (number, _), translated in zip(remembered, placed, strict=True):
-            work.put(number, "memory", translated)
-        before = [texts for _, texts in waiting]
-        translations = self._segments.translate([core for core, _ in waiting], tell, before)
+        for (number, match), translated in zip(remembered, placed, strict=True):
+            work.put(number, "memory", translated, match)
+        contexts = [texts for _, texts in waiting]
+        translations = self._segments.translate([core for core, _ in waiting], tell, contexts)
         for ((core, _), numbers), translated in zip(waiting.items(), translations, strict=True):
             origin: Origin = "model"
             if wrong := problems(core, translated.segment):
@@ -206,10 +209,17 @@ class DocumentTranslator:
         ]
         return TranslatedDocument(document.translated(work.targets), [*reports, *left])
 
-    def _look_up(self, core: Segment, matches: dict[Segment, MemoryMatch | None]) -> MemoryMatch | None:
-        """Returns the memory's match; an equal source whose translation has other marks counts as only similar."""
+    def _look_up(
+        self, core: Segment, before: tuple[str, ...], matches: dict[Segment, MemoryMatch | None]
+    ) -> MemoryMatch | None:
+        """Returns the memory's match, in the same context if there is one; an equal source whose translation has other
+        marks counts as only similar."""
         if self.memory is None:
             return None
+        if before and isinstance(self.memory, Memory):
+            in_context = self.memory.find_in_context(core, *before)
+            if in_context is not None and _fits(core, in_context.target):
+                return in_context
         if core not in matches:
             match = self.memory.find(core)
             if match is not None and match.similarity == 1.0 and not _fits(core, match.target):
@@ -230,8 +240,9 @@ class DocumentTranslator:
 class _Work:
     """Outcomes of a document's units so far."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, before: Sequence[str]) -> None:
         self._units = document.units
+        self._before = before
         self._edges = [unit.source.split_edges() for unit in document.units]
         self.cores = [core for _, core, _ in self._edges]
         """Segments to translate."""
@@ -240,10 +251,11 @@ class _Work:
         """Reports of units, by their numbers."""
 
     def before(self, number: int, most: int) -> tuple[str, ...]:
-        """Returns the texts of at most this many segments with words before a unit."""
+        """Returns the texts of at most this many segments with words before a unit, and before its text."""
         connected = takewhile(lambda later: not self._units[later].begins, range(number, 0, -1))
         earlier = (self.cores[later - 1] for later in connected)
-        return tuple(islice((core.text for core in earlier if core.is_translatable), most))[::-1]
+        texts = (core.text for core in earlier if core.is_translatable)
+        return tuple(islice(chain(texts, reversed(self._before)), most))[::-1]
 
     def leave(self, number: int, target: Segment) -> None:
         """Keeps the document's translation of a unit."""
@@ -265,8 +277,11 @@ class _Work:
             origin,
             unit.id,
             None if confidence is None else round(confidence, 4),
-            None if match is None else Offer(match.source, match.target.text, round(match.similarity, 3)),
+            None
+            if match is None or origin == "memory"
+            else Offer(match.source, match.target.text, round(match.similarity, 3)),
             (*notes, *unit.notes, *_warnings(unit, target)),
+            match is not None and match.is_in_context,
         )
 
 

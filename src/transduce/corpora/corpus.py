@@ -3,9 +3,9 @@
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from typing import Protocol
 
 from transduce.base.errors import DataError, InputError
@@ -20,6 +20,14 @@ class SentencePair:
     target: str
     document: str = ""
     """The document that both are from, in a corpus of several; those of a document follow one another."""
+    begins: bool = field(default=False, kw_only=True, compare=False, repr=False)
+    """True if the pair does not continue the one before it, though the name of the document is the same."""
+
+
+def running_texts(pairs: Sequence[SentencePair]) -> list[str]:
+    """Returns for each pair a name of the running text that it is from: a document, or a part of one between holes."""
+    parts = accumulate(int(pair.begins) for pair in pairs)
+    return [f"{pair.document} {part}" for pair, part in zip(pairs, parts, strict=True)]
 
 
 Pair = SentencePair | tuple[str, str]
@@ -128,14 +136,19 @@ class ParallelCorpus:
             yield from self.kept()
             return
         checks = [(step.reason, step.start()) for step in self.filters]
+        begins = False
         for pair in self.read():
+            begins |= pair.begins
             for reason, keeps in checks:
                 if not keeps(pair):
-                    if reason is not None:
+                    if reason is None:  # a hole: pairs of another split
+                        begins = True
+                    else:
                         drop(reason, pair)
                     break
             else:
-                yield pair
+                yield replace(pair, begins=True) if begins else pair
+                begins = False
 
     def content(self) -> str:
         """Returns a hash that changes when the pairs do."""
@@ -173,7 +186,7 @@ class ParallelCorpus:
     def joined(name: str, corpora: Sequence["ParallelCorpus"]) -> "ParallelCorpus":
         """Joins several corpora, one after another."""
         return ParallelCorpus(
-            name, lambda: chain.from_iterable(corpora), lambda: _hash([corpus.content() for corpus in corpora])
+            name, lambda: _one_after_another(corpora), lambda: _hash([corpus.content() for corpus in corpora])
         )
 
     @staticmethod
@@ -223,7 +236,13 @@ class ReversedFilter:
 
 
 def _swapped(pair: SentencePair) -> SentencePair:
-    return SentencePair(pair.target, pair.source, pair.document)
+    return SentencePair(pair.target, pair.source, pair.document, begins=pair.begins)
+
+
+def _one_after_another(corpora: Iterable[ParallelCorpus]) -> Iterator[SentencePair]:
+    for pairs in map(iter, corpora):
+        yield from (replace(pair, begins=True) for pair in islice(pairs, 1))
+        yield from pairs
 
 
 @shown_by(_corpus_facts, _first_html)

@@ -13,7 +13,7 @@ from transduce.base.files import found_or_made, sha256
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.splitting import BLOCK, Part, PartFilter, Side, Split, SplitRule
 
-FORMAT = 2
+FORMAT = 3
 PAIRS_AT_ONCE = 1000  # pairs after which shares that follow their number are computed anew
 
 
@@ -40,9 +40,9 @@ class HeldOutPairs:
     def _read(self, number: int, part: Part) -> Iterator[SentencePair]:
         with (self._drawn.folder / f"{number}.jsonl").open("rb") as lines:
             for line in lines:
-                drawn, *pair = msgspec.json.decode(line)
+                drawn, begins, *pair = msgspec.json.decode(line)
                 if self.split.part_of(drawn) == part:
-                    yield SentencePair(*pair)
+                    yield SentencePair(*pair, begins=begins)
 
     @cached_property
     def _drawn(self) -> "_Drawn":
@@ -73,8 +73,8 @@ class HeldOutPairs:
                         share = self.rule.held_out(pairs)
                     drawn = draw(pair)
                     if drawn < share:
-                        block = f" {number // BLOCK}" if self.rule.split.kind == "blocks" else ""  # a text of its own
-                        row = drawn, pair.source, pair.target, f"{pair.document}{block}"
+                        begins = pair.begins or (self.rule.split.kind == "blocks" and number % BLOCK == 0)
+                        row = drawn, begins, pair.source, pair.target, pair.document
                         lines.write(msgspec.json.encode(row) + b"\n")
         facts = {"pairs": pairs, "sha256": {file.name: sha256(file) for file in files}}
         (folder / "facts.json").write_text(json.dumps(facts), encoding="utf-8")

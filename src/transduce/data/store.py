@@ -19,7 +19,7 @@ from transduce.corpora.corpus import ParallelCorpus, SentencePair, nothing_left
 from transduce.data.all_cores import for_each
 from transduce.text.tokenizer import Tokenizers
 
-FORMAT = 4
+FORMAT = 5
 SIDES = ("source", "target")
 DOCUMENTS = "documents"
 FILES = [*(f"{side}.{kind}" for side in SIDES for kind in ("ids", "offsets", "lengths")), DOCUMENTS]
@@ -240,7 +240,7 @@ class _Writer:
     def document_of(self, pair: SentencePair) -> int:
         """Returns the number of the next pair's document."""
         number, name = self._document
-        if pair.document != name:
+        if pair.document != name or pair.begins:
             self._document = (number + 1, pair.document)
         return self._document[0]
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from math import inf, log
 from statistics import fmean
 
-from transduce.base.errors import DataError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.request import Request
 from transduce.inference.scorer import Scorer
@@ -26,10 +25,10 @@ class ContextGain:
         return f"context makes a reference {self.bits:.3f} bits likelier, another's {self.bits_of_others:.3f} (CXMI)"
 
 
-def context_gain(bundle: ModelBundle, requests: Sequence[Request], references: Sequence[str]) -> ContextGain:
+def context_gain(bundle: ModelBundle, requests: Sequence[Request], references: Sequence[str]) -> ContextGain | None:
     """Measures a model that reads context on requests with it; pairs of more tokens than the model reads are left out.
 
-    Raises DataError if that leaves none.
+    None if that leaves fewer than two.
     """
     scorer = Scorer(bundle)
     lengths = [scorer.model.source_limit or inf, scorer.model.target_limit or inf]
@@ -41,8 +40,8 @@ def context_gain(bundle: ModelBundle, requests: Sequence[Request], references: S
     fit = [
         place for place, ids in enumerate(of_pairs) if all(len(i) < most for i, most in zip(ids, lengths, strict=True))
     ]
-    if not fit:
-        raise DataError("every pair has more tokens than the model reads")
+    if len(fit) < 2:
+        return None
     pairs = [(requests[place].text, references[place]) for place in fit]
     before = [requests[place].before for place in fit]
     half = len(fit) // 2

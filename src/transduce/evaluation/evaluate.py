@@ -6,9 +6,7 @@ from dataclasses import replace
 
 from docsegments.extras import check_installed
 from transduce.base.errors import InputError
-from transduce.bundle.model_bundle import ModelBundle
 from transduce.evaluation.bleu_tokenizers import BleuTokenizer
-from transduce.evaluation.context_gain import context_gain
 from transduce.evaluation.metric import Scoring, Texts, check_aligned
 from transduce.evaluation.metrics import STANDARD, MetricName, metrics_by_key
 from transduce.evaluation.references import References
@@ -41,15 +39,13 @@ def evaluate(
         )
     check_aligned("sources", sources, References.of(references))
     started = time.perf_counter()
-    bundle = translator.bundle if isinstance(translator, Translator) else None
-    context = None if bundle is None else bundle.config.context
-    requests = None if context is None else sources_in_context(sources, context, documents)
-    translations = translator.translate(requests or sources, search)
+    context = translator.bundle.config.context if isinstance(translator, Translator) else None
+    requests = sources if context is None else sources_in_context(sources, context, documents)
+    translations = translator.translate(requests, search)
     seconds = time.perf_counter() - started
     outputs = [translation.text for translation in translations]
     scores = evaluate_outputs(outputs, references, lowercase, tokenize, all_bleu, metrics, sources)
-    gain = context_gain(bundle, requests, references) if requests and isinstance(bundle, ModelBundle) else None
-    return replace(scores, seconds=seconds, translations=translations, context=gain)
+    return replace(scores, seconds=seconds, translations=translations)
 
 
 def evaluate_outputs(

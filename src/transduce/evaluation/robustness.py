@@ -1,6 +1,7 @@
 """Scores of a test set that is typed in other ways: in capitals, without full stops, with typing errors."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from docsegments.orthography.words import word_texts
 from transduce.corpora.corpus import SentencePair
@@ -27,6 +28,7 @@ def evaluate_typed(
     lowercase: bool = False,
     tokenize: BleuTokenizer = "auto",
     metrics: Sequence[MetricName] = (),
+    documents: Sequence[str] = (),
 ) -> ScoreTable:
     """Translates a test set as it is written, in each of WAYS_OF_TYPING, and word by word; scores each.
 
@@ -35,15 +37,16 @@ def evaluate_typed(
     the arguments; raises DataError unless there are as many references.
     """
     check_aligned("sources", sources, references)
-    ways = {AS_WRITTEN: evaluate(translator, sources, references, search, lowercase, tokenize, metrics=metrics)}
+    how: dict[str, Any] = {"lowercase": lowercase, "tokenize": tokenize, "metrics": metrics}
+    ways = {AS_WRITTEN: evaluate(translator, sources, references, search, documents=documents, **how)}
     sentences = list(zip(sources, References.of(references).of_sentences, strict=True))
     for name, way in WAYS_OF_TYPING.items():
         typed = [[way(SentencePair(source, text)) for text in texts] for source, texts in sentences]
         own_sources = [pairs[0].source for pairs in typed]
         own_references = References([[pair.target for pair in pairs] for pairs in typed])
-        ways[name] = evaluate(translator, own_sources, own_references, search, lowercase, tokenize, metrics=metrics)
+        ways[name] = evaluate(translator, own_sources, own_references, search, documents=documents, **how)
     outputs = _word_by_word(translator, sources, search)
-    ways[WORD_BY_WORD] = evaluate_outputs(outputs, references, lowercase, tokenize, metrics=metrics, sources=sources)
+    ways[WORD_BY_WORD] = evaluate_outputs(outputs, references, sources=sources, **how)
     return ScoreTable("ways", ways)
 
 

@@ -180,7 +180,7 @@ def recipe_for(
     held_out = open_held_out(settings, Path())  # a mistake there is reported before the machine is measured
     corpus, doctor = _examined(corpus, files.paths, settings, wanted, tell)
     asked = settings.cleaning if "cleaning" in wanted.get("data", {}) else None
-    cleaning, kept, most_subwords = _look_at(corpus, (settings.source, settings.target), asked, held_out, tell)
+    cleaning, kept, most_subwords = _look_at(corpus, settings, asked, held_out, tell)
     measured = machine()
     if measured.busy > BUSY:
         tell(
@@ -266,7 +266,7 @@ def _languages(paths: Sequence[str]) -> tuple[str, str]:
 
 def _look_at(
     corpus: ParallelCorpus,
-    languages: tuple[str, str],
+    settings: DataConfig,
     asked: Sequence[Step] | None,
     held_out: Sequence[ParallelCorpus],
     tell: Callable[[str], None],
@@ -274,6 +274,7 @@ def _look_at(
     """Returns settings that clean a corpus, unless `asked` has others, facts about the rest, and the subwords of a
     short one; DataError if the sides of a held-out corpus are in the other order."""
     pairs, sample = sample_pairs(corpus)
+    languages = settings.source, settings.target
     if not sample:
         raise DataError(f"{corpus.name}: no sentence pairs; the files are empty")
     for other in held_out:
@@ -286,7 +287,7 @@ def _look_at(
     tell(f"data: {pairs:,} pairs, {facts.source.words:,} and {facts.target.words:,} running words")
     tables: dict[str, Any] = {}
     if asked is None:
-        cleaning = choose_cleaning(sample, facts)
+        cleaning = choose_cleaning(sample, facts, settings.context is not None)
         tables = cleaning.tables["data"]
         asked = convert({"train": "", **tables}, DataConfig, "data").cleaning
         for reason in cleaning.reasons:

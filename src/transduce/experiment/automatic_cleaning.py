@@ -11,8 +11,9 @@ RATIOS = (3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0)
 MAX_LEFT_OUT = 0.1  # by the ratio; where it would be more, these languages do not count words alike
 
 
-def choose_cleaning(sample: Sequence[SentencePair], facts: CorpusFacts) -> Choice:
-    """Chooses cleaning steps against the pairs in most files whose sides do not translate each other."""
+def choose_cleaning(sample: Sequence[SentencePair], facts: CorpusFacts, are_in_context: bool = False) -> Choice:
+    """Chooses cleaning steps against the pairs in most files whose sides do not translate each other; duplicates stay
+    where pairs are read in context, since others follow them."""
     longest = max(40, round(3 * max(facts.source.usual_length, facts.target.usual_length)))
     length: Tables = {"kind": "length"}
     steps, data, criteria = [length, {"kind": "identical"}], {}, ["a blank side", "equal sides"]
@@ -29,8 +30,10 @@ def choose_cleaning(sample: Sequence[SentencePair], facts: CorpusFacts) -> Choic
     if (ratio := _choose_ratio(sample)) is not None:
         steps.append({"kind": "ratio", "most": ratio})
         criteria.append(f"{ratio:g} times the words on a side")
-    steps.append({"kind": "duplicates"})
-    reason = f"cleaning: removed are duplicates and pairs with {', '.join(criteria)}"
+    if not are_in_context:
+        steps.append({"kind": "duplicates"})
+    removed = "pairs" if are_in_context else "duplicates and pairs"
+    reason = f"cleaning: removed are {removed} with {', '.join(criteria)}"
     return Choice({"data": {"cleaning": steps, **data}}, [reason])
 
 

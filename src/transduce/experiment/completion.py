@@ -1,4 +1,4 @@
-"""Completing a recipe from the model that its training starts from: [model], [tokenizer], languages."""
+"""Completing a recipe from the model that its training starts from: [model], [tokenizer], languages, context."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,8 +17,8 @@ from transduce.tasks.experiment_settings import ExperimentConfig
 def complete(tree: dict[str, Any], type_: type[ExperimentConfig], folder: Path) -> dict[str, Any]:
     """Returns a recipe's settings, completed by those of the bundle that `training.start_from` names.
 
-    They complete unset settings of [model], [tokenizer] and the languages. Tasks whose
-    model is a part of the bundle's, such as its encoder, take it themselves.
+    They complete unset settings of [model], [tokenizer], the languages and the context. Tasks whose model is a part of
+    the bundle's, such as its encoder, take it themselves.
 
     Raises CheckpointError or InputError if a recipe without [model] names a bundle that cannot be read or is for
     another task; if it has [model], loading the bundle raises the error.
@@ -50,9 +50,13 @@ def _settings_of(bundle: BundleConfig, tree: Mapping[str, Any]) -> dict[str, Any
         tables["model"] = known | dict(model)
     if not tree.get("tokenizer") and not bundle.tokenizer.names_files:  # whose paths it does not know
         tables["tokenizer"] = to_tree(bundle.tokenizer)
-    if bundle.languages is None and isinstance(data := tree.get("data", {}), Mapping) and "directions" not in data:
+    if not isinstance(data := tree.get("data", {}), Mapping):
+        return tables
+    if bundle.languages is None and "directions" not in data:
         languages = {"language": bundle.source}
         if bundle.task == "translation":
             languages = {"source": bundle.source, "target": bundle.target}
-        tables["data"] = languages | dict(data)
+        tables["data"] = data = languages | dict(data)
+    if bundle.context is not None and isinstance(asked := data.get("context", {}), Mapping):
+        tables["data"] = {**data, "context": to_tree(bundle.context) | dict(asked)}
     return tables

@@ -3,10 +3,9 @@
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 
 from transduce.corpora.context_settings import ContextConfig
-from transduce.corpora.corpus import SentencePair
+from transduce.corpora.corpus import SentencePair, running_texts
 from transduce.text.terms import Term
 
 
@@ -52,12 +51,14 @@ class Earlier:
 
 def in_context(pairs: Iterable[SentencePair], context: ContextConfig | None) -> list[Request]:
     """Returns a request for each source, with the sources before it in its document that a model reads."""
-    earlier = Earlier(context)
-    return [Request(pair.source, before=earlier.before(pair.source, pair.document)) for pair in pairs]
+    read = list(pairs)
+    return sources_in_context([pair.source for pair in read], context, running_texts(read))
 
 
 def sources_in_context(
     sources: Sequence[str], context: ContextConfig | None, documents: Sequence[str] = ()
 ) -> list[Request]:
     """Returns a request for each source as `in_context` does; without documents, all are from one."""
-    return in_context(map(SentencePair, sources, repeat(""), documents or repeat("")), context)
+    earlier = Earlier(context)
+    both = zip(sources, documents or [""] * len(sources), strict=True)
+    return [Request(source, before=earlier.before(source, document)) for source, document in both]

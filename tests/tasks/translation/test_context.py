@@ -1,15 +1,22 @@
 """A model that reads the sentences before: what it learns from them, and that every way of translating gives them."""
 
+import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 import tomli_w
 
 import transduce
 from pronoun_corpus import PEOPLE, documents, settings, trained, write_table
+from transduce.apps.cli.main import app
 from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
-from transduce.base.errors import ConfigError, DataError
+from transduce.base.config import read_toml
+from transduce.base.errors import ConfigError
 from transduce.bundle.model_bundle import ModelBundle
+from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.corpus import SentencePair
 from transduce.evaluation.context_gain import context_gain
 from transduce.experiment import load_recipe, train
@@ -52,8 +59,18 @@ def test_an_evaluation_reads_documents_as_training_does(translator: Translator) 
     names = [document for _, document in pairs]
     scores = transduce.evaluate(translator, sources, references, GREEDY, metrics=["exact_match"], documents=names)
     assert scores.to_dict()["exact_match"] > 0.9
-    assert scores.context is not None and scores.context.bits > 0.2 > 0 > scores.context.bits_of_others
-    assert str(scores.context) in scores.describe() and scores.to_dict()["context"]["bits"] == scores.context.bits
+
+
+def test_an_evaluation_tells_what_context_brings(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for side in (0, 1):  # a blank line ends a document
+        lines = ["".join(f"{pair[side]}\n" for pair in lines) for lines in documents(10, 3)]
+        (tmp_path / f"test.{side}").write_text("\n".join(lines), encoding="utf-8")
+    command = ["evaluate", str(run), "--source", str(tmp_path / "test.0"), "--reference", str(tmp_path / "test.1")]
+    app([*command, "--json"])
+    context = json.loads(capsys.readouterr().out)["context"]
+    assert context["bits"] > 0.2 > 0 > context["bits_of_others"]
+    app(command)
+    assert f"context makes a reference {context['bits']:.3f} bits likelier" in capsys.readouterr().out
 
 
 def test_context_brings_nothing_where_there_is_none_and_too_long_pairs_are_left_out(
@@ -62,12 +79,11 @@ def test_context_brings_nothing_where_there_is_none_and_too_long_pairs_are_left_
     bundle = translator.bundle
     assert isinstance(bundle, ModelBundle)
     gain = context_gain(bundle, [Request("dann ruft"), Request("anna kommt")], ["then he calls", "anna comes"])
-    assert gain.bits == gain.bits_of_others == 0
+    assert gain is not None and gain.bits == gain.bits_of_others == 0
     monkeypatch.setattr(type(bundle.model), "source_limit", 6)
     long = Request("kommt " * 9)
-    assert context_gain(bundle, [long, Request("anna kommt")], ["comes", "anna comes"]).bits == 0
-    with pytest.raises(DataError, match="more tokens than the model reads"):
-        context_gain(bundle, [long], ["comes"])
+    assert context_gain(bundle, [long, *[Request("anna kommt")] * 2], ["comes", *["anna comes"] * 2]) is not None
+    assert context_gain(bundle, [long, Request("anna kommt")], ["comes", "anna comes"]) is None
 
 
 def test_a_sentence_without_context_is_a_translation_too(translator: Translator) -> None:
@@ -131,6 +147,45 @@ def test_scorers_and_training_read_what_translation_reads(translator: Translator
     assert isinstance(bundle, ModelBundle)
     requests = [Request("dann ruft", before=each) for each in before]
     assert bundle.read(["dann ruft"] * len(before), before) == [ids for (ids,) in translator.encode(requests)]
+
+
+def write_adaptation(run: Path, folder: Path, **data: Any) -> Path:
+    """Writes a recipe that adapts a model to other documents."""
+    write_table(folder / "train.tsv", 60, 5)
+    write_table(folder / "valid.tsv", 30, 6)
+    later = settings(5, **data) | {"training": {"updates": 5, "start_from": str(run)}}
+    del later["model"], later["tokenizer"]
+    (folder / "later.toml").write_text(tomli_w.dumps(later))
+    return folder / "later.toml"
+
+
+def test_an_adapted_model_reads_context_as_the_model_does(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe = write_adaptation(run, tmp_path, general_validation="valid.tsv", test="valid.tsv")
+    tree = read_toml(recipe)
+    del tree["data"]["context"]
+    recipe.write_text(tomli_w.dumps(tree))
+    known = ModelBundle.load(run).config.context
+    assert load_recipe(recipe).config.data.context == known
+    assert load_recipe(recipe, ["data.context.dropout=0"]).config.data.context == ContextConfig(before=2, dropout=0)
+    adapted = ModelBundle.load(train(load_recipe(recipe), tmp_path / "adapted").model)
+    assert adapted.config.context == known
+    lines = [msgspec.json.decode(line) for line in (tmp_path / "adapted" / "log.jsonl").read_bytes().splitlines()]
+    first, *_ = [line["validation"] for line in lines if "validation" in line]
+    for name in ("loss", "exact_match"):
+        assert first[name] == pytest.approx(first[f"general_{name}"]), "the same text, read alike"
+    assert first["exact_match"] > 0.95
+    assert adapted.history["validation"]["exact_match"] > 0.95
+    app(["evaluate", str(tmp_path / "adapted"), "--json", "--metric", "exact_match"])
+    assert msgspec.json.decode(capsys.readouterr().out)["exact_match"] > 0.95
+
+
+def test_settings_made_by_hand_ask_for_the_context_of_the_model_they_start_from(run: Path, tmp_path: Path) -> None:
+    recipe = load_recipe(write_adaptation(run, tmp_path))
+    config = msgspec.structs.replace(recipe.config, data=msgspec.structs.replace(recipe.config.data, context=None))
+    with pytest.raises(ConfigError, match=r"the model reads the sentences before; set data.context"):
+        train(replace(recipe, config=config), tmp_path / "adapted")
 
 
 def test_a_model_without_context_cannot_learn_it_later(run: Path, tmp_path: Path) -> None:

@@ -11,15 +11,16 @@ from transduce.apps.cli.output import text_output
 from transduce.apps.cli.printing import teller
 from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import BundleConfig
-from transduce.bundle.model_bundle import is_model
+from transduce.bundle.model_bundle import ModelBundle, is_model
 from transduce.corpora.catalogue.download import announce
 from transduce.corpora.catalogue.registry import find_dataset
-from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.corpus import ParallelCorpus, running_texts
 from transduce.corpora.directions import MANY, Direction
 from transduce.corpora.formats import references_in, segments
 from transduce.corpora.lines import read_lines
 from transduce.corpora.shards import open_corpus
 from transduce.corpora.splits import open_split, open_splits
+from transduce.evaluation.context_gain import context_gain
 from transduce.evaluation.evaluate import evaluate, evaluate_outputs
 from transduce.evaluation.metric import check_aligned
 from transduce.evaluation.metrics import metrics_by_key
@@ -28,6 +29,7 @@ from transduce.evaluation.robustness import evaluate_typed
 from transduce.evaluation.score_table import Scores, ScoreTable
 from transduce.experiment.recipe import recipe_of
 from transduce.inference.engines.choice import EngineName
+from transduce.inference.request import sources_in_context
 from transduce.inference.translator import Translator
 from transduce.search.choices import DecisionRule
 from transduce.tasks.translation.translation_task import held_out
@@ -97,11 +99,15 @@ def evaluate_system(
             data = replace(data, direction=str(direction))
         sources, references, documents = open_test_set(data, {name: translator})
         if robust:
-            return evaluate_typed(translator, sources, references, search, *how, scoring.metrics)
+            return evaluate_typed(translator, sources, references, search, *how, scoring.metrics, documents)
         with nullcontext() if output is None else text_output(output) as stream:
             scores = evaluate(translator, sources, references, search, *how, all_bleu, scoring.metrics, documents)
             if stream is not None:
                 stream.writelines(f"{translation.text}\n" for translation in scores.translations)
+        bundle = translator.bundle
+        if bundle.config.context is not None and isinstance(bundle, ModelBundle):
+            requests = sources_in_context(sources, bundle.config.context, documents)
+            scores = replace(scores, context=context_gain(bundle, requests, references))
         evaluated[str(direction)] = scores
     return scores if directions == [None] else ScoreTable("directions", evaluated)
 
@@ -152,7 +158,7 @@ def open_test_set(
         corpus = open_corpus([data.source, data.reference[0]], None, *(languages if len(languages) == 1 else ()))
     pairs = list(corpus)
     references = _all_references([pair.target for pair in pairs], data.reference or [""])
-    return [pair.source for pair in pairs], references, [pair.document for pair in pairs]
+    return [pair.source for pair in pairs], references, running_texts(pairs)
 
 
 def _all_references(first: list[str], files: Sequence[str]) -> References:

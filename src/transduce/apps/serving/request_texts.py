@@ -7,6 +7,7 @@ from typing import Literal
 from docsegments.orthography.joining import gap_in_translation
 from docsegments.sentences import split_sentences
 from transduce.apps.serving.refusals import RefusedError
+from transduce.corpora.context_settings import ContextConfig
 from transduce.inference.request import Earlier, Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
@@ -65,8 +66,7 @@ def prepare(
         raise RefusedError(413, f"There are {len(positions):,} sentences, but at most {most:,} are taken")
     requests, before, characters, wanted = [], -1, 0, WantedTokens(translator)
     reads, read = translator.bundle.config.context, 0
-    most_read = 0 if reads is None else reads.before
-    divided = {each: sentences_of(each)[-most_read:] for each in dict.fromkeys(contexts if most_read else ())}
+    divided = {each: last_sentences(each, reads) for each in dict.fromkeys(contexts)}
     earlier = Earlier(reads)
     for number, start, end in positions:
         text = " ".join(texts[number][start:end].splitlines())
@@ -86,10 +86,10 @@ def prepare(
     return PreparedSentences(positions, requests, translator.encode(requests), characters + read)
 
 
-def sentences_of(context: str) -> list[str]:
-    """Returns the last sentences of a text that is context."""
+def last_sentences(context: str, reads: ContextConfig | None) -> list[str]:
+    """Returns the last sentences of a text that is context, as many as a model reads."""
     last = context[-MOST_CONTEXT:]
-    return [last[start:end] for start, end in sentence_bounds(last)]
+    return [] if reads is None else [last[start:end] for start, end in sentence_bounds(last)[-reads.before :]]
 
 
 class WantedTokens:

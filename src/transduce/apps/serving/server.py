@@ -23,6 +23,7 @@ from transduce.apps.projects.translation_facts import Learning
 from transduce.apps.serving.admission import Admission
 from transduce.apps.serving.batching import Batcher, SharedTranslator
 from transduce.apps.serving.clients import CLIENT
+from transduce.apps.serving.detection import without_tags
 from transduce.apps.serving.documents.document_workers import DocumentWorkers, in_thread
 from transduce.apps.serving.documents.messages import (
     EntriesRead,
@@ -40,7 +41,14 @@ from transduce.apps.serving.models import Models, ServedModel
 from transduce.apps.serving.prometheus import Metrics
 from transduce.apps.serving.quotas import Turns
 from transduce.apps.serving.refusals import Paths, RefusedError
-from transduce.apps.serving.request_texts import PreparedSentences, Sentence, Split, WantedTokens, prepare
+from transduce.apps.serving.request_texts import (
+    PreparedSentences,
+    Sentence,
+    Split,
+    WantedTokens,
+    last_sentences,
+    prepare,
+)
 from transduce.apps.serving.server_settings import ServerSettings
 from transduce.inference.sentence_model import SentenceModel
 from transduce.search.beam import Beam
@@ -332,14 +340,18 @@ class Server:
         glossary: Glossary | None = None,
         splits_sentences: bool = True,
         project: Project | None = None,
+        context: str = "",
     ) -> list[str]:
-        """Translates texts of a request with tags of XML or HTML; blank ones stay. See `open_document`."""
+        """Translates texts of a request with tags of XML or HTML, each after a context; blank ones stay. See
+        `open_document`."""
         encode, decode = (html_data, html_text) if kind == "html" else (str.encode, bytes.decode)
         files = [File(encode(text), "the text", kind, tags) for text in texts if text.strip()]
         if not files:
             return list(texts)
+        before = last_sentences(without_tags(context), model.translator.bundle.config.context)
+        self.admission.charge(http, len(files) * sum(map(len, before)))
         async with self._at_work(http, model, False, glossary, project) as document:
-            written = iter(await document.translate_at_once(files, splits_sentences))
+            written = iter(await document.translate_at_once(files, splits_sentences, before))
         return [decode(next(written)) if text.strip() else text for text in texts]
 
     @asynccontextmanager

@@ -19,7 +19,7 @@ from transduce.apps.serving.keystrokes import Keystrokes
 from transduce.apps.serving.libretranslate import ERRORS, FILE_BODY, keep, read_upload
 from transduce.apps.serving.models import ServedModel
 from transduce.apps.serving.refusals import RefusedError
-from transduce.apps.serving.request_texts import MOST_CONTEXT, Sentence, gap_before, sentences_of
+from transduce.apps.serving.request_texts import MOST_CONTEXT, Sentence, gap_before, last_sentences
 from transduce.apps.serving.server import Server
 from transduce.base.errors import TransduceError
 from transduce.bundle.model_bundle import ModelBundle
@@ -122,7 +122,8 @@ def v1(server: Server, detector: Detector) -> APIRouter:
             def work(translator: Translator, grow: Callable[[str], None]) -> Completion:
                 chosen = search if isinstance(search, Beam) and (asked.n_best > 1 or asked.beam_size) else None
                 how: dict[str, Any] = {"most_words": asked.most_words, "glossary": glossary, "tell": grow}
-                return translator.complete(texts[0], prefix, chosen, before=sentences_of(asked.context), **how)
+                before = last_sentences(asked.context, translator.bundle.config.context)
+                return translator.complete(texts[0], prefix, chosen, before=before, **how)
 
             with keystrokes.newest(texts[0], http.state.address) as keystroke:
                 async with server.begin(asked.source, asked.target) as model:

@@ -92,10 +92,10 @@ def prepare(
     tokenizers = origin.tokenizers
     languages = asked if origin.start is None else _known_languages(config.data, origin.start, asked)
     context = config.data.context
-    if origin.start is not None:
-        if context is not None and origin.start.context is None:
-            raise ConfigError("training.start_from: the model reads no context; leave data.context out")
-        context = context or origin.start.context
+    if origin.start is not None and (context is None) != (origin.start.context is None):
+        if context is None:
+            raise ConfigError("training.start_from: the model reads the sentences before; set data.context")
+        raise ConfigError("training.start_from: the model reads no context; leave data.context out")
     tell(origin.describe_vocabulary())
     if checkpoint is None and origin.start is not None and languages is None:
         _tell_other_languages(origin.start, config.data, tell)
@@ -111,6 +111,7 @@ def prepare(
             for direction, corpus in validation_corpora(splits).items()
         }
         general = open_store(splits.general_validation, tokenizers, None, cache) if splits.general_validation else None
+        general = general and in_context(general, context, tokenizers)
     for entry in splits.train:
         of_entry = [store for corpus, store in zip(corpora, stores, strict=True) if corpus is entry]
         if not any(map(len, of_entry)):
@@ -137,10 +138,8 @@ def prepare(
     stores = [store for store in stores if len(store)]
     read_whole = [*stores, *(validation.values() if config.data.sequences else ())]  # pieces are other sequences
     longest = max(int(store.source.lengths.max()) for store in read_whole)
-    stores = [in_context(store, config.data.context, tokenizers) for store in stores]
-    validation = {
-        direction: in_context(store, config.data.context, tokenizers) for direction, store in validation.items()
-    }
+    stores = [in_context(store, context, tokenizers) for store in stores]
+    validation = {direction: in_context(store, context, tokenizers) for direction, store in validation.items()}
     for entry, store in zip(corpora, stores, strict=True):
         _check_lengths(entry.corpus.name, store, model, marked)
     for store in validation.values():

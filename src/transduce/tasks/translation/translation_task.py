@@ -12,7 +12,7 @@ import msgspec
 
 from docsegments.extras import check_installed
 from transduce.base.config import to_tree
-from transduce.base.errors import ConfigError
+from transduce.base.errors import ConfigError, DataError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.bundle.model_card import PARTS
 from transduce.corpora.catalogue.dataset_files import cache_folder
@@ -146,15 +146,13 @@ class TranslationExperiment:
     def validator(self, bundle: ModelBundle) -> Validator:
         """See Experiment."""
         bundle = in_own_direction(self.config, self.splits, bundle)
-        stores = {
-            direction: read_in_context(
-                open_store(corpus, bundle.tokenizers, None, cache_folder()), self.config.data.context, bundle.tokenizers
-            )
-            for direction, corpus in validation_corpora(self.splits).items()
-        }
-        text = self.splits.general_validation
-        general = open_store(text, bundle.tokenizers, None, cache_folder()) if text else None
-        return self._validator(bundle, stores, general)
+        context, tokenizers, general = self.config.data.context, bundle.tokenizers, self.splits.general_validation
+
+        def opened(corpus: ParallelCorpus) -> TokenStore:
+            return read_in_context(open_store(corpus, tokenizers, None, cache_folder()), context, tokenizers)
+
+        stores = {direction: opened(corpus) for direction, corpus in validation_corpora(self.splits).items()}
+        return self._validator(bundle, stores, None if general is None else opened(general))
 
     def _validator(
         self,
@@ -193,7 +191,7 @@ class TranslationExperiment:
         else:
             facts |= {"interval": list(first.interval), "sentences": len(counts[direction].counts)}
         if general := self.splits.general_test:
-            known = TestPairs({Direction(data.source, data.target): general}, general.name, search)
+            known = TestPairs({Direction(data.source, data.target): general}, general.name, search, data.context)
             for of in translate_pairs(bundle, known).values():
                 facts[f"{GENERAL}bleu"] = score_bleu(of.outputs, of.references, lowercase).score
         if not self.splits.directions and not data.is_generated:
@@ -262,8 +260,8 @@ class TranslationTask:
                 "data.monolingual is for phrase-based models; leave it out, or set phrases = true to learn one besides "
                 "(a neural model learns from such text by `transduce backtranslate`)"
             )
-        if config.data.context is not None and isinstance(config.model, PhrasesConfig):
-            raise ConfigError('model.kind = "phrases" reads no context; leave out data.context')
+        if config.data.context is not None and (config.phrases or isinstance(config.model, PhrasesConfig)):
+            raise ConfigError("phrases read no context; leave out data.context, or learn no phrases")
         if config.training.start_from and isinstance(config.model, PhrasesConfig):
             raise ConfigError('model.kind = "phrases" starts from no other model; leave out training.start_from')
 
@@ -277,6 +275,8 @@ class TranslationTask:
         """See Task; BLEU, chrF and TER are usual."""
         assert isinstance(data.texts, TestPairs)
         translated = translate_pairs(bundle, data.texts).values()
+        if not translated:
+            raise DataError(f"{data.texts.name} has no pairs to test with")
         sides = zip(*((each.outputs, each.references, each.sources or ()) for each in translated), strict=True)
         texts = Texts(*(list(chain.from_iterable(side)) for side in sides))
         return Scores.of(texts, "translations", metrics or STANDARD, data.unit, scoring)

@@ -87,7 +87,7 @@ def deepl(server: Server, detector: Detector) -> APIRouter:
         """Returns the translations of texts of one language, by a project's memory where it has them."""
         glossary = await find_glossary(http, server, asked.glossaries, model)
         if asked.tag_handling is not None:
-            how = asked.tag_handling, asked.tags, glossary, asked.split != "whole", project
+            how = asked.tag_handling, asked.tags, glossary, asked.split != "whole", project, asked.context or ""
             return await server.translate_marked_up(http, model, texts, *how)
         known: list[str | None] = [None] * len(texts)
         if project is not None:

@@ -47,6 +47,8 @@ class Read(msgspec.Struct, frozen=True, tag=True):
     """True if the other end has a memory, which is asked for each segment."""
     context: int = 0
     """The number of sentences before a sentence that are read with it."""
+    before: list[str] = []
+    """Sentences before each of the documents."""
 
 
 class ReadEntries(msgspec.Struct, frozen=True, tag=True):

@@ -34,12 +34,16 @@ class OpenDocument:
         order = Translate(tell is not None, retranslate)
         return (await self.work.ask(order, WrittenFiles, replace(self.answers, tell=tell))).files
 
-    async def translate_at_once(self, files: Sequence[File], splits_sentences: bool = True) -> list[bytes]:
-        """Reads files of any length and translates them."""
-        order = self._order(files, None, splits_sentences)
+    async def translate_at_once(
+        self, files: Sequence[File], splits_sentences: bool = True, before: Sequence[str] = ()
+    ) -> list[bytes]:
+        """Reads files of any length and translates them; `before` are sentences before each of them."""
+        order = self._order(files, None, splits_sentences, before)
         return (await self.work.ask(order, WrittenFiles, self.answers)).files
 
-    def _order(self, files: Sequence[File], longest: int | None, splits_sentences: bool = True) -> Read:
+    def _order(
+        self, files: Sequence[File], longest: int | None, splits_sentences: bool = True, before: Sequence[str] = ()
+    ) -> Read:
         sentences, languages = self.answers.sentences, self.answers.sentences.languages
         return Read(
             list(files),
@@ -51,6 +55,7 @@ class OpenDocument:
             splits_sentences,
             self.answers.memory is not None,
             getattr(sentences, "context", 0),
+            list(before),
         )
 
 

@@ -220,7 +220,7 @@ def _done(line: _Line, limits: ProcessLimits) -> Sampled | EntriesRead | Written
         go_on = line.receive(Translate)
     together = _Together(documents)
     tell = (lambda share: None) if go_on.with_progress else None  # the other end reports the progress
-    translator.translate_document(together.document, go_on.retranslate, tell)
+    translator.translate_document(together.document, go_on.retranslate, tell, order.before)
     return WrittenFiles(together.written)
 
 
