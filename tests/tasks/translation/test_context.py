@@ -13,7 +13,6 @@ import transduce
 from pronoun_corpus import PEOPLE, documents, settings, trained, write_table
 from transduce.apps.cli.main import app
 from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
-from transduce.base.config import read_toml
 from transduce.base.errors import ConfigError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.context_settings import ContextConfig
@@ -149,12 +148,14 @@ def test_scorers_and_training_read_what_translation_reads(translator: Translator
     assert bundle.read(["dann ruft"] * len(before), before) == [ids for (ids,) in translator.encode(requests)]
 
 
-def write_adaptation(run: Path, folder: Path, **data: Any) -> Path:
+def write_adaptation(run: Path, folder: Path, asks_for_context: bool, **data: Any) -> Path:
     """Writes a recipe that adapts a model to other documents."""
     write_table(folder / "train.tsv", 60, 5)
     write_table(folder / "valid.tsv", 30, 6)
     later = settings(5, **data) | {"training": {"updates": 5, "start_from": str(run)}}
     del later["model"], later["tokenizer"]
+    if not asks_for_context:
+        del later["data"]["context"]
     (folder / "later.toml").write_text(tomli_w.dumps(later))
     return folder / "later.toml"
 
@@ -162,10 +163,7 @@ def write_adaptation(run: Path, folder: Path, **data: Any) -> Path:
 def test_an_adapted_model_reads_context_as_the_model_does(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    recipe = write_adaptation(run, tmp_path, general_validation="valid.tsv", test="valid.tsv")
-    tree = read_toml(recipe)
-    del tree["data"]["context"]
-    recipe.write_text(tomli_w.dumps(tree))
+    recipe = write_adaptation(run, tmp_path, False, general_validation="valid.tsv", test="valid.tsv")
     known = ModelBundle.load(run).config.context
     assert load_recipe(recipe).config.data.context == known
     assert load_recipe(recipe, ["data.context.dropout=0"]).config.data.context == ContextConfig(before=2, dropout=0)
@@ -182,7 +180,7 @@ def test_an_adapted_model_reads_context_as_the_model_does(
 
 
 def test_settings_made_by_hand_ask_for_the_context_of_the_model_they_start_from(run: Path, tmp_path: Path) -> None:
-    recipe = load_recipe(write_adaptation(run, tmp_path))
+    recipe = load_recipe(write_adaptation(run, tmp_path, True))
     config = msgspec.structs.replace(recipe.config, data=msgspec.structs.replace(recipe.config.data, context=None))
     with pytest.raises(ConfigError, match=r"the model reads the sentences before; set data.context"):
         train(replace(recipe, config=config), tmp_path / "adapted")
