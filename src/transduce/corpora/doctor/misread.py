@@ -12,8 +12,10 @@ _LOOKS = str.maketrans(
 """What optical character recognition confuses becomes the same; "rn" looks like "nn", too."""
 OFTEN = 10
 """Occurrences from which on a word is frequent, for each one of a word that it is misread as."""
-SHORT, SHARE = 5, 0.1
-"""Words of a side of which one that was misread is a fault; in longer sides it is this share of them, or two."""
+SHORT, LONG = 5, 6
+"""Words of a side in which one of so many letters that was misread is a fault: short words look like others."""
+SHARE = 0.1
+"""Share of a side's words, but at least two, that is a fault if they were misread."""
 
 
 class Misread:
@@ -34,8 +36,9 @@ class Misread:
     def holds(self, text: str) -> bool:
         """Returns True if so many words of a text were misread that this is a fault."""
         words = _words(text)
-        misread = sum(word not in self._known.get(_look(word), (word,)) for word in words)
-        return misread >= (1 if len(words) <= SHORT else max(2, SHARE * len(words)))
+        misread = [word for word in words if word not in self._known.get(_look(word), (word,))]
+        is_certain = len(words) <= SHORT and max(map(len, misread), default=0) >= LONG
+        return is_certain or len(misread) >= max(2, SHARE * len(words))
 
 
 def _look(word: str) -> str:
