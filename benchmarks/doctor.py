@@ -2,7 +2,7 @@
 
     TRANSDUCE_DATA=data python benchmarks/doctor.py --sets captions north-sami swahili japanese chinese
 
-Of 20,000 pairs of each set 3 % are made faulty in each of sixteen ways, and a block of 400 is shifted; limits know no
+Of 20,000 pairs of each set 3 % are made faulty in each of seventeen ways, and a block of 400 is shifted; limits know no
 labels. Beside it: the same pairs with no fault planted, and files that lost a line. AUC is that of the test for the
 kind, where it has one. One thread.
 """

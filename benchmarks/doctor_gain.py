@@ -2,7 +2,7 @@
 
     TRANSDUCE_DATA=data python benchmarks/doctor_gain.py --sets inari-sami captions captions+noise --opusfilter FOLDER
 
-Files of a set, or of one with 3 % of the pairs made faulty in each of sixteen ways (+noise); all ways choose the other
+Files of a set, or of one with 3 % of the pairs faulty in each of seventeen ways (+noise); all ways choose the other
 settings by the first one's file. Scores are those of test pairs, which nothing cleans. `--opusfilter` names an
 environment with OpusFilter, whose filters by length, ratio, long words, terminal punctuation and numerals run with
 their defaults. What is finished is not done again. One thread.

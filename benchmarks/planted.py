@@ -1,7 +1,8 @@
-"""Seventeen kinds of noise, planted into good pairs of a corpus; each function returns a faulty pair, or None."""
+"""Eighteen kinds of noise, planted into good pairs of a corpus; each function returns a faulty pair, or None."""
 
 import html
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,14 @@ BOILERPLATE = [
     ("Alle Rechte vorbehalten, {}", "All rights reserved, {}"),
     ("Artikel {} in den Warenkorb", "Add article {} to your cart"),
 ]
+CONFUSED = {
+    **{"0": "O", "o": "0", "O": "0", "1": "l", "l": "1", "I": "l", "i": "1", "5": "S", "s": "5", "S": "5", "8": "B"},
+    **{"B": "8", "rn": "m", "nn": "m", "m": "rn", "cl": "d", "d": "cl", "vv": "w", "w": "vv", "ii": "u", "u": "ii"},
+    **{"li": "h", "h": "li", "c": "e", "e": "c"},
+}
+"""Optical character recognition reads one of these for the other."""
+CONFUSED_SIGNS = re.compile("|".join(sorted(CONFUSED, key=len, reverse=True)))
+LONG_WORD = re.compile(r"[^\W\d_]{8,}")
 BLOCK = 400
 """Pairs of a block whose targets are one line off."""
 
@@ -91,6 +100,22 @@ class Planter:
         ways = (f"<p class='a'>{source}</p>", target), (source, f"&nbsp;{html.escape(target)}<br />&raquo;")
         return self.chance.choice(ways)
 
+    def ocr(self, pair: Pair) -> Pair | None:
+        """A tenth of the characters of a side that may be is misread, and a tenth of its long words cut by a hyphen."""
+        side = self.chance.randrange(2)
+
+        def misread(found: re.Match[str]) -> str:
+            return CONFUSED[found[0]] if self.chance.random() < 0.1 else found[0]
+
+        def cut(found: re.Match[str]) -> str:
+            half = len(found[0]) // 2
+            return f"{found[0][:half]}- {found[0][half:]}" if self.chance.random() < 0.1 else found[0]
+
+        text = CONFUSED_SIGNS.sub(misread, pair[side])
+        wrong = sum(word != other for word, other in zip(text.split(), pair[side].split(), strict=True))
+        text = LONG_WORD.sub(cut, text)
+        return None if wrong < 2 else (text, pair[1]) if side == 0 else (pair[0], text)
+
     def _changed(self, pair: Pair, side: int, change: Callable[[list[str]], list[str]]) -> Pair | None:
         text = pair[side]
         joint = " " if len(text.split()) > 2 or len(text) < 8 else ""
@@ -110,7 +135,7 @@ class Planter:
 KINDS = [
     *("misaligned", "reordered_source", "reordered_target", "foreign_source", "foreign_target", "copied_source"),
     *("copied_target", "swapped", "cut_source", "cut_target", "boilerplate", "other_number", "word_by_word"),
-    *("mojibake", "markup", "repeated"),
+    *("mojibake", "markup", "ocr", "repeated"),
 ]
 """Names of the ways to make a pair faulty; copies are made last, of pairs that are left."""
 

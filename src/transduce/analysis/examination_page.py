@@ -13,6 +13,7 @@ COSTS = {
     "target partial": "the model leaves out parts of the source, and ends early",
     "source reordered": "little; a model learns to bear it",
     "target reordered": "translations are less fluent",
+    "misread": "the model takes misread words for words, and writes them",
     "boilerplate": "the model writes it beside any source",
     "other numbers": "the model changes numbers",
     "other addresses": "the model changes addresses",
@@ -35,7 +36,7 @@ def render_examination(name: str, found: Examination) -> str:
     ]
     sections = [("Faults", f"{found.pairs:,} pairs, of which {found.left_out:,} are left out.", faults)]
     for title, text, rows in (
-        ("Lines that were moved", "Their translations stood beside other lines.", moved),
+        ("Lines that were moved or joined", "Their translations stood beside other lines.", moved),
         ("Repairs", "What is certainly wrong was put right.", repairs),
         ("Personal data", "Pairs with it are kept; it can be masked.", list(found.personal.items())),
     ):

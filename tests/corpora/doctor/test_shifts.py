@@ -75,3 +75,43 @@ def test_lines_without_a_partner_are_left_out() -> None:
     moved = [Shift(1, 2, -1), Shift(4, 5, 1)]
     found = pairs_in_step(sources, ["A", "B", "C", "D", "E"], moved)
     assert [pair.source + pair.target for pair in found] == ["bA", "cC", "dE"]
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_two_lines_that_translate_one_are_joined(step: int) -> None:
+    sides = texts()[::step]
+    lines = [*sides[0][:999], f"{sides[0][999]} {sides[0][1000]}", *sides[0][1001:]]
+    found = find_shifts(*(lines, sides[1])[::step])
+    (joined,) = (shift for shift in found if shift.joined)
+    assert str(joined) == (
+        "lines 1,000 and 1,001 of the target, for line 1,000"
+        if step > 0
+        else "lines 1,000 and 1,001, for line 1,000 of the target"
+    )
+    pairs = list(pairs_in_step(*(lines, sides[1])[::step], found))
+    assert len(pairs) == LINES - 1
+    assert all(pair.target == pair.source.replace(" ", "x ") + "x" for pair in pairs)
+
+
+@pytest.mark.parametrize("at_once", [700, 100_000])
+def test_a_divided_line_and_a_later_one_cancel_each_other(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shifts, "LINES_AT_ONCE", at_once)
+    sources, targets = texts()
+    sources = [*sources[:999], f"{sources[999]} {sources[1000]}", *sources[1001:]]
+    targets = [*targets[:1300], f"{targets[1300]} {targets[1301]}", *targets[1302:]]
+    found = find_shifts(sources, targets)
+    assert [shift.joined for shift in found] == ["target", "", "source"]
+    pairs = list(pairs_in_step(sources, targets, found))
+    assert [pair.target for pair in pairs] == [pair.source.replace(" ", "x ") + "x" for pair in pairs]
+
+
+def test_lines_without_a_translation_are_joined_to_no_neighbour() -> None:
+    sources, targets = texts()
+    left = [line for place, line in enumerate(targets) if place % 500 != 250]
+    assert not any(shift.joined for shift in [*find_shifts(sources, left), *find_shifts(left, sources)])
+
+
+def test_joined_lines_are_one_with_no_blank_in_scripts_without() -> None:
+    found = [Shift(1, 1, 0, "target"), Shift(2, 2, 1), Shift(3, 4, 0, "source")]
+    pairs = pairs_in_step(["ab", "c", "d", "e"], ["\u4eca\u5929", "\u597d", "C", "DE"], found)
+    assert [(pair.source, pair.target) for pair in pairs] == [("ab", "\u4eca\u5929\u597d"), ("c", "C"), ("d e", "DE")]

@@ -158,7 +158,7 @@ def _examine(
     else:
         _write(shard.outputs, findings, likeness, treatment)
     found = tally.examination(doctor, {shard.inputs[0].name: seen.shifts} if seen.shifts else {})
-    return replace(found, unpaired=_sides(shard).lines() - found.pairs)
+    return replace(found, unpaired=_sides(shard).lines(seen.shifts) - found.pairs)
 
 
 def _write(

@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.corpora.corpus import SentencePair
-from transduce.corpora.doctor.evidence import Evidence, Experience, Values
+from transduce.corpora.doctor.evidence import AT_ONCE, Evidence, Experience, Values, judge_by_other_half
 from transduce.corpora.doctor.faults import MADE, TESTS, Limit, Scale, Test, choose_limit, made_faults
+from transduce.corpora.doctor.misread import Misread
 from transduce.corpora.doctor.other_languages import OtherLanguage
 from transduce.corpora.doctor.signs import REASONS, faults_of, key_of, repaired_pair
+from transduce.corpora.overlap import SIDES
 
 FEWEST = 500
 """Pairs from which on a corpus says what its good pairs are."""
 RELEARN = 0.02
 """Share of faults from which on is learned again, without them."""
-AT_ONCE = 2_000
 OFTEN = 5
 """Different other sides from which on a text may be boilerplate, if these do not translate it."""
 UNLIKE = -2.0
@@ -68,15 +69,16 @@ class Doctor:
         self.learned_from = len(pairs)
         self.limits: dict[str, Limit] = dict.fromkeys(TESTS, NOT_SOUGHT)
         self.other_languages: tuple[OtherLanguage | None, OtherLanguage | None] = (None, None)
+        self._misread: tuple[Misread, ...] = ()
         self._scales: dict[str, Scale] = {}
         self._boilerplate: tuple[set[int], set[int]] = (set(), set())
         sound = [pair for pair in (repaired_pair(pair)[0] for pair in pairs) if not _has_sign(pair)]
         if len(sound) < FEWEST:
             return
-        sides = [pair.source for pair in sound], [pair.target for pair in sound]
+        self._misread = tuple(map(Misread, _sides(sound)))
+        sides = _sides(sound := self._without_faults_of_sides(sound))
         self.other_languages = OtherLanguage.sought_in(*sides), OtherLanguage.sought_in(*sides[::-1])
-        foreign = self._foreign(sound)
-        sound = [pair for place, pair in enumerate(sound) if not foreign[0][place] and not foreign[1][place]]
+        sound = self._without_faults_of_sides(sound)
         alive = self._learn(sound)
         if alive.mean() < 1 - RELEARN:
             self._learn(sound, alive)
@@ -119,11 +121,7 @@ class Doctor:
         repaired = [repaired_pair(pair) for pair in pairs]
         pairs = [pair for pair, _ in repaired]
         faults = [next(faults_of(pair), None) for pair in pairs]
-        for side, found in zip(("source", "target"), self._foreign(pairs), strict=True):
-            faults = [
-                f or (f"{side} in another language" if is_foreign else None)
-                for f, is_foreign in zip(faults, found, strict=True)
-            ]
+        faults = [f or of_side for f, of_side in zip(faults, self._faults_of_sides(pairs), strict=True)]
         scores = self._scores(pairs)
         if scores:
             unlike = self._is_boilerplate(pairs, scores["misaligned"])
@@ -146,19 +144,7 @@ class Doctor:
         return {name: test.score(partial(self._scales[name], evidence)) for name, test in TESTS.items()}
 
     def _evidence(self, pairs: Sequence[SentencePair]) -> Evidence:
-        halves = np.array([_half(pair) for pair in pairs])
-        parts, places = [], []
-        for half, experience in enumerate(self._experience):
-            chosen = np.flatnonzero(halves != half)
-            for some in np.array_split(chosen, len(chosen) // AT_ONCE + 1):
-                if len(some):
-                    parts.append(
-                        experience.judge(
-                            [pairs[i].source for i in some.tolist()], [pairs[i].target for i in some.tolist()]
-                        )
-                    )
-                    places.append(some)
-        return Evidence.joined(parts).take(np.argsort(np.concatenate(places)))
+        return judge_by_other_half(self._experience, np.array([_half(pair) for pair in pairs]), *_sides(pairs))
 
     def _made_evidence(self, pairs: Sequence[SentencePair], test: Test, chance: random.Random) -> Evidence | None:
         """Returns the evidence on faults that are made out of each half of the pairs, by what the other one taught;
@@ -174,12 +160,20 @@ class Doctor:
             parts.append(experience.judge([pair.source for pair in made], [pair.target for pair in made]))
         return Evidence.joined(parts)
 
-    def _foreign(self, pairs: Sequence[SentencePair]) -> list[NDArray[np.bool_]]:
-        sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
-        return [
-            np.zeros(len(pairs), bool) if other is None else other.holds(texts, beside)
-            for other, texts, beside in zip(self.other_languages, sides, sides[::-1], strict=True)
-        ]
+    def _without_faults_of_sides(self, pairs: Sequence[SentencePair]) -> list[SentencePair]:
+        return [pair for pair, fault in zip(pairs, self._faults_of_sides(pairs), strict=True) if fault is None]
+
+    def _faults_of_sides(self, pairs: Sequence[SentencePair]) -> list[str | None]:
+        """Returns a fault that a side of each pair has by what is usual on it; None for most."""
+        sides = _sides(pairs)
+        faults: list[str | None] = [None] * len(pairs)
+        for misread, texts in zip(self._misread, sides, strict=False):
+            faults = ["misread" if misread.holds(text) else f for f, text in zip(faults, texts, strict=True)]
+        for name, other, texts, beside in zip(SIDES, self.other_languages, sides, sides[::-1], strict=True):
+            if other is not None:
+                for place in np.flatnonzero(other.holds(texts, beside)).tolist():
+                    faults[place] = faults[place] or f"{name} in another language"
+        return faults
 
     def _repeated_beside_others(self, pairs: Sequence[SentencePair], scores: Values) -> tuple[set[int], set[int]]:
         """Returns the keys of the texts of each side that stand beside many others, which do not translate them."""
@@ -202,6 +196,10 @@ class Doctor:
             return np.zeros(len(pairs), bool)
         found = [_key(pair.source) in source or _key(pair.target) in target for pair in pairs]
         return np.array(found, bool) & (scores < UNLIKE)
+
+
+def _sides(pairs: Sequence[SentencePair]) -> tuple[list[str], list[str]]:
+    return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 
 def _has_sign(pair: SentencePair) -> bool:

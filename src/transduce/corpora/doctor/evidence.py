@@ -21,6 +21,8 @@ BITS = 20
 """An n-gram is counted under a hash of so many bits."""
 PRIOR = 5.0
 """Occurrences of a context that weigh as much as the shorter context."""
+AT_ONCE = 2_000
+"""Pairs that are judged at once."""
 LONGEST = 100
 """Words of a side that count: a document in one line has as many links as a thousand sentences."""
 
@@ -169,6 +171,20 @@ class Experience:
         ratio = np.log(((1 - SMOOTHING) * best + SMOOTHING * usual[words.values]) / usual[words.values])
         ratio[(words.values == UNKNOWN) | (frequencies[words.values] == 0)] = 0.0
         return ratio, np.concatenate(at)
+
+
+def judge_by_other_half(
+    experience: Sequence[Experience], halves: NDArray[np.int64], sources: Sequence[str], targets: Sequence[str]
+) -> Evidence:
+    """Returns the evidence on pairs, each by what was learned from the half that it is not in, 0 or 1."""
+    parts, places = [], []
+    for half, learned in enumerate(experience):
+        chosen = np.flatnonzero(halves != half)
+        for some in np.array_split(chosen, len(chosen) // AT_ONCE + 1):
+            if len(some):
+                parts.append(learned.judge([sources[i] for i in some.tolist()], [targets[i] for i in some.tolist()]))
+                places.append(some)
+    return Evidence.joined(parts).take(np.argsort(np.concatenate(places)))
 
 
 def _shortened(words: Numbers) -> Numbers:

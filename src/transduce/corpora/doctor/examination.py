@@ -54,9 +54,10 @@ class Sides:
         """Finds the lines whose translations are not beside them."""
         return find_shifts(self.sources(), self.targets())
 
-    def lines(self) -> int:
-        """Returns the number of lines of the longer side."""
-        return max(sum(1 for _ in side()) for side in (self.sources, self.targets))
+    def lines(self, shifts: Sequence[Shift] = ()) -> int:
+        """Returns the number of lines of the longer side, in which two that are joined are one."""
+        joined = Counter(shift.joined for shift in shifts)
+        return max(sum(1 for _ in self.sources()) - joined["source"], sum(1 for _ in self.targets()) - joined["target"])
 
     def pairs(self, shifts: Iterable[Shift]) -> Iterator[SentencePair]:
         """Yields the pairs of lines that belong together."""
@@ -91,7 +92,7 @@ class Examination:
     repairs: dict[str, int]
     """Pairs by what was repaired in them."""
     shifts: dict[str, tuple[Shift, ...]] = field(default_factory=dict)
-    """Lines that were moved, by the file of their sources."""
+    """Lines that were moved or joined, by the file of their sources."""
     personal: dict[str, int] = field(default_factory=dict)
     """Pairs with personal data, by their kind."""
     unpaired: int = 0
@@ -123,13 +124,13 @@ class Examination:
 
     @property
     def actions(self) -> list[str]:
-        """Lines for people that say what was moved, repaired and left out."""
-        lines = [f"moved in {name}: {shift}" for name, shifts in self.shifts.items() for shift in shifts[:EXAMPLES]]
-        lines += [
-            f"moved in {name}: {len(shifts) - EXAMPLES:,} parts more"
-            for name, shifts in self.shifts.items()
-            if len(shifts) > EXAMPLES
-        ]
+        """Lines for people that say what was moved, joined, repaired and left out."""
+        lines = []
+        for name, shifts in self.shifts.items():
+            for verb, is_joined in (("moved", False), ("joined", True)):
+                some = [shift for shift in shifts if bool(shift.joined) == is_joined]
+                lines += [f"{verb} in {name}: {shift}" for shift in some[:EXAMPLES]]
+                lines += [f"{verb} in {name}: {len(some) - EXAMPLES:,} parts more"] if len(some) > EXAMPLES else []
         lines += [f"repaired: {kind} of {count:,} pairs" for kind, count in self.repairs.items()]
         lines += [f"left out: {self.unpaired:,} lines that stand beside none"] if self.unpaired else []
         return [*lines, *(f"left out: {fault.found:,} {fault.reason}" for fault in self.faults.values())]
@@ -210,7 +211,7 @@ def examine(
         if each is not None:
             each(finding)
     found = tally.examination(doctor, {name: moved for name, moved in shifts.items() if moved})
-    unpaired = sum(sides.lines() for _, sides in parts) - found.pairs
+    unpaired = sum(sides.lines(shifts[name]) for name, sides in parts) - found.pairs
     return replace(
         found, unpaired=unpaired, faults={name: fault for name, fault in found.faults.items() if name not in ignored}
     )

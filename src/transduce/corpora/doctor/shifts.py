@@ -1,4 +1,4 @@
-"""Finds which lines of two texts belong together where lines were lost or added, by a best path over offsets.
+"""Finds which lines of two texts belong together where lines were lost, added or divided, by a best path over offsets.
 
 Lengths say where lines are off; there, words say how. The path is that of Viterbi: each line of the source has the
 target line at its own place plus an offset, and a change of the offset costs.
@@ -8,20 +8,22 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from docsegments.orthography.joining import join_sentences
 from transduce.corpora.corpus import SentencePair
-from transduce.corpora.doctor.evidence import Experience, Values
+from transduce.corpora.doctor.evidence import Experience, Values, judge_by_other_half
+from transduce.corpora.doctor.joined_lines import Judge, Places, join_lines
 
 FARTHEST = 6
 """Lines by which a text may be ahead of the other, more than it was some lines before."""
 OFFSETS = np.arange(-FARTHEST, FARTHEST + 1)
 CHANGE, STEP = 12.0, 4.0
 """Cost of a change of the offset, and for each line of it, as natural logarithms of probabilities."""
-FLOOR, CEILING = -4.0, 3.0
-"""What one line may say at most."""
+FLOOR, CEILING, CEILING_OF_WORDS = -4.0, 3.0, 6.0
+"""What one line may say at most: words tell neighbours apart that are about the same things."""
 BLOCK = 100
 """Lines of a block: blocks are judged by what was learned from every other one."""
 AROUND = 50
@@ -29,22 +31,31 @@ AROUND = 50
 LEARNED = 20_000
 """Lines from which words are learned at most."""
 LINES_AT_ONCE = 100_000
+SIDES: Sequence[Literal["", "source", "target"]] = ("", "target", "source")
+"""The side of which lines are joined, by what `join_lines` returns: 1 or -1, else none."""
 MANY_WORDS = 12.0
 """Words of a line from which on it says no more."""
 
 
 @dataclass(frozen=True)
 class Shift:
-    """Lines of a source whose translations are not beside them."""
+    """Lines of a source whose translations are not beside them, or which are beside them as two lines for one."""
 
     first: int
     """Number of the first line, from 1."""
     last: int
     offset: int
     """Number of lines by which the translations come later."""
+    joined: Literal["", "source", "target"] = ""
+    """The side of which two lines are one: the lines of the shift, or the translation of its only line and the next."""
 
     def __str__(self) -> str:
         """Describes the shift in words."""
+        other = self.last + self.offset
+        if self.joined == "source":
+            return f"lines {self.first:,} and {self.last:,}, for line {other:,} of the target"
+        if self.joined == "target":
+            return f"lines {other:,} and {other + 1:,} of the target, for line {self.first:,}"
         lines = f"{abs(self.offset)} line{'s' if abs(self.offset) > 1 else ''}"
         return f"lines {self.first:,} to {self.last:,}: {lines} {'later' if self.offset > 0 else 'earlier'}"
 
@@ -63,13 +74,16 @@ def find_shifts(sources: Iterable[str], targets: Iterable[str]) -> list[Shift]:
         window += islice(others, max(len(part) + FARTHEST - len(window), 0))
         if not window:
             break
-        offsets = offset + find_offsets(part, window)
-        for some in np.split(np.arange(len(part)), np.flatnonzero(np.diff(offsets)) + 1):
+        offsets, joined = find_offsets(part, window)
+        offsets += offset
+        changes = (np.diff(offsets) != 0) | (np.diff(joined) != 0)
+        for some in np.split(np.arange(len(part)), np.flatnonzero(changes) + 1):
             begin, end, off = first + int(some[0]) + 1, first + int(some[-1]) + 1, int(offsets[some[0]])
-            if shifts and shifts[-1].last == begin - 1 and shifts[-1].offset == off:
+            side = SIDES[joined[some[0]]]
+            if shifts and not side and shifts[-1] == Shift(shifts[-1].first, begin - 1, off):
                 begin = shifts.pop().first
-            if off:
-                shifts.append(Shift(begin, end, off))
+            if off or side:
+                shifts.append(Shift(begin, end, off, side))
         window = window[max(len(part) + int(offsets[-1]) - offset, 0) :]
         first, offset = first + len(part), int(offsets[-1])
         held = held[len(part) :]
@@ -88,30 +102,43 @@ def pairs_in_step(
     for number, source in enumerate(sources, 1):
         while shift is not None and number > shift.last:
             shift = next(coming, None)
-        wanted = number + (0 if shift is None or number < shift.first else shift.offset)
-        for target in islice(others, max(wanted - read, 0)):
+        own = shift if shift is not None and number >= shift.first else Shift(number, number, 0)
+        if own.joined == "source" and number == own.first:
+            before = source
+            continue
+        if own.joined == "source":
+            source = join_sentences([before, source])
+        wanted = number + own.offset
+        for target in islice(others, max(wanted + (own.joined == "target") - read, 0)):
             held.append(target)
             read += 1
         if read - len(held) < wanted <= read:
-            yield SentencePair(source, held[wanted - read - 1])
+            place = wanted - read - 1 + len(held)
+            target = join_sentences([held[place], held[place + 1]]) if own.joined == "target" else held[place]
+            yield SentencePair(source, target)
 
 
-def find_offsets(sources: Sequence[str], targets: Sequence[str]) -> NDArray[np.int64]:
-    """Returns, for each line of the source, by how many lines the target's line that belongs to it comes later."""
+def find_offsets(sources: Sequence[str], targets: Sequence[str]) -> tuple[Places, Places]:
+    """Returns, for each line of the source, by how many lines the target's line that belongs to it comes later, and
+    which lines are to be joined, as `join_lines` does.
+    """
     gains = _by_length(sources, targets)
     offsets = _best_path(gains)
-    if (offsets != 0).any():
+    joined = np.zeros_like(offsets)
+    if (offsets != 0).any() and min(len(sources), len(targets)) > BLOCK + FARTHEST:
         changes = np.flatnonzero(np.append(offsets[0] != 0, np.diff(offsets) != 0))
         middles = (changes + np.append(changes[1:], len(sources))) // 2
         part = np.zeros(len(sources), bool)
         for place in np.concatenate([changes, middles]):
             part[max(place - AROUND, 0) : place + AROUND] = True
-        _judge_by_words(gains, sources, targets, offsets, part)
+        judge = _judge(sources, targets, offsets)
+        _judge_by_words(gains, sources, targets, judge, np.flatnonzero(part))
         offsets = _best_path(gains)
-    return offsets
+        joined = join_lines(sources, targets, offsets, judge)
+    return offsets, joined
 
 
-def _best_path(gains: Values) -> NDArray[np.int64]:
+def _best_path(gains: Values) -> Places:
     """Returns the offset of each line that gains most in all, [lines]; gains are [lines, offsets]."""
     steps = np.abs(OFFSETS[:, None] - OFFSETS[None, :])
     cost = np.where(steps > 0, CHANGE + STEP * steps, 0.0)  # [before, after]
@@ -150,32 +177,26 @@ def _by_length(sources: Sequence[str], targets: Sequence[str]) -> Values:
     return np.clip(np.where(np.isinf(differences), FLOOR, gains), FLOOR, CEILING)
 
 
-def _judge_by_words(
-    gains: Values, sources: Sequence[str], targets: Sequence[str], offsets: NDArray[np.int64], part: NDArray[np.bool_]
-) -> None:
-    """Puts into a part of the gains what its lines gain by their words, learned from lines of other blocks."""
-    blocks = np.arange(len(sources)) // BLOCK % 2
+def _judge(sources: Sequence[str], targets: Sequence[str], offsets: Places) -> Judge:
+    """Returns a judge of lines that learned from lines of other blocks and from the lines at their offsets."""
     linked = np.arange(len(sources)) + offsets
-    known = (linked >= 0) & (linked < len(targets))
+    known = np.flatnonzero((linked >= 0) & (linked < len(targets)))
+    experience = []
     for half in (0, 1):
-        learned = np.flatnonzero(known & (blocks != half))
+        learned = known[known // BLOCK % 2 == half]
         learned = learned[:: len(learned) // LEARNED + 1]
-        judged = np.flatnonzero(part & (blocks == half))
-        if not len(learned) or not len(judged):
-            continue
-        experience = Experience(
-            [sources[line] for line in learned.tolist()], [targets[line] for line in linked[learned].tolist()]
-        )
-        gains[judged] = FLOOR
-        for column, offset in enumerate(OFFSETS.tolist()):
-            lines = judged[(judged + offset >= 0) & (judged + offset < len(targets))]
-            if len(lines):
-                gains[lines, column] = _gain(
-                    experience, [sources[i] for i in lines.tolist()], [targets[i + offset] for i in lines.tolist()]
-                )
+        experience.append(Experience([sources[i] for i in learned], [targets[i] for i in linked[learned]]))
+    return lambda lines, *sides: judge_by_other_half(experience, lines // BLOCK % 2, *sides)
 
 
-def _gain(experience: Experience, sources: Sequence[str], targets: Sequence[str]) -> Values:
-    evidence = experience.judge(sources, targets)
-    mean = evidence.lexical_source + evidence.lexical_target
-    return np.clip(mean * np.minimum(evidence.words, MANY_WORDS) / 4, FLOOR, CEILING)
+def _judge_by_words(
+    gains: Values, sources: Sequence[str], targets: Sequence[str], judge: Judge, judged: Places
+) -> None:
+    """Puts into the gains of some lines what they gain by their words."""
+    gains[judged] = FLOOR
+    for column, offset in enumerate(OFFSETS.tolist()):
+        lines = judged[(judged + offset >= 0) & (judged + offset < len(targets))]
+        if len(lines):
+            found = judge(lines, [sources[i] for i in lines], [targets[i + offset] for i in lines])
+            mean = found.lexical_source + found.lexical_target
+            gains[lines, column] = np.clip(mean * np.minimum(found.words / MANY_WORDS, 1.0), FLOOR, CEILING_OF_WORDS)

@@ -13,6 +13,8 @@ from transduce.corpora.overlap import plain
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:[.,\s’']\d{3})+(?!\d)|\d+")  # with thousands apart, or without
+_DATE = re.compile(r"(?<!\d)\d{1,4}(?:[./-]\d{1,2}[./-]|\s?[年년]\s?\d{1,2}\s?[月월]\s?)\d{1,4}(?!\d)")
+_MONTHS = frozenset(map(str, range(1, 13)))
 _NO_DIGIT = re.compile(r"\D+")
 _ADDRESS = re.compile(r"https?://[^\s<>]+|www\.[^\s<>]+|[^\s<>@]{1,64}@[^\s<>@]+")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -24,6 +26,7 @@ REASONS = {
     "other addresses": "with other addresses on both sides",
     "source in another language": "whose source is in another language",
     "target in another language": "whose target is in another language",
+    "misread": "with words that were misread when pages were scanned",
     "boilerplate": "with a side that stands beside many others",
     "in the test data": "of which a side is in the test data",
     "repeated": "which came before, but for case, numbers and punctuation",
@@ -106,7 +109,7 @@ def faults_of(pair: SentencePair) -> Iterator[str]:
         yield "characters lost"
     if is_copy(pair):
         yield "copied"
-    if _differ(_numbers(pair.source), _numbers(pair.target)):
+    if _differ(pair.source, pair.target):
         yield "other numbers"
     addresses = [set(_ADDRESS.findall(text)) for text in (pair.source, pair.target)]
     if all(addresses) and addresses[0] != addresses[1]:
@@ -128,12 +131,17 @@ def _numbers(text: str) -> list[str]:
     return [_NO_DIGIT.sub("", number).lstrip("0") for number in _NUMBER.findall(text)]
 
 
-def _differ(source: list[str], target: list[str]) -> bool:
+def _differ(source: str, target: str) -> bool:
     """Returns True if both sides have as many numbers, and others: not 15 for 2015, nor digits grouped in another way;
-    numbers of one digit may be hours of other clocks, or ordinals."""
-    if len(source) != len(target) or sorted("".join(source)) == sorted("".join(target)):
+    numbers of one digit may be hours of other clocks, or ordinals, and a month may have a name on one side."""
+    numbers = [Counter(_numbers(text)) for text in (source, target)]
+    left, right = numbers[0] - numbers[1], numbers[1] - numbers[0]
+    if left.total() != right.total() or sorted("".join(left.elements())) == sorted("".join(right.elements())):
         return False
-    left, right = Counter(source) - Counter(target), Counter(target) - Counter(source)
+    dates = [_DATE.findall(text) for text in (source, target)]
+    for own, some, others in zip((left, right), dates, dates[::-1], strict=True):
+        if len(some) > len(others) and not _MONTHS.isdisjoint(own.keys() & set(_numbers(" ".join(some)))):
+            return False
     pairs = [(one, other) for one in left for other in right]
     return max(map(len, [*left, *right])) > 1 and not any(a.endswith(b) or b.endswith(a) for a, b in pairs)
 
