@@ -48,13 +48,13 @@ def test_a_report_is_written_nowhere(parts: Path, capsys: pytest.CaptureFixture[
 
 def test_each_file_is_written_with_what_was_left_out_and_why(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call(capsys, "part-*.tsv", "-o", "out", "--clean", "--mask", "--scores", "--processes", "1")
-    left = rows(Path("out/part-1.tsv.left-out.tsv"))
+    left = rows(Path("out/left-out/part-1.tsv"))
     assert left[0] == ["reason", "source", "target"]
     assert sum("copy" in reason for reason, *_ in left) == 30
     assert sum("came before" in reason for reason, *_ in left) == 20
     kept = list(parallel_files([Path("out/part-1.tsv")]))
     assert kept[-1].source.endswith(" [e-mail]") and kept[-1].target.endswith(" [e-mail]")
-    scores = rows(Path("out/part-1.tsv.scores.tsv"))
+    scores = rows(Path("out/scores/part-1.tsv"))
     assert len(scores) - 1 == len(rows(Path("part-1.tsv"))) == len(kept) + len(left) - 1
     assert scores[0][:4] == ["source", "target", "fault", "repairs"] and "misaligned" in scores[0]
     assert [row[2] for row in scores].count("copied") == 30
@@ -71,7 +71,7 @@ def test_each_file_is_written_with_what_was_left_out_and_why(parts: Path, capsys
 def test_repairing_alone_keeps_all_pairs(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call(capsys, "part-1.tsv", "-o", "out", "--repair", "--processes", "1")
     assert rows(Path("out/part-1.tsv")) == rows(Path("part-1.tsv"))
-    assert rows(Path("out/part-1.tsv.left-out.tsv")) == [["reason", "source", "target"]]
+    assert rows(Path("out/left-out/part-1.tsv")) == [["reason", "source", "target"]]
 
 
 def test_pairs_of_a_test_and_those_unlike_a_text_are_left_out(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,6 +87,35 @@ def test_pairs_of_a_test_and_those_unlike_a_text_are_left_out(parts: Path, capsy
     assert found["pairs"] - found["faults"]["unlike"]["found"] == pytest.approx(100, abs=5)
     kept = [source for source, _ in rows(Path("best/part-0.tsv"))]
     assert sum("dog" in source for source in kept) > 1.4 * len(kept) * sum("dog" in s for s, _ in first) / len(first)
+
+
+def test_what_was_left_out_is_not_read_again_with_what_is_left(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call(capsys, "part-*.tsv", "-o", "out", "--processes", "1")
+    left = sum(len(rows(file)) for file in Path("out").glob("*.tsv"))
+    assert json.loads(call(capsys, "out/*.tsv", "--processes", "1", "--json"))["pairs"] == left
+    call(capsys, "out/left-out/part-1.tsv", "-o", "again", "--processes", "1")  # pairs as any others
+    assert Path("again/part-1.tsv").exists()
+
+
+def test_documents_stay(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = list(parallel_files([Path("part-0.tsv")]))
+    lines = [
+        {"source": pair.source, "target": pair.target, "document": number // 10} for number, pair in enumerate(pairs)
+    ]
+    Path("a.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+    call(capsys, "a.jsonl", "-o", "out", "--processes", "1")
+    call(capsys, "out/a.jsonl", "-o", "tables", "--ending", ".tsv", "--processes", "1")
+    kept = list(parallel_files([Path("out/a.jsonl")]))
+    of_source = {pair.source: str(number // 10) for number, pair in enumerate(pairs)}
+    assert len(kept) > 350 and all(pair.document == of_source[pair.source] for pair in kept)
+    assert [pair.document for pair in parallel_files([Path("tables/a.tsv")], (1, 2, 3))] == [p.document for p in kept]
+
+
+def test_mistakes_are_told_before_the_work(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (("--page", "no/page.html"), ("--test", "no.tsv"), ("--like", "no.en")):
+        assert run(lambda words=words: app(["data", "doctor", "part-0.tsv", *words])) == 2
+        told = capsys.readouterr()
+        assert told.out == "" and told.err.count("\n") == 1 and "no" in told.err
 
 
 def test_files_of_lines_may_have_lost_some(parts: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,8 @@ def check_written(path: Path) -> None:
 def write_pairs(paths: Sequence[Path], pairs: Iterable[SentencePair]) -> int:
     """Writes a file of pairs, or two line-aligned files; returns the number of pairs.
 
-    Files get their names when all is written. In lines and cells, line ends and tabs of a text become spaces.
+    Files get their names when all is written. In lines and cells, line ends and tabs of a text become spaces. Documents
+    are a key, or a third cell; in line-aligned files blank lines are between them.
     """
     partial = [path.with_name(f".{uuid.uuid4().hex[:8]}.{path.name}") for path in paths]
     count = 0
@@ -61,8 +62,13 @@ def write_pairs(paths: Sequence[Path], pairs: Iterable[SentencePair]) -> int:
 def _opened(paths: Sequence[Path], stack: ExitStack) -> Callable[[SentencePair], object]:
     if len(paths) == 2:
         source, target = (_packed(path, stack) for path in paths)
+        last: list[SentencePair] = []
 
         def to_both(pair: SentencePair) -> None:
+            if last and last[0].document != pair.document and (pair.source.strip() or pair.target.strip()):
+                source.write(b"\n")  # where the blank line is gone that was there
+                target.write(b"\n")
+            last[:] = [pair]
             source.write(pair.source.translate(_ONE_LINE).encode() + b"\n")
             target.write(pair.target.translate(_ONE_LINE).encode() + b"\n")
 
@@ -75,8 +81,15 @@ def _opened(paths: Sequence[Path], stack: ExitStack) -> Callable[[SentencePair],
         return writer.write
     file = _packed(path, stack)
     if kind == ".jsonl":
-        return lambda pair: file.write(msgspec.json.encode({"source": pair.source, "target": pair.target}) + b"\n")
-    return lambda pair: file.write(f"{pair.source.translate(ONE_CELL)}\t{pair.target.translate(ONE_CELL)}\n".encode())
+        return lambda pair: file.write(msgspec.json.encode(_named(pair)) + b"\n")
+    return lambda pair: file.write(
+        "\t".join(cell.translate(ONE_CELL) for cell in _named(pair).values()).encode() + b"\n"
+    )
+
+
+def _named(pair: SentencePair) -> dict[str, str]:
+    """Returns the texts of a pair by what they are, with the name of the document if it has one."""
+    return {"source": pair.source, "target": pair.target} | ({"document": pair.document} if pair.document else {})
 
 
 def _packed(path: Path, stack: ExitStack) -> IO[bytes]:

@@ -45,6 +45,47 @@ def test_a_clean_corpus_needs_nothing(good: list[SentencePair]) -> None:
     assert "clean" in found.verdict
 
 
+def test_files_of_one_name_in_two_folders_are_moved_each_by_itself(tmp_path: Path, good: list[SentencePair]) -> None:
+    files = []
+    for folder, pairs, drop in (("a", good[:400], None), ("b", good[400:800], 200)):
+        (tmp_path / folder).mkdir()
+        files.append(write(tmp_path / folder, pairs, drop))
+    found = examine(parts_of([*files[0][:1], *files[1][:1], *files[0][1:], *files[1][1:]], None, ("", "")))
+    assert found.left_out < 20 and found.pairs >= 797
+    assert [shift.offset for shift in found.shifts["a.en"]] == [-1]
+    assert len(Examination.joined([found, found]).shifts["a.en"]) == 2
+
+
+def test_a_corpus_of_a_few_pairs_again_and_again_teaches_nothing(good: list[SentencePair]) -> None:
+    for few in (1, 3):
+        found, findings = examined(good[:few] * 600)
+        assert found.pairs == few * 600 == found.faults["repeated"].found + few
+        assert not findings[0].scores
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("Visit www.x.org for more.", "Besuchen Sie www.x.org."),
+        ("Write to (a@b.org).", "Schreib an a@b.org, bitte"),
+        ("See www.x.org now", "\u89c1www.x.org\u4e86\u89e3\u8be6\u60c5"),
+        ("15 dogs, 2023", "\uff11\uff15\u5339\u306e\u72ac\u3001\uff12\uff10\uff12\uff13"),
+        ("15 dogs", "\u0661\u0665 \u0643\u0644\u0628"),
+    ],
+)
+def test_signs_around_addresses_and_digits_of_other_scripts_are_no_fault(source: str, target: str) -> None:
+    assert not set(faults_of(SentencePair(source, target)))
+
+
+def test_vowel_signs_tell_texts_apart() -> None:
+    he, she = (
+        "\u0924\u0941\u092e \u091c\u093e\u0924\u0947 \u0939\u094b",
+        "\u0924\u0941\u092e \u091c\u093e\u0924\u0940 \u0939\u094b",
+    )
+    assert repeat_key(SentencePair(he, "You go")) != repeat_key(SentencePair(she, "You go"))
+    assert repeat_key(SentencePair(he, "You go")) == repeat_key(SentencePair(f"{he}!", "you go."))
+
+
 @pytest.mark.slow
 def test_what_is_found_is_counted_and_shown(good: list[SentencePair]) -> None:
     broken = SentencePair("Caf\u00c3\u00a9 &amp; bar", "Das Caf\u00e9 & die Bar")
@@ -135,7 +176,8 @@ def test_pairs_like_a_text_come_first(good: list[SentencePair]) -> None:
         [" ".join(chance.choices(words, k=6)) for _ in range(100)], [*good, *medical], 200 / (len(good) + 200)
     )
     assert likeness.scores(medical).min() > likeness.scores(good).max()
-    assert all(map(likeness.is_enough, medical)) and not any(map(likeness.is_enough, good[:100]))
+    judged = list(likeness.judge(map(Finding, [*medical, *good[:100]]), leaves_out=True))
+    assert [finding.fault for finding in judged] == [None] * len(medical) + ["unlike"] * 100
 
 
 @pytest.mark.slow

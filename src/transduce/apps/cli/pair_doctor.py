@@ -32,7 +32,7 @@ def doctor(
     """Examine sentence pairs: what is faulty, what can be repaired, and whether cleaning will help.
 
     All is learned from the pairs themselves. Without --output nothing is written. With it, files of the same names have
-    the repaired pairs without the faulty ones, which are beside each in a file .left-out.tsv, with the reasons. All
+    the repaired pairs without the faulty ones, which are in a folder left-out, with the reasons. All
     files are examined as one corpus, all cores at once; those that the folder has already are not made again.
 
     Examples: `transduce data doctor mine.de mine.en`, `transduce data doctor mine.de mine.en --clean -o clean`
@@ -44,7 +44,7 @@ def doctor(
         clean: Write repaired pairs without the faulty ones (default).
         repair: Write all pairs, repaired.
         mask: Write [e-mail], [IBAN] and [phone] in place of personal data.
-        scores: Write beside each file a table .scores.tsv of all pairs, their faults, and their scores by each test.
+        scores: Write into a folder scores a table of all pairs, their faults, and their scores by each test.
         page: File for a page with all that was found, and examples: .html.
         test: A file of test pairs, or twice one of lines: pairs with a side of theirs are left out.
         like: A file of text in the language of a side: each pair gets a score for how much it is like that.
@@ -58,6 +58,8 @@ def doctor(
         raise InputError("--best chooses the pairs that are most like a text; give --like too")
     if page is not None:
         check_absent(page, "choose another file")
+        if not page.absolute().parent.is_dir():
+            raise InputError(f"{page}: there is no folder {page.parent}; make it first")
     treatment = Treatment(repair and not clean, mask, tuple(test or ()), like, best, scores)
     with shards.workers() as workers:
         found = examine_shards(inputs, output, workers, treatment, **shards.reading)

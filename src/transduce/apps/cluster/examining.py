@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +16,7 @@ import numpy as np
 from transduce.apps.cluster.jobs import ADVICE, mark_firsts, shards_for, working
 from transduce.apps.cluster.shard_tasks import Marked, Shard
 from transduce.apps.cluster.workers import Workers
-from transduce.base.files import new_file
+from transduce.base.files import new_file, sha256
 from transduce.base.stages import Stage
 from transduce.corpora.corpus import Keeps, SentencePair
 from transduce.corpora.doctor.doctor import Doctor, Finding
@@ -31,8 +31,8 @@ from transduce.corpora.overlap import SIDES, scope_fingerprint
 from transduce.corpora.pair_files import ONE_CELL, write_pairs
 from transduce.corpora.shards import shards_of
 
-LEFT_OUT, SCORES = ".left-out.tsv", ".scores.tsv"
-"""Ends of the names of the files of what is left out of a shard, and of the scores of all its pairs."""
+LEFT_OUT, SCORES = "left-out", "scores"
+"""Folders of the tables of what is left out of each shard, and of the scores of all its pairs."""
 
 Texts = tuple[Fingerprints, Fingerprints]
 """The fingerprints of the texts of each side."""
@@ -93,13 +93,17 @@ def examine_shards(
         if out is None:
             shards = [Shard(tuple(map(Path, files)), (), columns, languages) for files in shards_of(inputs)]
         else:
-            beside = [LEFT_OUT, SCORES] if treatment.scores else [LEFT_OUT]
-            shards = [
-                replace(shard, outputs=(*shard.outputs, *(Path(f"{shard.outputs[0]}{end}") for end in beside)))
-                for shard in shards_for(inputs, out, columns, languages, ending)
-            ]
+            tables = [out / LEFT_OUT, out / SCORES][: 1 + treatment.scores]
+            shards = []
+            for shard in shards_for(inputs, out, columns, languages, ending):
+                name = f"{shard.outputs[0].name.removesuffix('.tsv')}.tsv"
+                shards.append(replace(shard, outputs=(*shard.outputs, *(table / name for table in tables))))
+        held_out, like = _texts_of(treatment.test), treatment.like and list(read_lines(treatment.like))
         described = {"job": "doctor", **msgspec.to_builtins(treatment), "columns": columns}
         described["inputs"] = [str(path) for shard in shards for path in shard.inputs]
+        described["languages"] = languages
+        texts = [*treatment.test, *([] if treatment.like is None else [treatment.like])]
+        described["texts"] = [sha256(Path(file)) for file in texts]
         work = stack.enter_context(working(Stage(folder, described, advice=ADVICE)))
         missing = [number for number, shard in enumerate(shards) if out is None or not shard.is_finished]
         if not missing:
@@ -115,11 +119,10 @@ def examine_shards(
         total = sum(counts)
         sample = spread(all_pairs(), total)
         likeness = None
-        if treatment.like is not None:
-            share = min((treatment.best or total) / max(total, 1), 1.0)
-            likeness = Likeness(list(read_lines(treatment.like)), sample, share)
+        if like:
+            likeness = Likeness(like, sample, min((treatment.best or total) / max(total, 1), 1.0))
         learned = work / f"doctor-{uuid.uuid4().hex}"  # of this process, which others only read
-        learned.write_bytes(pickle.dumps((Doctor(sample), likeness, _texts_of(treatment.test))))
+        learned.write_bytes(pickle.dumps((Doctor(sample), likeness, held_out)))
         of_missing = [[each[number] for number in missing] for each in (shards, seen, marks)]
         same = [[each] * len(missing) for each in (learned, treatment, out is None)]
         return Examination.joined(list(workers.map(_examine, *of_missing, *same)))
@@ -148,24 +151,26 @@ def _examine(
     further: dict[str, Keeps] = {"repeated": Marked(marks, "").start()}
     if treatment.test:
         further["in the test data"] = partial(_is_new, held_out)
-    if likeness is not None and treatment.best is not None:
-        further["unlike"] = likeness.is_enough
     tally = Tally()
-    findings = tally.counted(doctor, _pairs(shard, seen), further)
+    found = doctor.judge(_pairs(shard, seen))
+    if likeness is not None:
+        found = likeness.judge(found, treatment.best is not None)
+    findings = tally.counted(found, further)
     if to_report:
         for _ in findings:
             pass
     else:
-        _write(shard.outputs, findings, likeness, treatment)
-    found = tally.examination(doctor, {shard.inputs[0].name: seen.shifts} if seen.shifts else {})
-    return replace(found, unpaired=_sides(shard).lines(seen.shifts) - found.pairs)
+        _write(shard.outputs, findings, treatment)
+    examined = tally.examination(doctor, {shard.inputs[0].name: seen.shifts} if seen.shifts else {})
+    return replace(examined, unpaired=_sides(shard).lines(seen.shifts) - examined.pairs)
 
 
-def _write(
-    outputs: Sequence[Path], findings: Iterator[Finding], likeness: Likeness | None, treatment: Treatment
-) -> None:
+def _write(outputs: Sequence[Path], findings: Iterator[Finding], treatment: Treatment) -> None:
     """Writes the pairs of a shard that are kept; beside them what was left out, and the scores of all pairs."""
-    tables = [path for path in outputs if path.name.endswith((LEFT_OUT, SCORES))]
+    count = len(outputs) - 1 - treatment.scores
+    outputs, tables = outputs[:count], outputs[count:]
+    for table in tables:
+        table.parent.mkdir(exist_ok=True)
     with ExitStack() as stack:
         files = [
             stack.enter_context(stack.enter_context(new_file(path)).open("w", encoding="utf-8")) for path in tables
@@ -178,20 +183,19 @@ def _write(
                 pair = masked(finding.pair)[0] if treatment.mask else finding.pair
                 sides = [pair.source.translate(ONE_CELL), pair.target.translate(ONE_CELL)]
                 for file in scored:
-                    scores = finding.scores | ({} if likeness is None else {"like": likeness.scores([pair])[0]})
                     if number == 0:
-                        file.write("\t".join(["source", "target", "fault", "repairs", *scores]) + "\n")
-                    values = [f"{score:.3f}" for score in scores.values()]
+                        file.write("\t".join(["source", "target", "fault", "repairs", *finding.scores]) + "\n")
+                    values = [f"{score:.3f}" for score in finding.scores.values()]
                     file.write("\t".join([*sides, finding.fault or "", ", ".join(finding.repairs), *values]) + "\n")
                 if finding.fault is None or treatment.repair_only:
                     yield pair
                 else:
                     left_out.write("\t".join([finding.reason, *sides]) + "\n")
 
-        write_pairs([path for path in outputs if path not in tables], kept())
+        write_pairs(outputs, kept())
 
 
-@cache
+@lru_cache(1)
 def _learned(file: Path) -> tuple[Doctor, Likeness | None, Texts]:
     """Reads what the job's first process has learned, once in each process."""
     return pickle.loads(file.read_bytes())

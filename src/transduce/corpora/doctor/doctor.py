@@ -4,7 +4,7 @@ import random
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 
@@ -21,6 +21,8 @@ from transduce.corpora.overlap import SIDES
 
 FEWEST = 500
 """Pairs from which on a corpus says what its good pairs are."""
+FEWEST_OF_HALF = 100
+"""Different pairs of each half from which on something is learned."""
 RELEARN = 0.02
 """Share of faults from which on is learned again, without them."""
 OFTEN = 5
@@ -90,6 +92,8 @@ class Doctor:
         halves: tuple[list[SentencePair], list[SentencePair]] = ([], [])
         for pair in dict.fromkeys(learned):  # repeated dirt is not the rule
             halves[_half(pair)].append(pair)
+        if min(map(len, halves)) < FEWEST_OF_HALF:
+            return np.ones(len(pairs), bool)
         self._experience = [
             Experience([pair.source for pair in half], [pair.target for pair in half]) for half in halves
         ]
@@ -134,7 +138,7 @@ class Doctor:
             shown = {name: round(float(values[place]), 2) for name, values in scores.items()}
             fault = faults[place]
             if fault == "swapped":
-                pair, kinds, fault = SentencePair(pair.target, pair.source), kinds | {"sides"}, None
+                pair, kinds, fault = replace(pair, source=pair.target, target=pair.source), kinds | {"sides"}, None
             yield Finding(pair, tuple(sorted(kinds)), fault, shown)
 
     def _scores(self, pairs: Sequence[SentencePair]) -> dict[str, Values]:

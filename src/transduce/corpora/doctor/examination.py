@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from math import sqrt
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,8 @@ class Sides:
 
     sources: Callable[[], Iterable[str]]
     targets: Callable[[], Iterable[str]]
+    documents: Callable[[], Iterable[str]] | None = None
+    """The document of each source; None where all are from one."""
 
     @staticmethod
     def of_files(
@@ -48,7 +51,8 @@ class Sides:
     @staticmethod
     def of_corpus(corpus: ParallelCorpus) -> "Sides":
         """Opens the sides of a corpus."""
-        return Sides(lambda: (pair.source for pair in corpus), lambda: (pair.target for pair in corpus))
+        texts = (attrgetter(name) for name in ("source", "target", "document"))
+        return Sides(*(partial(map, text, corpus) for text in texts))
 
     def shifts(self) -> list[Shift]:
         """Finds the lines whose translations are not beside them."""
@@ -61,7 +65,7 @@ class Sides:
 
     def pairs(self, shifts: Iterable[Shift]) -> Iterator[SentencePair]:
         """Yields the pairs of lines that belong together."""
-        return pairs_in_step(self.sources(), self.targets(), shifts)
+        return pairs_in_step(self.sources(), self.targets(), shifts, self.documents and self.documents())
 
 
 @dataclass(frozen=True)
@@ -179,7 +183,7 @@ class Examination:
             max((part.learned_from for part in parts), default=0),
             {name: faults[name] for name in [*REASONS, *TESTS] if name in faults},
             dict(sorted(counted[0].items())),
-            {name: shifts for part in parts for name, shifts in part.shifts.items()},
+            _by_file(chain.from_iterable(part.shifts.items() for part in parts)),
             dict(counted[1]),
             sum(part.unpaired for part in parts),
         )
@@ -199,19 +203,20 @@ def examine(
         learned: pairs that are learned from, at most.
         ignored: names of faults that are not counted.
     """
-    shifts = {name: tuple(sides.shifts()) for name, sides in parts}
+    shifts = [tuple(sides.shifts()) for _, sides in parts]
 
     def pairs() -> Iterator[SentencePair]:
-        return chain.from_iterable(sides.pairs(shifts[name]) for name, sides in parts)
+        return chain.from_iterable(sides.pairs(moved) for (_, sides), moved in zip(parts, shifts, strict=True))
 
     keys = np.fromiter(map(repeat_key, pairs()), np.uint64)
     doctor = Doctor(spread(pairs(), len(keys), learned))
     tally = Tally()
-    for finding in tally.counted(doctor, pairs(), {"repeated": firsts(keys)}):
+    for finding in tally.counted(doctor.judge(pairs()), {"repeated": firsts(keys)}):
         if each is not None:
             each(finding)
-    found = tally.examination(doctor, {name: moved for name, moved in shifts.items() if moved})
-    unpaired = sum(sides.lines(shifts[name]) for name, sides in parts) - found.pairs
+    names = (name for name, _ in parts)
+    found = tally.examination(doctor, _by_file(zip(names, shifts, strict=True)))
+    unpaired = sum(sides.lines(moved) for (_, sides), moved in zip(parts, shifts, strict=True)) - found.pairs
     return replace(
         found, unpaired=unpaired, faults={name: fault for name, fault in found.faults.items() if name not in ignored}
     )
@@ -226,15 +231,14 @@ class Tally:
         self._personal: Counter[str] = Counter()
         self._examples: dict[str, list[SentencePair]] = {}
 
-    def counted(self, doctor: Doctor, pairs: Iterable[SentencePair], further: Mapping[str, Keeps]) -> Iterator[Finding]:
-        """Yields what a doctor finds about each pair, in order, and counts it.
+    def counted(self, findings: Iterable[Finding], further: Mapping[str, Keeps]) -> Iterator[Finding]:
+        """Yields what a doctor found about each pair, in order, and counts it.
 
         Args:
-            doctor: the doctor.
-            pairs: the pairs.
+            findings: what was found.
             further: faults by name, with a test that is asked about each pair; False says that it has the fault.
         """
-        for finding in doctor.judge(pairs):
+        for finding in findings:
             unkept = [fault for fault, keeps in further.items() if not keeps(finding.pair)]
             if finding.fault is None and unkept:
                 finding = replace(finding, fault=unkept[0])
@@ -246,7 +250,7 @@ class Tally:
                 shown.append(finding.pair)
             yield finding
 
-    def examination(self, doctor: Doctor, shifts: Mapping[str, tuple[Shift, ...]]) -> Examination:
+    def examination(self, doctor: Doctor, shifts: dict[str, tuple[Shift, ...]]) -> Examination:
         """Returns what was found, beside the lines that were moved, by file."""
         pairs = self._found.total()
         faults = {
@@ -255,9 +259,7 @@ class Tally:
             if self._found[name]
         }
         personal = {kind: self._personal[kind] for kind in PERSONAL if self._personal[kind]}
-        return Examination(
-            pairs, doctor.learned_from, faults, dict(sorted(self._repairs.items())), dict(shifts), personal
-        )
+        return Examination(pairs, doctor.learned_from, faults, dict(sorted(self._repairs.items())), shifts, personal)
 
 
 def repeat_key(pair: SentencePair) -> int:
@@ -283,6 +285,15 @@ def spread(pairs: Iterable[SentencePair], count: int, most: int = MOST_LEARNED) 
             chosen.append(pair)
             wanted = next(places, None)
     return chosen
+
+
+def _by_file(shifts: Iterable[tuple[str, tuple[Shift, ...]]]) -> dict[str, tuple[Shift, ...]]:
+    """Returns shifts by the name of the file that has any; files in several folders may have one name."""
+    by_file: dict[str, tuple[Shift, ...]] = {}
+    for name, moved in shifts:
+        if moved:
+            by_file[name] = by_file.get(name, ()) + moved
+    return by_file
 
 
 def _fault(name: str, found: int, doctor: Doctor, pairs: int, examples: Sequence[SentencePair]) -> Fault:

@@ -1,12 +1,15 @@
 """How much pairs are like a text: the difference of cross-entropies (Moore & Lewis 2010), by n-grams of words."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
 from transduce.base.errors import DataError
 from transduce.corpora.corpus import SentencePair
-from transduce.corpora.doctor.evidence import WORDS, HashedNGrams, Values
+from transduce.corpora.doctor.doctor import Finding
+from transduce.corpora.doctor.evidence import AT_ONCE, WORDS, HashedNGrams, Values
 from transduce.corpora.doctor.numbers import UNKNOWN, Vocabulary
 
 
@@ -45,6 +48,11 @@ class Likeness:
         words = self._vocabulary.of([pair.target if self._side else pair.source for pair in pairs])
         return words.mean(self._like.log_probabilities(words)[-1] - self._usual.log_probabilities(words)[-1])
 
-    def is_enough(self, pair: SentencePair) -> bool:
-        """Returns True for a pair of the share that is most like the text."""
-        return float(self.scores([pair])[0]) >= self.least
+    def judge(self, findings: Iterable[Finding], leaves_out: bool) -> Iterator[Finding]:
+        """Adds to each finding the score of its pair; with `leaves_out`, good pairs beyond the share that is most like
+        the text have a fault."""
+        stream = iter(findings)
+        while some := list(islice(stream, AT_ONCE)):
+            for finding, score in zip(some, self.scores([each.pair for each in some]).tolist(), strict=True):
+                fault = "unlike" if leaves_out and score < self.least else None
+                yield replace(finding, fault=finding.fault or fault, scores=finding.scores | {"like": score})

@@ -7,7 +7,7 @@ target line at its own place plus an offset, and a change of the offset costs.
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, repeat
 from typing import Literal
 
 import numpy as np
@@ -92,14 +92,18 @@ def find_shifts(sources: Iterable[str], targets: Iterable[str]) -> list[Shift]:
 
 
 def pairs_in_step(
-    sources: Iterable[str], targets: Iterable[str], shifts: Iterable[Shift] = ()
+    sources: Iterable[str],
+    targets: Iterable[str],
+    shifts: Iterable[Shift] = (),
+    documents: Iterable[str] | None = None,
 ) -> Iterator[SentencePair]:
-    """Yields each line of the source with the line that belongs to it; a line without one is left out."""
+    """Yields each line of the source with the line that belongs to it, as of the document of the source; a line without
+    one is left out."""
     others, coming = iter(targets), iter(shifts)
     held: deque[str] = deque(maxlen=4 * FARTHEST)
     read = 0
     shift = next(coming, None)
-    for number, source in enumerate(sources, 1):
+    for number, (source, document) in enumerate(zip(sources, documents or repeat(""), strict=False), 1):
         while shift is not None and number > shift.last:
             shift = next(coming, None)
         own = shift if shift is not None and number >= shift.first else Shift(number, number, 0)
@@ -115,7 +119,7 @@ def pairs_in_step(
         if read - len(held) < wanted <= read:
             place = wanted - read - 1 + len(held)
             target = join_sentences([held[place], held[place + 1]]) if own.joined == "target" else held[place]
-            yield SentencePair(source, target)
+            yield SentencePair(source, target, document)
 
 
 def find_offsets(sources: Sequence[str], targets: Sequence[str]) -> tuple[Places, Places]:

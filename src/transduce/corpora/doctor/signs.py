@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from docsegments.extras import require
 from docsegments.orthography.characters import INVISIBLE
@@ -16,7 +17,11 @@ _NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:[.,\s’']\d{3})+(?!\d)|\d+")  # with th
 _DATE = re.compile(r"(?<!\d)\d{1,4}(?:[./-]\d{1,2}[./-]|\s?[年년]\s?\d{1,2}\s?[月월]\s?)\d{1,4}(?!\d)")
 _MONTHS = frozenset(map(str, range(1, 13)))
 _NO_DIGIT = re.compile(r"\D+")
-_ADDRESS = re.compile(r"https?://[^\s<>]+|www\.[^\s<>]+|[^\s<>@]{1,64}@[^\s<>@]+")
+_ADDRESS = re.compile(r"(?:https?://|www\.|[\w.%+-]{1,64}@)[!-;=?-~]+", re.ASCII)
+_AFTER = ".,;:!?)]}'\""
+"""Signs after an address that are not part of it."""
+_VOWEL_SIGNS = ("Mn", "Mc")
+"""Categories of signs that belong to the letter before them."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _SPACES = re.compile(r"\s{2,}|[\t\r\n\f\v]")
 REASONS = {
@@ -100,7 +105,7 @@ def repaired_pair(pair: SentencePair) -> tuple[SentencePair, set[str]]:
         kinds = kinds | {"markup"}
     if not kinds | others:
         return pair, kinds
-    return SentencePair(source, target), kinds | others
+    return replace(pair, source=source, target=target), kinds | others
 
 
 def faults_of(pair: SentencePair) -> Iterator[str]:
@@ -111,7 +116,7 @@ def faults_of(pair: SentencePair) -> Iterator[str]:
         yield "copied"
     if _differ(pair.source, pair.target):
         yield "other numbers"
-    addresses = [set(_ADDRESS.findall(text)) for text in (pair.source, pair.target)]
+    addresses = [{found.rstrip(_AFTER) for found in _ADDRESS.findall(text)} for text in (pair.source, pair.target)]
     if all(addresses) and addresses[0] != addresses[1]:
         yield "other addresses"
 
@@ -128,7 +133,10 @@ def is_copy(pair: SentencePair) -> bool:
 
 def _numbers(text: str) -> list[str]:
     """Returns the digits of a text's numbers; those before and after a decimal sign, and parts of a date, are two."""
-    return [_NO_DIGIT.sub("", number).lstrip("0") for number in _NUMBER.findall(text)]
+    numbers = (_NO_DIGIT.sub("", number) for number in _NUMBER.findall(text))
+    return [
+        (one if one.isascii() else "".join(str(unicodedata.decimal(i)) for i in one)).lstrip("0") for one in numbers
+    ]
 
 
 def _differ(source: str, target: str) -> bool:
@@ -148,7 +156,9 @@ def _differ(source: str, target: str) -> bool:
 
 def key_of(text: str) -> str:
     """Returns the letters of a text: equal for texts that differ in case, numbers and punctuation alone."""
-    return "".join(_LETTERS.findall(text.lower()))
+    if text.isascii():
+        return "".join(_LETTERS.findall(text.lower()))
+    return "".join(sign for sign in text.lower() if sign.isalpha() or unicodedata.category(sign) in _VOWEL_SIGNS)
 
 
 def masked(pair: SentencePair) -> tuple[SentencePair, set[str]]:
@@ -160,4 +170,4 @@ def masked(pair: SentencePair) -> tuple[SentencePair, set[str]]:
             if count:
                 kinds.add(kind)
         texts[place] = text
-    return SentencePair(*texts), kinds
+    return replace(pair, source=texts[0], target=texts[1]), kinds
