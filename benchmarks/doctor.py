@@ -27,7 +27,7 @@ from transduce.corpora.doctor.examination import repeat_key
 from transduce.corpora.doctor.numbers import Vocabulary
 from transduce.corpora.doctor.shifts import find_shifts, pairs_in_step
 
-PAIRS, SHARE = 20_000, 0.03
+PAIRS, SHARE, JOINED_OF = 20_000, 0.03, 5_000
 TEST_OF = {
     **dict.fromkeys(("misaligned", "shifted", "foreign_source", "foreign_target"), "misaligned"),
     **{"cut_source": "source partial", "cut_target": "target partial", "swapped": "swapped"},
@@ -59,6 +59,7 @@ def main() -> None:
         measure(some, [""] * len(some))
         measure(*plant(planter, shares, shifted=True))
         measure_shifts(shifted)
+        measure_joined(shifted[:JOINED_OF], random.Random(options.seed))
 
 
 def measure(pairs: list[Pair], kinds: list[str]) -> None:
@@ -109,6 +110,28 @@ def measure_shifts(pairs: list[Pair]) -> None:
         right = sum(pair.source == pair.target for pair in found)
         told.append(f"{name}: {right / len(pairs):.2%} of the lines are beside their own")
     print(f"Shifts: {'; '.join(told)}.", flush=True)
+
+
+def measure_joined(pairs: list[Pair], chance: random.Random) -> None:
+    """Prints how many lines that stand beside two are joined with both, and how many others."""
+    places = set(chance.sample(range(60, len(pairs) - 60, 4), 40))
+    sides: tuple[list[tuple[str, str]], list[tuple[str, str]]] = ([], [])
+    number = 0
+    while number < len(pairs):
+        if number in places:
+            one, two = chance.randrange(2), (number, number + 1)
+            sides[one].append((f"{number} {number + 1}", " ".join(pairs[each][one] for each in two)))
+            sides[1 - one].extend((f"{each}", pairs[each][1 - one]) for each in two)
+            number += 2
+        else:
+            for side in (0, 1):
+                sides[side].append((f"{number}", pairs[number][side]))
+            number += 1
+    numbers, texts = ([[line[part] for line in side] for side in sides] for part in (0, 1))
+    found = list(pairs_in_step(numbers[0], numbers[1], find_shifts(texts[0], texts[1])))
+    joined = [pair for pair in found if " " in pair.source and " " in pair.target]
+    right = sum(pair.source == pair.target for pair in joined)
+    print(f"Joined: {right} of {len(places)} lines for two, {len(joined) - right} others.", flush=True)
 
 
 def reasons(found: list[Finding], chosen: np.ndarray) -> str:

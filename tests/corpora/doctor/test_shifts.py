@@ -42,8 +42,9 @@ def test_a_lost_line_is_found(lost: float, at_once: int, monkeypatch: pytest.Mon
 
 
 @pytest.mark.slow
-def test_lost_lines_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shifts, "LINES_AT_ONCE", 500)
+@pytest.mark.parametrize("at_once", [500, 100_000])
+def test_lost_lines_add_up(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shifts, "LINES_AT_ONCE", at_once)
     sources, targets = texts()
     left = [line for place, line in enumerate(targets) if place % 300 != 150]
     found = find_shifts(sources, left)
@@ -51,7 +52,7 @@ def test_lost_lines_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
     right = [
         pair for pair in pairs_in_step(sources, left, found) if pair.target == pair.source.replace(" ", "x ") + "x"
     ]
-    assert len(right) >= LINES - 3 * 10
+    assert len(right) >= LINES - 3 * 10 and not any(shift.joined for shift in found)
 
 
 def test_a_block_that_is_off_is_moved_and_nothing_else() -> None:

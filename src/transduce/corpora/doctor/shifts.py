@@ -26,6 +26,8 @@ FLOOR, CEILING, CEILING_OF_WORDS = -4.0, 3.0, 6.0
 """What one line may say at most: words tell neighbours apart that are about the same things."""
 BLOCK = 100
 """Lines of a block: blocks are judged by what was learned from every other one."""
+REACHED = 0.25
+"""Share of the blocks whose lines are within reach at least, when the texts begin to part."""
 AROUND = 50
 """Lines before and after each change of the offset, and in the middle between two, whose words are looked at."""
 LEARNED = 20_000
@@ -75,6 +77,9 @@ def find_shifts(sources: Iterable[str], targets: Iterable[str]) -> list[Shift]:
         if not window:
             break
         offsets, joined = find_offsets(part, window)
+        far = np.flatnonzero(np.abs(offsets) >= FARTHEST - 1)
+        if len(far):  # nothing farther can be found from here: goes on from there
+            part, offsets, joined = (each[: int(far[0]) + AROUND] for each in (part, offsets, joined))
         offsets += offset
         changes = (np.diff(offsets) != 0) | (np.diff(joined) != 0)
         for some in np.split(np.arange(len(part)), np.flatnonzero(changes) + 1):
@@ -175,7 +180,7 @@ def _by_length(sources: Sequence[str], targets: Sequence[str]) -> Values:
     differences = _differences(lengths[0] - middle, lengths[1])
     any_lines = max(float(np.hypot(lengths[0].std(), lengths[1].std())), 0.05)
     blocks = [np.median(part, axis=0).min() for part in np.array_split(differences, max(len(sources) // BLOCK, 1))]
-    same = min(max(1.4826 * float(np.median(blocks)), 0.05), 0.9 * any_lines)
+    same = min(max(1.4826 * float(np.quantile(blocks, REACHED)), 0.05), 0.9 * any_lines)
     squares = np.minimum(differences, 99.0) ** 2  # inf less inf is no number
     gains = 0.5 * squares * (any_lines**-2 - same**-2) + np.log(any_lines / same)
     return np.clip(np.where(np.isinf(differences), FLOOR, gains), FLOOR, CEILING)
