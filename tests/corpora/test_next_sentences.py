@@ -62,6 +62,7 @@ def slow_choice(known: list[str], pool: list[str], words: int) -> list[str]:
         chosen.append(max(fitting, key=lambda text: sum(map(worth, grams(text))) / (len(text.split()) + module.BESIDE)))
 
 
+@pytest.mark.slow
 def test_lazy_choice_is_the_choice_of_a_search_that_looks_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "NEARLY", 1.0)
     monkeypatch.setattr(module, "NOTHING", 0.0)
@@ -129,6 +130,7 @@ def test_work_is_bounded_for_any_pool(repeated: list[str], copies: int) -> None:
     assert looks <= len(pool) * 300
 
 
+@pytest.mark.slow
 def test_a_large_pool_takes_seconds() -> None:
     pool = zipf_text(10_000)
     began = time.process_time()

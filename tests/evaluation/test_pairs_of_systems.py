@@ -53,6 +53,7 @@ def tables(format: str) -> str:
     return render(figures_of(found.systems, found.pairs, metrics), format, ["100 % of it"])  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_markdown_has_as_many_cells_in_each_row() -> None:
     import markdown
 

@@ -105,6 +105,7 @@ def test_systems_are_compared_by_all_references_as_sacrebleu_compares_them() -> 
     assert {(each.difference, each.bootstrap_p, each.randomization_p) for each in same.values()} == {(0, 1, 1)}
 
 
+@pytest.mark.slow
 def test_what_takes_a_single_reference_takes_the_first() -> None:
     systems = {"one": OUTPUTS, "other": damaged(OUTPUTS, 0.1, 6)}
     found = compare(systems, SOURCES, References.aligned(*LISTS), training=FIRST[:30])

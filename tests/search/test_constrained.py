@@ -49,6 +49,7 @@ def test_a_phrase_misses_nothing_where_its_words_are_whole(tokens: list[int], fo
 
 
 @EVERY_DECODER
+@pytest.mark.slow
 @pytest.mark.parametrize("edges", [WHOLE_WORDS, SUBWORDS], ids=["words", "subwords"])
 def test_an_exhaustive_beam_finds_the_best_of_all_outputs_that_hold_the_phrases(
     family: Family, edges: WordEdges

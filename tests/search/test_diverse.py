@@ -30,6 +30,7 @@ def test_one_group_is_a_plain_beam(family: Family, seed: int, size: int) -> None
 @EVERY_DECODER
 @pytest.mark.parametrize("diversity", [0.0, 0.7, 5.0])
 @torch.no_grad()
+@pytest.mark.slow
 def test_groups_of_one_go_where_the_paper_says(family: Family, diversity: float) -> None:
     decoder, start = family(4)
     longest, groups = 6, 3

@@ -61,6 +61,7 @@ def test_planted_faults_are_found(kind: str, least: float, pairs: list[SentenceP
     assert np.mean([changed[place] for place in set(range(len(pairs))) - set(places)]) < 0.02
 
 
+@pytest.mark.slow
 def test_another_language_is_found(pairs: list[SentencePair]) -> None:
     mixed = list(pairs)
     for place in range(0, COUNT, 10):

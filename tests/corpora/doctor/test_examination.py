@@ -38,6 +38,7 @@ def good() -> list[SentencePair]:
     return list(dict.fromkeys(derive_pairs(2_000, seed=1)))
 
 
+@pytest.mark.slow
 def test_a_clean_corpus_needs_nothing(good: list[SentencePair]) -> None:
     found, findings = examined(good)
     assert found.pairs == len(good) == len(findings)

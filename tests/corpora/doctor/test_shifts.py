@@ -30,7 +30,7 @@ def test_texts_in_step_stay_as_they_are() -> None:
     assert list(pairs_in_step(sources, targets)) == list(map(SentencePair, sources, targets))
 
 
-@pytest.mark.parametrize("at_once", [700, 100_000])
+@pytest.mark.parametrize("at_once", [700, pytest.param(100_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("lost", [0.01, 0.3, 0.9])
 def test_a_lost_line_is_found(lost: float, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shifts, "LINES_AT_ONCE", at_once)
@@ -94,7 +94,8 @@ def test_two_lines_that_translate_one_are_joined(step: int) -> None:
     assert all(pair.target == pair.source.replace(" ", "x ") + "x" for pair in pairs)
 
 
-@pytest.mark.parametrize("at_once", [700, 100_000])
+@pytest.mark.slow
+@pytest.mark.parametrize("at_once", [700, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_a_divided_line_and_a_later_one_cancel_each_other(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shifts, "LINES_AT_ONCE", at_once)
     sources, targets = texts()
@@ -106,6 +107,7 @@ def test_a_divided_line_and_a_later_one_cancel_each_other(at_once: int, monkeypa
     assert [pair.target for pair in pairs] == [pair.source.replace(" ", "x ") + "x" for pair in pairs]
 
 
+@pytest.mark.slow
 def test_lines_without_a_translation_are_joined_to_no_neighbour() -> None:
     sources, targets = texts()
     left = [line for place, line in enumerate(targets) if place % 500 != 250]

@@ -54,6 +54,7 @@ def clause(
     return Clause(subject, found, is_past, rest, time=time)
 
 
+@pytest.mark.slow
 def test_the_english_side_determines_the_german_side() -> None:
     german_of: dict[str, str] = {}
     for seed in range(2):

@@ -141,6 +141,7 @@ class Stop(Observer):
             os.kill(os.getpid(), signal.SIGINT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name if name == "hard" else pytest.param(name, marks=pytest.mark.slow) for name in ATTENTIONS]
 )
