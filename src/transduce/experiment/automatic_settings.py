@@ -69,13 +69,10 @@ def choose(kept: CorpusFacts, most_subwords: int | None, machine: Machine, wante
     share = SECONDS_OF_A_WORD * kept.words / 60 / (minutes or MINUTES)  # of the time, to learn phrases
     is_quick = kept.pairs < PHRASES_BELOW and share < SHARE_OF_PHRASES
     if is_quick and not wanted.get("model") and wanted.get("phrases", True):  # no model is asked for
-        reads = wanted.get("data", {}).get("context") is not None
-        told = (
-            "not learned, since they read no sentences before"
-            if reads
-            else "learned first, and kept if they are better"
-        )
-        choices.append(Choice({} if reads else {"phrases": True}, [f"phrases: {told}"]))
+        if wanted.get("data", {}).get("context") is None:
+            choices.append(Choice({"phrases": True}, ["phrases: learned first, and kept if they are better"]))
+        else:
+            choices.append(Choice({}, ["phrases: not learned, since they read no sentences before"]))
     choices.append(schedule)
     return Choice(
         {name: table for choice in choices for name, table in choice.tables.items()},

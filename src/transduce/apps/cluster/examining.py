@@ -98,7 +98,8 @@ def examine_shards(
             for shard in shards_for(inputs, out, columns, languages, ending):
                 name = f"{shard.outputs[0].name.removesuffix('.tsv')}.tsv"
                 shards.append(replace(shard, outputs=(*shard.outputs, *(table / name for table in tables))))
-        held_out, like = _texts_of(treatment.test), treatment.like and list(read_lines(treatment.like))
+        held_out = _texts_of(treatment.test)
+        like = None if treatment.like is None else list(read_lines(treatment.like))
         described = {"job": "doctor", **msgspec.to_builtins(treatment), "columns": columns}
         described["inputs"] = [str(path) for shard in shards for path in shard.inputs]
         described["languages"] = languages
@@ -119,7 +120,7 @@ def examine_shards(
         total = sum(counts)
         sample = spread(all_pairs(), total)
         likeness = None
-        if like:
+        if like is not None:
             likeness = Likeness(like, sample, min((treatment.best or total) / max(total, 1), 1.0))
         learned = work / f"doctor-{uuid.uuid4().hex}"  # of this process, which others only read
         learned.write_bytes(pickle.dumps((Doctor(sample), likeness, held_out)))

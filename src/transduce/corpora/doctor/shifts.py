@@ -79,7 +79,8 @@ def find_shifts(sources: Iterable[str], targets: Iterable[str]) -> list[Shift]:
         offsets, joined = find_offsets(part, window)
         far = np.flatnonzero(np.abs(offsets) >= FARTHEST - 1)
         if len(far):  # nothing farther can be found from here: goes on from there
-            part, offsets, joined = (each[: int(far[0]) + AROUND] for each in (part, offsets, joined))
+            end = int(far[0]) + AROUND
+            part, offsets, joined = part[:end], offsets[:end], joined[:end]
         offsets += offset
         changes = (np.diff(offsets) != 0) | (np.diff(joined) != 0)
         for some in np.split(np.arange(len(part)), np.flatnonzero(changes) + 1):
