@@ -53,8 +53,8 @@ def test_files_of_one_name_in_two_folders_are_moved_each_by_itself(tmp_path: Pat
         files.append(write(tmp_path / folder, pairs, drop))
     found = examine(parts_of([*files[0][:1], *files[1][:1], *files[0][1:], *files[1][1:]], None, ("", "")))
     assert found.left_out < 20 and found.pairs >= 797
-    assert [shift.offset for shift in found.shifts["a.en"]] == [-1]
-    assert len(Examination.joined([found, found]).shifts["a.en"]) == 2
+    assert [shift.joined for shift in found.shifts["a.en"]] == ["none", ""]
+    assert len(Examination.joined([found, found]).shifts["a.en"]) == 4
 
 
 def test_a_corpus_of_a_few_pairs_again_and_again_teaches_nothing(good: list[SentencePair]) -> None:

@@ -36,9 +36,9 @@ def test_a_lost_line_is_found(lost: float, at_once: int, monkeypatch: pytest.Mon
     monkeypatch.setattr(shifts, "LINES_AT_ONCE", at_once)
     sources, targets = texts()
     gone = round(lost * LINES)
-    (shift,) = find_shifts(sources, targets[:gone] + targets[gone + 1 :])
-    assert shift.offset == -1 and shift.last == LINES
-    assert abs(shift.first - 1 - gone) <= 1
+    alone, shift = find_shifts(sources, targets[:gone] + targets[gone + 1 :])
+    assert (alone.first, alone.last, alone.joined) == (gone + 1, gone + 1, "none")
+    assert shift == Shift(gone + 2, LINES, -1)
 
 
 @pytest.mark.slow
@@ -52,15 +52,26 @@ def test_lost_lines_add_up(at_once: int, monkeypatch: pytest.MonkeyPatch) -> Non
     right = [
         pair for pair in pairs_in_step(sources, left, found) if pair.target == pair.source.replace(" ", "x ") + "x"
     ]
-    assert len(right) >= LINES - 3 * 10 and not any(shift.joined for shift in found)
+    assert len(right) == LINES - 10 and {shift.joined for shift in found} == {"", "none"}
+
+
+@pytest.mark.parametrize("lost", [1, 3])
+def test_a_line_whose_translation_was_lost_has_none(lost: int) -> None:
+    sources, targets = texts()
+    found = find_shifts(sources, targets[:1000] + targets[1000 + lost :])
+    assert found[0] == Shift(1001, 1000 + lost, found[0].offset, "none") and found[-1].last == LINES
+    pairs = list(pairs_in_step(sources, targets[:1000] + targets[1000 + lost :], found))
+    whole = map(SentencePair, sources, targets)
+    assert pairs == [pair for place, pair in enumerate(whole) if not 1000 <= place < 1000 + lost]
+    assert str(found[0]) == f"lines 1,001 to {1000 + lost:,}: no translation"
 
 
 def test_a_block_that_is_off_is_moved_and_nothing_else() -> None:
     sources, targets = texts()
     moved = [*targets[:1000], *targets[1002:1402], *targets[1400:]]
-    (shift,) = find_shifts(sources, moved)
-    assert shift.offset == -2
-    assert abs(shift.first - 1001) <= 2 and abs(shift.last - 1400) <= 2
+    alone, shift = find_shifts(sources, moved)
+    assert (alone.first, alone.last, alone.joined) == (1001, 1002, "none")
+    assert shift.offset == -2 and shift.first == 1003 and abs(shift.last - 1400) <= 2
 
 
 def test_texts_of_different_lengths_end_together() -> None:
@@ -111,7 +122,8 @@ def test_a_divided_line_and_a_later_one_cancel_each_other(at_once: int, monkeypa
 def test_lines_without_a_translation_are_joined_to_no_neighbour() -> None:
     sources, targets = texts()
     left = [line for place, line in enumerate(targets) if place % 500 != 250]
-    assert not any(shift.joined for shift in [*find_shifts(sources, left), *find_shifts(left, sources)])
+    found = [*find_shifts(sources, left), *find_shifts(left, sources)]
+    assert {shift.joined for shift in found} <= {"", "none"}
 
 
 def test_joined_lines_are_one_with_no_blank_in_scripts_without() -> None:

@@ -131,8 +131,8 @@ class Examination:
         """Lines for people that say what was moved, joined, repaired and left out."""
         lines = []
         for name, shifts in self.shifts.items():
-            for verb, is_joined in (("moved", False), ("joined", True)):
-                some = [shift for shift in shifts if bool(shift.joined) == is_joined]
+            for verb, kinds in (("moved", [""]), ("joined", ["source", "target"])):
+                some = [shift for shift in shifts if shift.joined in kinds]
                 lines += [f"{verb} in {name}: {shift}" for shift in some[:EXAMPLES]]
                 lines += [f"{verb} in {name}: {len(some) - EXAMPLES:,} parts more"] if len(some) > EXAMPLES else []
         lines += [f"repaired: {kind} of {count:,} pairs" for kind, count in self.repairs.items()]

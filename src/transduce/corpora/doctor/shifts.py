@@ -11,6 +11,7 @@ from itertools import islice, repeat
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from docsegments.orthography.joining import join_sentences
 from transduce.corpora.corpus import SentencePair
@@ -33,8 +34,10 @@ AROUND = 50
 LEARNED = 20_000
 """Lines from which words are learned at most."""
 LINES_AT_ONCE = 100_000
-SIDES: Sequence[Literal["", "source", "target"]] = ("", "target", "source")
-"""The side of which lines are joined, by what `join_lines` returns: 1 or -1, else none."""
+ALONE = 2
+"""In place of what `join_lines` returns: a line of the source without a translation."""
+SIDES: Sequence[Literal["", "target", "none", "source"]] = ("", "target", "none", "source")
+"""What is joined, by 1 or -1 of `join_lines`, or ALONE; else 0."""
 MANY_WORDS = 12.0
 """Words of a line from which on it says no more."""
 
@@ -48,8 +51,9 @@ class Shift:
     last: int
     offset: int
     """Number of lines by which the translations come later."""
-    joined: Literal["", "source", "target"] = ""
-    """The side of which two lines are one: the lines of the shift, or the translation of its only line and the next."""
+    joined: Literal["", "source", "target", "none"] = ""
+    """The side of which two lines are one: the lines of the shift, or the translation of its only line and the next;
+    `none` for lines that have no translation."""
 
     def __str__(self) -> str:
         """Describes the shift in words."""
@@ -58,6 +62,8 @@ class Shift:
             return f"lines {self.first:,} and {self.last:,}, for line {other:,} of the target"
         if self.joined == "target":
             return f"lines {other:,} and {other + 1:,} of the target, for line {self.first:,}"
+        if self.joined == "none":
+            return f"lines {self.first:,} to {self.last:,}: no translation"
         lines = f"{abs(self.offset)} line{'s' if abs(self.offset) > 1 else ''}"
         return f"lines {self.first:,} to {self.last:,}: {lines} {'later' if self.offset > 0 else 'earlier'}"
 
@@ -113,6 +119,8 @@ def pairs_in_step(
         while shift is not None and number > shift.last:
             shift = next(coming, None)
         own = shift if shift is not None and number >= shift.first else Shift(number, number, 0)
+        if own.joined == "none":
+            continue
         if own.joined == "source" and number == own.first:
             before = source
             continue
@@ -145,6 +153,7 @@ def find_offsets(sources: Sequence[str], targets: Sequence[str]) -> tuple[Places
         _judge_by_words(gains, sources, targets, judge, np.flatnonzero(part))
         offsets = _best_path(gains)
         joined = join_lines(sources, targets, offsets, judge)
+        joined[_alone(gains, offsets, joined)] = ALONE
     return offsets, joined
 
 
@@ -164,6 +173,23 @@ def _best_path(gains: Values) -> Places:
         path[line] = state
         state = int(came_from[line, state])
     return OFFSETS[path]
+
+
+def _alone(gains: Values, offsets: Places, joined: Places) -> NDArray[np.bool_]:
+    """Returns the lines that share their translation with another one, which gains more by it: where the offset falls
+    by k, k lines in a row have none."""
+    alone = np.zeros(len(offsets), bool)
+    falls = (np.diff(offsets) < 0) & (joined[1:] == 0) & (joined[:-1] == 0)
+    for change in (np.flatnonzero(falls) + 1).tolist():
+        before, after = (int(offsets[line]) + FARTHEST for line in (change - 1, change))
+        lost = before - after
+        first, last = max(change - lost, 0), min(change + lost, len(offsets))
+        kept_before = np.append(0.0, np.cumsum(gains[first:change, before]))
+        kept_after = np.append(np.cumsum(gains[change:last, after][::-1])[::-1], 0.0)
+        most = min(len(kept_before), len(kept_after))
+        begin = first + int((kept_before[:most] + kept_after[:most]).argmax())
+        alone[begin : begin + lost] = True
+    return alone
 
 
 def _differences(source: Values, target: Values) -> Values:
