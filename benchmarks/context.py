@@ -21,9 +21,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Sequence
-from math import log
 from pathlib import Path
-from statistics import fmean
 
 import torch
 
@@ -33,10 +31,10 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.formats import references_in
+from transduce.evaluation.context_gain import context_gain
 from transduce.evaluation.references import References
 from transduce.evaluation.translations import score_bleu
 from transduce.inference.request import Request, in_context
-from transduce.inference.scorer import Scorer
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 
@@ -66,23 +64,25 @@ def main() -> None:
     lists = references_in(data / "tvsub" / "test_trg.sgm.gz")
     references = References.aligned(*(list(map(str.lower, each))[: len(tvsub)] for each in lists))
     marked = read_documents(data / "mzprt")[: options.lines]
+    marked_plain, targets = [plain(pair) for pair in marked], [pair.target for pair in marked]
     rows = [["model", "context", "BLEU, TVsub", "BLEU, mZPRT", "dropped pronouns", "CXMI, bits", "seconds"]]
     for run in options.runs:
         bundle = ModelBundle.load(run)
         translator = Translator(bundle)
         context = bundle.config.context
+        gain = context and context_gain(bundle, given(marked_plain, context, "its own"), targets)
+        bits_of = {"its own": gain.bits, "another document's": gain.bits_of_others} if gain else {}
         for kind in ("its own",) if context is None else ("its own", "none", "another document's"):
             began = time.monotonic()
             outputs = translate(translator, given(tvsub, context, kind))
             seconds = time.monotonic() - began
             written = [re.sub("['\u2019]", " '", html.unescape(output).lower()) for output in outputs]
             bleu = score_bleu(written, references, lowercase=True).score
-            requests = given([plain(pair) for pair in marked], context, kind)
+            requests = given(marked_plain, context, kind)
             of_marked = translate(translator, requests)
-            targets = [pair.target for pair in marked]
             other = score_bleu(of_marked, targets, lowercase=True).score
             pronouns = kept_pronouns([pair.source for pair in marked], of_marked)
-            bits = 0.0 if context is None else gained(bundle, targets, requests)
+            bits = bits_of.get(kind, 0.0)
             row = [run.name, "" if context is None else kind, f"{bleu:.1f}", f"{other:.1f}", f"{pronouns:.1%}"]
             rows.append([*row, f"{bits:.3f}", f"{seconds:.0f}"])
             print(rows[-1], flush=True)
@@ -138,14 +138,6 @@ def kept_pronouns(sources: Sequence[str], outputs: Sequence[str]) -> float:
 def roots(text: str) -> Counter[str]:
     """The number of pronouns of each kind in a Chinese text."""
     return Counter(ALIKE.get(pronoun, pronoun) for pronoun in PRONOUN.findall(text))
-
-
-def gained(bundle: ModelBundle, targets: Sequence[str], requests: Sequence[Request]) -> float:
-    """Bits a sentence by which context makes given translations likelier."""
-    scorer = Scorer(bundle)
-    pairs = [(request.text, target) for request, target in zip(requests, targets, strict=True)]
-    alone, together = scorer.score(pairs), scorer.score(pairs, [request.before for request in requests])
-    return fmean(b.log_probability - a.log_probability for a, b in zip(alone, together, strict=True)) / log(2)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How much the sentences before a source tell of its translation."""
+"""Conditional cross-mutual information: how much the sentences before a source tell of its translation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from transduce.inference.scorer import Scorer
 
 @dataclass(frozen=True)
 class ContextGain:
-    """How much likelier context makes the references of a test set (CXMI, Fernandes et al. 2021)."""
+    """Gain in probability of a test set's references by context (CXMI, Fernandes et al. 2021)."""
 
     bits: float
     """Bits a sentence that the sentences before it bring."""

@@ -47,7 +47,7 @@ class Scores:
     translations: Sequence[Translation] = ()
     """The translations; empty for finished outputs, and for models that do not translate."""
     context: ContextGain | None = None
-    """What the sentences before tell a model that reads context; None for others."""
+    """Gain in probability of the references by context; None for finished outputs and models that read none."""
 
     @staticmethod
     def of(outcome: Any, measured: Measured, metrics: Sequence[MetricName], unit: str, scoring: Scoring) -> "Scores":

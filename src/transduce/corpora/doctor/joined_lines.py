@@ -14,7 +14,7 @@ Judge = Callable[[Places, Sequence[str], Sequence[str]], Evidence]
 NEAR = 8
 """Lines before and after a change of the offset among which two are sought that translate one."""
 BETTER = 0.2
-"""How much better lines must fit with two of them as one, than with one of them left out."""
+"""Minimum gain of the fit by which two lines are joined, over leaving one of them out; in nats a word."""
 LENGTH = 2.0
 """Weight of a log-ratio of lengths beside the log-ratios of words."""
 

@@ -9,7 +9,7 @@ _LOOKS = str.maketrans(
     {"0": "o", "1": "l", "i": "l", "5": "s", "8": "b", "e": "c", "-": None, " ": None}
     | {"m": "nn", "d": "cl", "w": "vv", "u": "ll", "h": "ll"}
 )
-"""What optical character recognition confuses becomes the same; "rn" looks like "nn", too."""
+"""Characters that optical character recognition confuses, each with a common form."""
 OFTEN = 10
 """Occurrences from which on a word is frequent, for each one of a word that it is misread as."""
 SHORT, LONG = 5, 6

@@ -24,7 +24,7 @@ OFFSETS = np.arange(-FARTHEST, FARTHEST + 1)
 CHANGE, STEP = 12.0, 4.0
 """Cost of a change of the offset, and for each line of it, as natural logarithms of probabilities."""
 FLOOR, CEILING, CEILING_OF_WORDS = -4.0, 3.0, 6.0
-"""What one line may say at most: words tell neighbours apart that are about the same things."""
+"""Bounds of the gain of one line: the least, the most by its length, and the most by its words."""
 BLOCK = 100
 """Lines of a block: blocks are judged by what was learned from every other one."""
 REACHED = 0.25
@@ -35,9 +35,9 @@ LEARNED = 20_000
 """Lines from which words are learned at most."""
 LINES_AT_ONCE = 100_000
 ALONE = 2
-"""In place of what `join_lines` returns: a line of the source without a translation."""
+"""The number of a line of the source without a translation, beside those that `join_lines` returns."""
 SIDES: Sequence[Literal["", "target", "none", "source"]] = ("", "target", "none", "source")
-"""What is joined, by 1 or -1 of `join_lines`, or ALONE; else 0."""
+"""Values of `Shift.joined` by the numbers of lines: 1 and -1 of `join_lines`, ALONE, and 0 for lines as they are."""
 MANY_WORDS = 12.0
 """Words of a line from which on it says no more."""
 
