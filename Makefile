@@ -44,22 +44,24 @@ test: setup
 	$(MAKE) --no-print-directory --jobs 2 check $(if $(SLOW),test-both,test-fast)
 
 test-fast: setup
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow and not thorough"
 
 # Whole trainings, every bad input, every command of the docs, browsers, other libraries, growth with long texts.
 test-slow: setup
-	$(PYTEST) -m slow
+	$(PYTEST) -m "slow and not thorough"
 
 test-both: setup
-	$(PYTEST)
+	$(PYTEST) -m "not thorough"
 
+# Before a release, with the searches for faults that go through all patterns, paths and sizes.
 test-all: setup
 	$(MAKE) --no-print-directory test SLOW=1
+	$(PYTEST) -m thorough
 
 # Unit tests of all rooms without a whole training, or of one: make quick ROOM=nn
 ROOM ?= nn models objectives search data text orthography corpora evaluation analysis
 quick: setup
-	$(PYTEST) -m "not slow" $(ROOM:%=tests/%)
+	$(PYTEST) -m "not slow and not thorough" $(ROOM:%=tests/%)
 
 format: setup
 	$(BIN)/ruff format src tests benchmarks docs

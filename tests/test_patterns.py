@@ -71,6 +71,7 @@ class Pattern:
         return lambda text: sum(1 for _ in compiled.finditer(encoded(text)))
 
 
+@pytest.mark.thorough
 def test_every_pattern_is_linear() -> None:
     patterns = [*package_patterns()]
     assert len(patterns) > 200

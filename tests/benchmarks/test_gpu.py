@@ -38,7 +38,7 @@ def part(scale: Scale, device: torch.device) -> Iterator[Measurement]:
     yield "dies", dying
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_whole_benchmark_runs_on_a_cpu_at_small_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import transformers.models.marian.modeling_marian  # noqa: F401  # once for all parts
 

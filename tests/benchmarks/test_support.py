@@ -47,6 +47,7 @@ def test_the_page_has_a_row_for_every_family_and_choice() -> None:
         assert (row.task, name_of(row)) in told or f"`{row.choice}`" in text, f"{row.name}: run benchmarks/support.py"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("number", "row"), list(enumerate(SAMPLE)), ids=[row.name for row in SAMPLE])
 def test_a_sample_is_as_the_page_says_and_parts_processes_and_shards_give_one_model(
     number: int, row: Row, folder: Path, monkeypatch: pytest.MonkeyPatch

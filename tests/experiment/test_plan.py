@@ -171,7 +171,7 @@ def test_operations_are_six_for_each_weight_and_token_and_a_little_for_attention
     assert 0.9 * of_weights < planned.operations < 1.2 * of_weights  # sources are not as long as targets
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_largest_part_that_fits_does_fit_and_little_more_would(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

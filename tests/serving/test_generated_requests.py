@@ -18,6 +18,7 @@ FILES = ("/memory", "/glossary")
 """The ends of paths whose bodies are files: no bytes break their description."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_valid", [True, False], ids=["described", "broken"])
 def test_no_generated_request_is_a_mistake_of_the_server(
     serve: Serve, tiny_run: Path, tmp_path: Path, is_valid: bool

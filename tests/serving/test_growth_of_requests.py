@@ -212,7 +212,7 @@ def routes_of(routes: Iterable[Any], prefix: str = "") -> Iterator[tuple[str, se
             yield from routes_of(inner.routes, prefix + route.include_context.prefix)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_time_of_a_request_grows_no_faster_than_its_size(app: FastAPI) -> None:
     tried = paths(app)
     assert len(tried) > 40

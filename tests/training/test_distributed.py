@@ -119,6 +119,7 @@ def test_what_is_shared_out_comes_back_in_order(count: int) -> None:
     assert OneOf(0, count, of_each=shares).gather_shares(shares[0]) == values
 
 
+@pytest.mark.thorough
 def test_torchrun_brings_a_run_back_when_one_of_its_processes_was_killed(recipe_file: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     changes = ["training.updates=100000", "checkpoint={every_updates=5, keep_last=1}"]
@@ -222,6 +223,7 @@ def test_a_mistake_in_a_model_is_not_another_process_that_has_ended() -> None:
         raise RuntimeError("[third_party/gloo/transport/tcp/pair.cc] Connection closed by peer")
 
 
+@pytest.mark.thorough
 def test_where_one_process_lacks_memory_all_end_with_the_line_that_says_so(recipe_file: Path, tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -90,6 +90,7 @@ def run_compiling(cache: Path, *command: str, **environment: str) -> subprocess.
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("model", "precision", "tolerance"),
     [
