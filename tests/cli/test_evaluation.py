@@ -50,6 +50,17 @@ def test_finished_outputs_are_evaluated_without_their_sources(
     assert "1,000 bootstrap resamples" in output
 
 
+def test_a_page_about_outputs_and_about_a_model_is_written(
+    transduce: Command, outputs: Path, corpus: Path, files: list[object], tiny_run: Path, tmp_path: Path
+) -> None:
+    for system, options in ((outputs, ()), (tiny_run, ("--robust", "--beam-size", 1))):
+        status, _, errors = transduce("evaluate", system, *files, *options, "-o", tmp_path / f"{system.name}.html")
+        assert status == 0, errors
+        page = (tmp_path / f"{system.name}.html").read_text(encoding="utf-8")
+        assert page.startswith("<!doctype html>") and "The worst sentences" in page
+        assert ("As others type it" in page) == (system == tiny_run)
+
+
 def test_outputs_come_from_standard_input_too(
     transduce: Command, outputs: Path, files: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -120,10 +120,13 @@ def drawing(svg: str, label: str) -> str:
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[str | float | Link | None]]) -> str:
-    """Returns a table as content of a section; numbers are set right."""
+    """Returns a table as content of a section; numbers are set right, and a phone puts the cells of a row with several
+    texts below one another."""
     cells = "".join(f'<th scope="col">{escape_text(name)}</th>' for name in head)
-    lines = [f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows]
-    return f'<div class="drawing"><table><thead><tr>{cells}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    lines = [f"<tr>{''.join(map(_cell, row, head))}</tr>" for row in rows]
+    is_of_texts = any(sum(isinstance(cell, str) for cell in row) > 1 for row in rows)
+    opening = '<table class="stacked">' if is_of_texts else "<table>"
+    return f'<div class="table">{opening}<thead><tr>{cells}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
 
 
 def _document(title: str, scripts: tuple[str, ...], facts: dict[str, Any]) -> str:
@@ -140,12 +143,13 @@ def escape_text(text: str) -> str:
     return html.escape(text.encode("utf-8", "replace").decode())
 
 
-def _cell(value: str | float | Link | None) -> str:
+def _cell(value: str | float | Link | None, of: str) -> str:
+    label = f'data-label="{html.escape(of)}"'
     if isinstance(value, Link):
-        return f'<td><a href="{html.escape(value.address)}">{escape_text(value.text)}</a></td>'
+        return f'<td {label}><a href="{html.escape(value.address)}">{escape_text(value.text)}</a></td>'
     if isinstance(value, str):
-        return f'<td dir="auto">{escape_text(value)}</td>'
-    return f'<td class="number">{"–" if value is None else f"{value:,.6g}"}</td>'
+        return f'<td {label} dir="auto">{escape_text(value)}</td>'
+    return f'<td {label} class="number">{"–" if value is None else f"{value:,.6g}"}</td>'
 
 
 def _file(name: str) -> str:

@@ -1,6 +1,5 @@
 """The verbs that measure models and finished outputs on test data: evaluate and compare."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ from transduce.base.errors import InputError
 from transduce.base.task_table import TASKS
 
 if TYPE_CHECKING:
-    from transduce.inference.translator import Translator
+    pass
 
 OF_OUTPUTS = (
     "source", "reference", "dataset", "split", "direction", "lowercase", "tokenize", "all_bleu", "metric", "json",
@@ -68,7 +67,7 @@ def evaluate(
 
     Args:
         model: A model's or a run's folder, or a text file of finished outputs; - is standard input.
-        output: Also write the model's translations here.
+        output: Also write the model's translations here; into a file that ends in .html, a page about them.
         all_bleu: Also print BLEU in four ways: 13a and intl, cased and uncased.
         robust: Score the test set as it is written, and as others type it: in capitals, as titles, in lower case,
             without full stops, with typing errors, and word by word.
@@ -108,9 +107,9 @@ def evaluate(
         system = test_set.open_system(model, machine, engine, shortlist.chosen, batch_tokens)
         if not isinstance(system, list):
             tell_engine(system, search, test_set.tell, is_given(context, "engine"))
-        elif refused := given_options(context, OF_OUTPUTS):
+        elif refused := given_options(context, OF_OUTPUTS + ("output",) * test_set.is_page(output)):
             raise InputError(f"{refused[0]}: nothing is translated, the outputs are in {model}")
-        if robust and (all_bleu or output is not None):
+        if robust and (all_bleu or (output is not None and not test_set.is_page(output))):
             raise InputError(f"--robust goes without {'--all-bleu' if all_bleu else '--output'}; leave one of them out")
         result = test_set.evaluate_system(model, system, data, scoring, all_bleu, robust, output, search)
     print_json(result.to_dict()) if json else print(result.describe())
@@ -178,7 +177,7 @@ def compare(
                 check_aligned(name, system, references)
         by_words(words or (), references, {}, scoring.tokenize)  # whether the references have them
         translators = [system for system in opened.values() if isinstance(system, Translator)]
-        training = _training_text(translators) if train is None else read_lines(train)
+        training = test_set.training_text(translators) if train is None else read_lines(train)
         outputs = {}
         for name, system in opened.items():
             if isinstance(system, Translator):
@@ -203,20 +202,3 @@ def _check_names(systems: list[str]) -> None:
         if path in names:
             raise InputError(f"{name} is named twice" + (f", first as {names[path]}" * (names[path] != name)))
         names[path] = name
-
-
-def _training_text(translators: "list[Translator]") -> Iterable[str] | None:
-    """Returns the target side of the built-in data set that all models were trained on, or None."""
-    from transduce.corpora.catalogue.registry import DATASETS
-    from transduce.corpora.splits import open_split
-
-    trained_on = {
-        (bundle.history.get("data"), bundle.config.source, bundle.config.target)
-        for bundle in (translator.bundle for translator in translators)
-    }
-    if len(trained_on) != 1:
-        return None
-    ((data, source, target),) = trained_on
-    if data not in DATASETS:
-        return None
-    return (pair.target for pair in open_split(data, "train", source, target))

@@ -1,9 +1,10 @@
 """Opens the systems that `evaluate` and `compare` score, models or finished outputs, and their test set."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import TextIO
 
 from transduce.apps.cli.machine_options import MachineOptions
 from transduce.apps.cli.options import DataOptions, ScoringOptions
@@ -13,7 +14,7 @@ from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.bundle.model_bundle import ModelBundle, is_model
 from transduce.corpora.catalogue.download import announce
-from transduce.corpora.catalogue.registry import find_dataset
+from transduce.corpora.catalogue.registry import DATASETS, find_dataset
 from transduce.corpora.corpus import ParallelCorpus, running_texts
 from transduce.corpora.directions import MANY, Direction
 from transduce.corpora.formats import references_in, segments
@@ -25,7 +26,7 @@ from transduce.evaluation.evaluate import evaluate, evaluate_outputs
 from transduce.evaluation.metric import check_aligned
 from transduce.evaluation.metrics import metrics_by_key
 from transduce.evaluation.references import References
-from transduce.evaluation.robustness import evaluate_typed
+from transduce.evaluation.robustness import AS_WRITTEN, evaluate_typed
 from transduce.evaluation.score_table import Scores, ScoreTable
 from transduce.experiment.recipe import recipe_of
 from transduce.inference.engines.choice import EngineName
@@ -79,12 +80,16 @@ def evaluate_system(
     """Returns the scores of finished outputs, or of a translator in each direction with a test set; for `robust` of a
     test set that is typed in several ways.
 
-    Translations are written to `output`; InputError for this or `robust` with several directions."""
+    Translations, or a page about them, are written to `output`; InputError for this or `robust` with several
+    directions."""
     how = (scoring.lowercase, scoring.tokenize)
     if isinstance(system, list):
         sources, references, _ = open_test_set(data, {name: system}, needs_sources=False)
         check_aligned(name, system, references)
-        return evaluate_outputs(system, references, *how, all_bleu, scoring.metrics, sources or None)
+        with _opened(output) as stream:
+            scores = evaluate_outputs(system, references, *how, all_bleu, scoring.metrics, sources or None)
+            _write(stream, output, name, scores)
+        return scores
     directions: Sequence[Direction | None] = _directions_of(data, name, system) if _is_many(system) else [None]
     if len(directions) > 1 and robust:
         raise InputError("--robust is for one direction; choose it with --direction")
@@ -98,18 +103,38 @@ def evaluate_system(
             translator = system.directed(direction.target, direction.source)
             data = replace(data, direction=str(direction))
         sources, references, documents = open_test_set(data, {name: translator})
-        if robust:
-            return evaluate_typed(translator, sources, references, search, *how, scoring.metrics, documents)
-        with nullcontext() if output is None else text_output(output) as stream:
+        with _opened(output) as stream:
+            if robust:
+                typed = evaluate_typed(translator, sources, references, search, *how, scoring.metrics, documents)
+                _write(stream, output, name, typed.ways[AS_WRITTEN], typed, translator)
+                return typed
             scores = evaluate(translator, sources, references, search, *how, all_bleu, scoring.metrics, documents)
-            if stream is not None:
-                stream.writelines(f"{translation.text}\n" for translation in scores.translations)
+            _write(stream, output, name, scores, None, translator)
         bundle = translator.bundle
         if bundle.config.context is not None and isinstance(bundle, ModelBundle):
             requests = sources_in_context(sources, bundle.config.context, documents)
             scores = replace(scores, context=context_gain(bundle, requests, references))
         evaluated[str(direction)] = scores
     return scores if directions == [None] else ScoreTable("directions", evaluated)
+
+
+def is_page(output: str | None) -> bool:
+    """Returns True for the name of a page's file."""
+    return output is not None and output.lower().endswith((".html", ".htm"))
+
+
+def training_text(translators: Sequence[Translator]) -> Iterable[str] | None:
+    """Returns the target side of the built-in data set that all models were trained on, or None."""
+    trained_on = {
+        (bundle.history.get("data"), bundle.config.source, bundle.config.target)
+        for bundle in (translator.bundle for translator in translators)
+    }
+    if len(trained_on) != 1:
+        return None
+    ((data, source, target),) = trained_on
+    if data not in DATASETS:
+        return None
+    return (pair.target for pair in open_split(data, "train", source, target))
 
 
 def directed(data: DataOptions, systems: Mapping[str, System]) -> dict[str, System]:
@@ -159,6 +184,29 @@ def open_test_set(
     pairs = list(corpus)
     references = _all_references([pair.target for pair in pairs], data.reference or [""])
     return [pair.source for pair in pairs], references, running_texts(pairs)
+
+
+def _opened(output: str | None) -> AbstractContextManager[TextIO | None]:
+    return nullcontext() if output is None else text_output(output)
+
+
+def _write(
+    stream: TextIO | None,
+    output: str | None,
+    name: str,
+    scores: Scores,
+    typed: ScoreTable | None = None,
+    translator: Translator | None = None,
+) -> None:
+    if stream is None:
+        return
+    if not is_page(output):
+        stream.writelines(f"{text}\n" for text in scores.outcome.outputs)
+        return
+    from transduce.analysis.evaluation_page import render_evaluation
+
+    training = None if translator is None else training_text([translator])
+    stream.write(render_evaluation(name, scores, typed, training))
 
 
 def _all_references(first: list[str], files: Sequence[str]) -> References:

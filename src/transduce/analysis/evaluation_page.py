@@ -1,0 +1,130 @@
+"""The page of an evaluation: how good a translator is, where it is worse, and what to look at."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from transduce.analysis.page import html_table, render_sections
+from transduce.evaluation.breakdown import by_length, by_word_frequency
+from transduce.evaluation.copied_numbers import count_copied_numbers
+from transduce.evaluation.score_table import Scores, ScoreTable
+
+SHOWN = 10
+"""The worst and the best sentences that are shown, of each kind."""
+NAME = re.compile(r"(?<=\w )\b[^\W\d_a-z]\w+")
+SYSTEM = "translations"
+
+Section = tuple[str, str, str]
+
+
+def render_evaluation(
+    name: str, scores: Scores, typed: ScoreTable | None = None, training: Iterable[str] | None = None
+) -> str:
+    """Returns a page about the translations of a test set, for people who decide whether to use the translator.
+
+    Args:
+        name: Name of the translator.
+        scores: Scores of its translations.
+        typed: Scores of the test set as others type it, as `evaluate_typed` returns them.
+        training: Target side of the training data, for recall by words' frequency.
+    """
+    sections = [_scores(scores), *_by_part(scores, training), *_kept(scores)]
+    if typed is not None:
+        rows = [[way, *(each.score for each in one.scores.values())] for way, one in typed.ways.items()]
+        titles = [metric.title for metric in scores.metrics.values()]
+        text = "The same sentences in capitals, with typing errors and so on; references in capitals likewise."
+        sections.append(("As others type it", text, _table(["typed", *titles], rows)))
+    return render_sections("Evaluation", name, [*sections, *_sentences(scores)])
+
+
+def _scores(scores: Scores) -> Section:
+    rows = []
+    for key, score in scores.scores.items():
+        digits = scores.metrics[key].digits
+        low, high = (f"{end:.{digits}f}" for end in score.interval)
+        rows.append([scores.metrics[key].title, round(score.score, digits), f"{low} to {high}", score.signature])
+    equal = f"{100 * scores.exact_match:.1f} % of the translations equal their reference"
+    text = f"{scores.size:,} sentences. {equal}; together they have {100 * scores.length_ratio:.1f} % of the tokens."
+    return "Scores", text, html_table(["metric", "score", "95 % interval", "how it was measured"], rows)
+
+
+def _by_part(scores: Scores, training: Iterable[str] | None) -> list[Section]:
+    texts, sections = scores.outcome, []
+    if texts.sources is not None:
+        rows = [
+            [_range(part.at_least, part.at_most), part.sentences, part.bleu[SYSTEM], part.length_ratio[SYSTEM]]
+            for part in by_length(texts.sources, {SYSTEM: scores.counts["bleu"]})
+        ]
+        head = ["words of the source", "sentences", "BLEU", "length, of the reference's"]
+        sections.append(
+            ("By length", "Long sentences are harder; where few were tested, scores vary.", _table(head, rows))
+        )
+    if training is not None:
+        how = (scores.scoring.lowercase, scores.scoring.tokenize)
+        found = by_word_frequency(texts.references, {SYSTEM: texts.outputs}, training, *how)
+        rows = [[_range(part.at_least, part.at_most), part.words, 100 * part.recall[SYSTEM]] for part in found]
+        head = ["times in the training data", "words of the references", "found in the translation, %"]
+        text = "What a model has seen rarely, it writes less surely."
+        sections.append(("By rarity", text, _table(head, rows)))
+    return sections
+
+
+def _kept(scores: Scores) -> list[Section]:
+    """Returns what should be in a translation as it is in its source."""
+    texts = scores.outcome
+    if texts.sources is None:
+        return []
+    numbers = count_copied_numbers(texts.sources, texts.references, {SYSTEM: texts.outputs})
+    names = [
+        (name, name in output)
+        for source, reference, output in zip(texts.sources, texts.references, texts.outputs, strict=True)
+        for name in set(NAME.findall(source))
+        if name in reference
+    ]
+    rows: list[Sequence[str | float | None]] = []
+    if numbers.reference is not None:
+        share = numbers.systems[SYSTEM] or 0.0
+        rows.append(["numbers in digits", numbers.in_source, 100 * share, 100 * numbers.reference])
+    if names:
+        rows.append(["names that the reference keeps", len(names), 100 * np.mean([kept for _, kept in names]), 100])
+    if not rows:
+        return []
+    text = "People write some numbers in words, so a reference need not have all in digits."
+    return [("What must stay", text, _table(["of the sources", "there are", "kept, %", "by the reference, %"], rows))]
+
+
+def _sentences(scores: Scores) -> list[Section]:
+    texts, of_sentences = scores.outcome, scores.counts["chrf"]
+    each = np.array([of_sentences.choose([number]).score for number in range(scores.size)])
+    order = np.argsort(each, kind="stable")
+    sections = []
+    for title, text, numbers in (
+        ("The worst sentences", "Those least like their reference: is it the translation that is wrong?", order),
+        ("The best sentences", "Those most like their reference, none twice.", order[::-1]),
+    ):
+        chosen: dict[str, Sequence[str | float | None]] = {}
+        for number in numbers.tolist():
+            source = None if texts.sources is None else texts.sources[number]
+            row = [round(float(each[number]), 1), source, texts.outputs[number], texts.references[number]]
+            chosen.setdefault(texts.references[number], row)
+            if len(chosen) == SHOWN:
+                break
+        rows = [row if texts.sources is not None else [row[0], *row[2:]] for row in chosen.values()]
+        head = ["chrF", *(["source"] if texts.sources is not None else []), "translation", "reference"]
+        sections.append((title, text, html_table(head, rows)))
+    return sections
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str | float | None]]) -> str:
+    return html_table(head, [[round(cell, 2) if isinstance(cell, float) else cell for cell in row] for row in rows])
+
+
+def _range(at_least: int, at_most: int | None) -> str:
+    return (
+        f"{at_least} or more"
+        if at_most is None
+        else str(at_most)
+        if at_least == at_most
+        else f"{at_least} to {at_most}"
+    )
