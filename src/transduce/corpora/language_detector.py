@@ -1,6 +1,7 @@
 """Detects the languages of texts by their character n-grams, as Cavnar and Trenkle (1994) did, by naive Bayes.
 
-The shipped profiles know the 204 languages of FLORES-200, and a model's history may have profiles of its own languages.
+The shipped profiles are counts derived from FLORES-200 (NLLB Team, 2022), CC BY-SA 4.0, and under that licence, by
+benchmarks/detection.py; a model's history may have profiles of languages that only it knows.
 """
 
 import base64
@@ -85,7 +86,7 @@ class Profiles:
     def learn(texts: Sequence[tuple[str, Sequence[str]]], usual: Values | None = None) -> "Profiles":
         """Learns the profiles of languages from their texts; `usual` is the mean level of each bucket in other
         languages (default: in these). A fifth of the texts is held out to measure means."""
-        parts = [[part for number, part in enumerate(some) if number % 5] for _, some in texts]
+        parts = [[text for number, text in enumerate(some) if number % 5] for _, some in texts]
         held_out = [_buckets(some[::5])[0] for _, some in texts]
         levels = _levels(parts, usual)
         means = [row[buckets].mean() if len(buckets) else 0.0 for row, buckets in zip(levels, held_out, strict=True)]
@@ -112,7 +113,7 @@ class Profiles:
                 raise ValueError("a mean is missing")
         except (lzma.LZMAError, EOFError, ValueError, KeyError, TypeError):
             raise DataError(f"{name} is damaged (no profiles of languages); install or train it again") from None
-        return Profiles(languages, rows, means)
+        return Profiles(languages, rows.astype(np.uint8), means)
 
 
 @cache

@@ -301,10 +301,8 @@ class Server:
     ) -> AsyncIterator[OpenDocument]:
         """Opens a document in a process that ends with the block, and counts its characters.
 
-        With a detector, sentences that are in the target language already stay as they are.
-
         With a project, segments that are in its memory come from there, the model is as it has taught it, and its terms
-        are those of a request without a glossary.
+        are those of a request without a glossary. With a detector, sentences in the target language stay as they are.
 
         Raises InputError for one that cannot be read; RefusedError for too much text, memory or processor time (413),
         for text that comes too soon (429), or if too many documents wait (503).
@@ -373,7 +371,7 @@ class Server:
         memory = None if project is None else await self.of_project(project.name, project.memory.for_documents)
         shared = SharedTranslator(model.batcher, model.translator)
         terms = None if glossary is None else self._charged_terms(http, model, glossary)
-        are_translated = detector and partial(detector.are_translated, model.source, model.target)
+        are_translated = None if detector is None else partial(detector.are_translated, model.source, model.target)
         sentences = SentenceModel(shared, Beam(size=self.settings.beam_size), terms, are_translated)
         async with self.documents.work(http.state.client, is_upload) as work:
             try:
