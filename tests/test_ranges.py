@@ -9,7 +9,7 @@ import pytest
 from transduce.base.config import Settings, convert, to_tree
 from transduce.base.errors import ConfigError
 from transduce.base.ranges import NonNegativeFloat, Number, PositiveInt, number_of
-from transduce.corpora.cleaning import Prefix, Script
+from transduce.corpora.cleaning import Language, Prefix, Script
 from transduce.corpora.data_settings import CorpusConfig, DataConfig, FilesConfig
 from transduce.experiment import TranslationConfig, load_recipe
 from transduce.experiment.learn_shortlist import ShortlistSettings
@@ -33,6 +33,7 @@ REQUIRED: dict[type[Settings], dict[str, Any]] = {
     Noam: {"dim": 5},
     Prefix: {"side": "source", "prefixes": ["i"]},
     Script: {"side": "source", "scripts": ["Latin"]},
+    Language: {"side": "source", "language": "de"},
     TrainingConfig: {"updates": 3},
 }
 

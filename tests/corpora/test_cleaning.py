@@ -7,6 +7,7 @@ from transduce.base.errors import ConfigError
 from transduce.corpora.cleaning import (
     Duplicates,
     Identical,
+    Language,
     Length,
     Overlap,
     Prefix,
@@ -59,6 +60,19 @@ def test_a_step_leaves_out_what_it_says(step, kept, reason):
     assert stays == [PAIRS[i] for i in kept]
     assert dropped == [(reason, source) for i, (source, _) in enumerate(PAIRS) if i not in kept]
     assert cleaned([step], PAIRS)[0] == stays  # nothing is remembered from one pass to the next
+
+
+def test_a_side_in_another_language_is_left_out() -> None:
+    pairs = [
+        ("Zwei Kinder spielen im tiefen Schnee.", "Two children play in the deep snow."),
+        ("Two children play in the deep snow.", "Two children play in the deep snow."),
+        ("Hund", "dog"),
+        ("Deux enfants jouent dans la neige profonde.", "Two children play in the deep snow."),
+        ("1984", "1984"),
+    ]
+    stays, dropped = cleaned([Language(side="source", language="de")], pairs)
+    assert stays == [pairs[0], pairs[2], pairs[4]]
+    assert {reason for reason, _ in dropped} == {"whose source is not in de"}
 
 
 @pytest.mark.parametrize(
@@ -133,6 +147,7 @@ def test_what_a_corpus_is_changes_with_its_cleaning():
         ({"kind": "ratio", "most": 0.5}, "most: must be at least 1"),
         ({"kind": "script", "side": "source", "scripts": ["Latein"]}, "'Latein' is not a Unicode script such as Latin"),
         ({"kind": "script", "side": "source", "scripts": []}, "at least one script"),
+        ({"kind": "language", "side": "source", "language": "tlh"}, "'tlh' is not a language that can be detected"),
         (
             {"kind": "script", "side": "source", "scripts": ["Latin"], "least": 0.0},
             "least: must be above 0 and at most 1",

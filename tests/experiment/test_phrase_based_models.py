@@ -13,8 +13,9 @@ from transduce.apps.cli.main import app, run
 from transduce.base.config import flatten
 from transduce.base.errors import ConfigError, DataError, InputError
 from transduce.bundle.model_card import PARTS
+from transduce.corpora.language_detector import detector_of
 from transduce.experiment import sweep
-from transduce.inference.engines.exported import ExportedModel
+from transduce.inference.engines.exported import ExportedModel, open_model
 from transduce.phrases.phrase_model import PhraseModel
 
 TINY: dict[str, Any] = {
@@ -64,6 +65,20 @@ def trained(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> li
     """The files of a copy of `folder`, in which the test works."""
     monkeypatch.chdir(shutil.copytree(folder, tmp_path / "copy"))
     return FILES
+
+
+@pytest.mark.parametrize("model", [{"model.kind": "phrases"}, {**TINY, "phrases": False}])
+def test_a_model_keeps_what_tells_a_language_that_only_it_knows(
+    files: list[str], model: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    transduce.train(files, "run", overrides={**model, "data.source": "qqx", "data.target": "de"})
+    (profile,) = open_model("run").history["detection"].items()
+    assert profile[0] == "qqx"
+    (found,) = detector_of((profile[1],)).detect(["What does Anna open?"], {"qqx": 4.0, "de": 4.0})
+    assert next(iter(found)) == "qqx"
+    assert run(lambda: app(["info", "run"])) == 0
+    shown = capsys.readouterr().out
+    assert "qqx" in shown and profile[1][:20] not in shown
 
 
 def test_two_files_become_a_phrase_based_translator(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -244,7 +244,6 @@ def test_each_text_of_a_list_is_translated_from_its_own_language(
 
 
 def test_a_detected_language_has_the_code_by_which_it_is_served() -> None:
-    pytest.importorskip("py3langid")
     german, english = "Zwei kleine Kinder spielen im tiefen Schnee.", "Two small children play in the deep snow."
     detector = Detector()
     for code in ("de", "de_AT", "de-CH", "DE"):
@@ -259,7 +258,6 @@ FRENCH = "Le chien dort dans le jardin."
 
 
 def test_a_text_that_no_model_reads_is_not_taken_for_another_language() -> None:
-    pytest.importorskip("py3langid")
     detector = Detector()
     assert detector.find_source(GERMAN, ["de"], "en")["language"] == "de"
     assert detector.find_source(ENGLISH, ["de"], "en")["language"] == "en"
@@ -274,7 +272,6 @@ def test_a_text_that_no_model_reads_is_not_taken_for_another_language() -> None:
 
 
 def test_what_is_in_the_target_language_stays_and_what_no_model_reads_is_refused(open_server: Running) -> None:
-    pytest.importorskip("py3langid")
     body = {"q": [GERMAN, "<b>Der Hund</b> schläft heute im Garten."], "target": "de"}  # the model is from English
     for form in ("text", "html"):
         told = open_server.post("/translate", body | {"source": "auto", "format": form}).json()
@@ -293,8 +290,20 @@ def test_what_is_in_the_target_language_stays_and_what_no_model_reads_is_refused
     assert document.status_code == 400 and "German already" in document.text
 
 
+def test_sentences_of_a_document_that_are_in_the_target_language_stay(open_server: Running) -> None:
+    english, german = f"{ENGLISH} A man rides a red bicycle down the street.", f"{GERMAN} Zwei Männer kochen Suppe."
+    for address in (f"{open_server.url}/translate_file", f"{open_server.url}/v1/translate_file"):
+        kept = {}
+        for source in ("auto", "en"):
+            file = {"file": ("a.txt", f"{english}\n\n{german}\n".encode())}
+            answer = requests.post(address, files=file, data={"target": "de", "source": source}, timeout=60)
+            url = json.loads(answer.text.splitlines()[-1])["translatedFileUrl"]
+            kept[source] = requests.get(url, timeout=60).text.split("\n\n")
+        assert kept["auto"][1].strip() == german != kept["en"][1].strip()
+        assert kept["auto"][0] == kept["en"][0] != english
+
+
 def test_languages_that_are_no_source_are_detected_too(open_server: Running) -> None:
-    pytest.importorskip("py3langid")
     texts = {
         "de": "Zwei kleine Kinder spielen im tiefen Schnee vor dem Haus.",  # a target
         "es": "Dos niños pequeños juegan en la nieve delante de la casa.",  # not served

@@ -13,8 +13,12 @@ from transduce.base.config import Settings, convert, read_changes
 from transduce.base.ranges import LARGEST, PositiveInt, PositiveShare
 from transduce.corpora.corpus import Filter, Keeps, ParallelCorpus, SentencePair
 from transduce.corpora.fingerprints import Fingerprints
+from transduce.corpora.language_detector import NONE, canonical, detector_of, is_shipped
 from transduce.corpora.overlap import OverlapFilter, Scope, plain, scope_fingerprint
 from transduce.corpora.splitting import Side, letters_of
+
+USUAL = 10.0
+"""The factor by which the language of a side is more probable than another one before a text is read."""
 
 
 class CleaningStep(Settings, frozen=True):
@@ -175,6 +179,36 @@ class Script(CleaningStep, frozen=True, tag_field="kind", tag="script"):
         return keeps
 
 
+class Language(CleaningStep, frozen=True, tag_field="kind", tag="language"):
+    """Leaves out pairs with a side that is hardly in its language, as `/detect` of a server tells it."""
+
+    side: Side
+    """The side that is looked at."""
+    language: str
+    """The code of its language, such as de; one of the 200 that can be detected."""
+    least: PositiveShare = 0.1
+    """Minimum probability of the language; a side without letters is kept."""
+
+    def _check_together(self) -> None:
+        if not is_shipped(self.language):
+            raise ValueError(f"'{self.language}' is not a language that can be detected; leave this step out")
+
+    @property
+    def reason(self) -> str:
+        """The reason for leaving pairs out."""
+        return f"whose {self.side} is not in {self.language}"
+
+    def start(self) -> Keeps:
+        """Begins a pass."""
+        detector, code = detector_of(), canonical(self.language)
+
+        def keeps(pair: SentencePair) -> bool:
+            (shares,) = detector.detect([getattr(pair, self.side)], {code: USUAL})
+            return shares == {NONE: 1.0} or shares.get(code, 0.0) >= self.least
+
+        return keeps
+
+
 class Prefix(CleaningStep, frozen=True, tag_field="kind", tag="prefix"):
     """Keeps only pairs whose given side starts with one of the prefixes."""
 
@@ -206,7 +240,7 @@ class Overlap(Settings, frozen=True, tag_field="kind", tag="overlap"):
     """The part that is compared: the pair, its source, its target, or either side."""
 
 
-Step = Length | Ratio | Duplicates | Identical | Repetition | Script | Prefix | Overlap
+Step = Length | Ratio | Duplicates | Identical | Repetition | Script | Language | Prefix | Overlap
 """One entry of [[data.cleaning]]."""
 
 

@@ -69,11 +69,14 @@ class SentenceModel:
         translator: LineTranslator,
         search: DecisionRule | None = None,
         constrain: Callable[[Request], Request] | None = None,
+        are_translated: Callable[[Sequence[str]], Sequence[bool]] | None = None,
     ) -> None:
-        """Makes a translator of sentences; `constrain` adds more constraints to the request for one."""
+        """Makes a translator of sentences; `constrain` adds more constraints to the request for one, and those for
+        which `are_translated` is True stay as they are."""
         self.translator = translator
         self.search = search or Beam()
         self.constrain = constrain
+        self.are_translated = are_translated or (lambda texts: [False] * len(texts))
         tokenizers = translator.bundle.tokenizers
         self.languages = model_languages(translator)
         self.can_align = isinstance(translator.bundle, ModelBundle) or isinstance(translator.engine, PhraseEngine)
@@ -95,10 +98,19 @@ class SentenceModel:
         self, requests: Sequence[SentenceRequest], progress: PartProgress | None = None
     ) -> list[TranslatedSentence]:
         """See SentenceTranslator."""
-        asked = [Request(request.text, required=request.required, before=request.before) for request in requests]
+        stay = self.are_translated([request.text for request in requests])
+        asked = [
+            Request(request.text, required=request.required, before=request.before)
+            for request, stays in zip(requests, stay, strict=True)
+            if not stays
+        ]
         if self.constrain is not None:
             asked = list(map(self.constrain, asked))
-        return _measured(self.translator.translate_chunk(asked, self.search, progress), self._target)
+        translated = iter(_measured(self.translator.translate_chunk(asked, self.search, progress), self._target))
+        return [
+            TranslatedSentence(request.text) if stays else next(translated)
+            for request, stays in zip(requests, stay, strict=True)
+        ]
 
     def align(self, pairs: Sequence[tuple[str, str]]) -> list[Links | None]:
         """See SentenceTranslator; the head is the one kept with the model, else the best on the first pairs."""

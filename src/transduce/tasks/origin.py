@@ -12,6 +12,7 @@ from transduce.base.errors import CheckpointError, ConfigError
 from transduce.base.task_table import check_task
 from transduce.bundle.bundle_config import BundleConfig, read_config
 from transduce.bundle.model_bundle import ModelBundle, read_history, read_tokenizers
+from transduce.corpora.language_detector import DETECTION
 from transduce.models.families import ModelConfig, build_model
 from transduce.models.larger_vocabulary import with_new_tokens
 from transduce.tasks.experiment_settings import ExperimentConfig
@@ -147,7 +148,7 @@ def with_new_language(history: dict[str, Any], language: str, counts: list[int])
 
 def _lasting(history: dict[str, Any]) -> dict[str, Any]:
     """Returns the part of a bundle's history that also holds for models trained from it."""
-    return {name: history[name] for name in ("imported", NEW_LANGUAGES) if name in history}
+    return {name: history[name] for name in ("imported", NEW_LANGUAGES, DETECTION) if name in history}
 
 
 def _untrained(history: dict[str, Any]) -> dict[str, Any]:

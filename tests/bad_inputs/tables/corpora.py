@@ -113,6 +113,10 @@ ROWS = [
         "'Klingon' is not a Unicode script",
     ),
     row(
+        'train tiny.toml --out new -q \'data.cleaning=[{kind="language", side="source", language="tlh"}]\'',
+        "'tlh' is not a language that can be detected",
+    ),
+    row(
         'train tiny.toml --out new -q \'data.cleaning=[{kind="script", side="source", scripts=[]}]\'',
         "at least one script",
     ),

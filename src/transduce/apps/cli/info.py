@@ -30,6 +30,7 @@ def info(model: Model, *, json: Json = False) -> None:
     Example: `transduce info runs/multi30k`
     """
     from transduce.base.config import flatten, to_tree
+    from transduce.corpora.language_detector import DETECTION
     from transduce.inference.engines.automatic_engine import AutomaticEngine
     from transduce.inference.engines.choice import engine_for
     from transduce.inference.engines.exported import ExportedModel, open_model
@@ -53,7 +54,8 @@ def info(model: Model, *, json: Json = False) -> None:
             facts["engine"] = engine.expected()
     if (languages := bundle.config.languages) is not None and languages.directions is None:
         facts["directions"] = f"each of {len(languages.tokens)} languages into each other"
-    facts["history"] = bundle.history
+    own = {DETECTION: list(bundle.history[DETECTION])} if DETECTION in bundle.history else {}  # not the profiles
+    facts["history"] = bundle.history | own
     if json:
         print_json(facts)
         return

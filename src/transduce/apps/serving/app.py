@@ -59,7 +59,7 @@ def build_app(server: Server) -> FastAPI:
 
     jobs = Jobs()
     app = FastAPI(title="Transduce", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan)
-    detector = Detector()
+    detector = Detector(server.models.own_languages)
     app.include_router(libretranslate(server, detector))
     app.include_router(deepl(server, detector))
     app.include_router(document_routes(server, detector, jobs))

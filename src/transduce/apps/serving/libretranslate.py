@@ -89,6 +89,8 @@ class Upload:
     """True if translations that the document has are replaced."""
     project: Project | None = None
     """The project whose memory, terms and learned adapter are used."""
+    detector: Detector | None = None
+    """Finds the sentences that are in the target language already, if nobody named the source's."""
 
 
 async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> Upload:
@@ -101,6 +103,7 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
     await server.admission.admit(http, _text(fields, "api_key"))
     source, target = _text(fields, "source") or "auto", _text(fields, "target")
     project, name = None, _text(fields, "project")
+    found_by = detector if source == "auto" else None
     if name:
         project = await server.project(name, None if source == "auto" else source, target)
         source = project.source
@@ -115,7 +118,7 @@ async def read_upload(http: HTTPRequest, server: Server, detector: Detector) -> 
                     400, f"The document seems to be in {english_name(source)} already; name its source if not"
                 )
     retranslate = _text(fields, "retranslate").lower() in ("true", "1", "yes", "on")
-    return Upload(file, source, target, retranslate, project)
+    return Upload(file, source, target, retranslate, project, found_by)
 
 
 def keep(http: HTTPRequest, server: Server, upload: Upload, translated: bytes) -> str:
@@ -246,7 +249,9 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
         async with server.begin(upload.source, upload.target) as model:
 
             async def work() -> bytes:
-                async with server.open_document(http, model, upload.file, project=upload.project) as document:
+                async with server.open_document(
+                    http, model, upload.file, None, upload.project, upload.detector
+                ) as document:
                     return (await document.translate(upload.retranslate))[0]
 
             translated = await server.finish(http, work(), 10 * server.settings.timeout)

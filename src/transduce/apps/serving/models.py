@@ -2,7 +2,7 @@
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from transduce.apps.serving.prometheus import Metrics
 from transduce.apps.serving.refusals import RefusedError
 from transduce.base.errors import InputError
 from transduce.corpora.directions import Direction
+from transduce.corpora.language_detector import DETECTION
 from transduce.inference.pivot import Pivot
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
@@ -92,6 +93,11 @@ class Models:
         """Returns the translator of a direction that one model serves now; None without one."""
         models = [model for model in self._models if (model.source, model.target) == (source, target)]
         return models[0].translator if models and not models[0].legs else None
+
+    def own_languages(self) -> Iterator[str]:
+        """Yields the profiles that models have of languages which only they know."""
+        for model in self._models:
+            yield from model.translator.bundle.history.get(DETECTION, {}).values()
 
     def find(self, source: str, target: str) -> ServedModel:
         """Returns the model of a direction; RefusedError (400) without one."""

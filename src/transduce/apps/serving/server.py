@@ -23,7 +23,7 @@ from transduce.apps.projects.translation_facts import Learning
 from transduce.apps.serving.admission import Admission
 from transduce.apps.serving.batching import Batcher, SharedTranslator
 from transduce.apps.serving.clients import CLIENT
-from transduce.apps.serving.detection import without_tags
+from transduce.apps.serving.detection import Detector, without_tags
 from transduce.apps.serving.documents.document_workers import DocumentWorkers, in_thread
 from transduce.apps.serving.documents.messages import (
     EntriesRead,
@@ -297,16 +297,17 @@ class Server:
         file: File,
         glossary: Glossary | None = None,
         project: Project | None = None,
+        detector: Detector | None = None,
     ) -> AsyncIterator[OpenDocument]:
         """Opens a document in a process that ends with the block, and counts its characters.
 
         With a project, segments that are in its memory come from there, the model is as it has taught it, and its terms
-        are those of a request without a glossary.
+        are those of a request without a glossary. With a detector, sentences in the target language stay as they are.
 
         Raises InputError for one that cannot be read; RefusedError for too much text, memory or processor time (413),
         for text that comes too soon (429), or if too many documents wait (503).
         """
-        async with self._at_work(http, model, True, glossary, project) as document:
+        async with self._at_work(http, model, True, glossary, project, detector) as document:
             counted = await document.read([file], self.settings.max_characters)
             most = self.settings.max_document_characters
             if counted.characters > most:
@@ -362,6 +363,7 @@ class Server:
         is_upload: bool,
         glossary: Glossary | None,
         project: Project | None,
+        detector: Detector | None = None,
     ) -> AsyncIterator[OpenDocument]:
         if project is not None:
             model = self.with_project(model, project)
@@ -369,7 +371,8 @@ class Server:
         memory = None if project is None else await self.of_project(project.name, project.memory.for_documents)
         shared = SharedTranslator(model.batcher, model.translator)
         terms = None if glossary is None else self._charged_terms(http, model, glossary)
-        sentences = SentenceModel(shared, Beam(size=self.settings.beam_size), terms)
+        are_translated = None if detector is None else partial(detector.are_translated, model.source, model.target)
+        sentences = SentenceModel(shared, Beam(size=self.settings.beam_size), terms, are_translated)
         async with self.documents.work(http.state.client, is_upload) as work:
             try:
                 yield OpenDocument(work, Answers(sentences, memory=memory))

@@ -182,7 +182,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
 
             async with (
                 server.begin(upload.source, upload.target) as model,
-                server.open_document(http, model, upload.file, project=upload.project) as document,
+                server.open_document(http, model, upload.file, None, upload.project, upload.detector) as document,
             ):
                 put({"done": 0.0})
                 (translated,) = await document.translate(upload.retranslate, tell)

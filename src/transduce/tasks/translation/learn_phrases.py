@@ -21,7 +21,7 @@ from transduce.inference.translator import Translator
 from transduce.models.families import PhrasesConfig
 from transduce.phrases.phrase_model import PhraseModel
 from transduce.tasks.task import Tell
-from transduce.tasks.translation.preparation import sample_of
+from transduce.tasks.translation.preparation import own_languages, sample_of
 from transduce.tasks.translation.translation_task import TranslationExperiment
 from transduce.text.tokenizer import Tokenizers
 from transduce.text.tokenizer_training import train_tokenizers
@@ -65,7 +65,8 @@ def learn_phrases(
     model = PhraseModel.learn(pairs, texts)
     count = sum(map(len, model.table.values()))
     tokenizers = train_tokenizers(config.tokenizer, *sample_of(splits, config.tokenizer, tell), experiment.folder)
-    history = facts | {"trained_on": f"{len(pairs):,} sentence pairs"}
+    own = own_languages(splits, config.data, {})
+    history = facts | {"trained_on": f"{len(pairs):,} sentence pairs"} | own
     _write(folder, experiment, model, tokenizers, count, history)
     written = ExportedModel.load(folder)
     validation = _validated(Translator(written), experiment)

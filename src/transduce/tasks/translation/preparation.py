@@ -1,9 +1,10 @@
 """Preparing a translation run: sentence pairs as numbers, and a model before its first update."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from torch import nn
@@ -15,6 +16,7 @@ from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.corpus import ParallelCorpus, check_not_empty, nothing_left
 from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.directions import MANY, Direction, LanguageTokens
+from transduce.corpora.language_detector import DETECTION, is_shipped, own_profile
 from transduce.corpora.languages import UNKNOWN
 from transduce.corpora.overlap import OverlapSearch
 from transduce.corpora.splits import Splits, WeightedCorpus
@@ -33,6 +35,8 @@ from transduce.text.tokenizer_training import LEARN_NOTHING, describe_sample, tr
 from transduce.training.distributed import Processes
 
 SIDES: tuple[Side, Side] = ("source", "target")
+PROFILED = 5_000
+"""The most sentences from which a language's profile is learned."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +166,8 @@ def prepare(
     if splits.directions:
         bundle = bundle.directed(Direction(MANY, MANY))
     is_adapted = config.training.start_from is not None
-    bundled = ModelBundle(bundle, model, tokenizers, origin.history)
+    history = origin.history | own_languages(splits, config.data, origin.history.get(DETECTION, {}))
+    bundled = ModelBundle(bundle, model, tokenizers, history)
     return Numbers(bundled, stores, corpora, validation, general, is_adapted)
 
 
@@ -215,6 +220,20 @@ def _tell_other_languages(start: BundleConfig, data: DataConfig, tell: Callable[
 def _side(splits: Splits, side: Side) -> Iterator[str]:
     """Yields the training text of a side."""
     return (getattr(pair, side) for entry in splits.train for pair in entry.corpus)
+
+
+def own_languages(splits: Splits, data: DataConfig, known: Mapping[str, str]) -> dict[str, Any]:
+    """Returns the part of a model's history by which a server detects the languages that only the model knows: to the
+    profiles that are known those of new languages are added."""
+    texts: dict[str, Spread[str]] = {}
+    for entry in splits.train:
+        direction = entry.direction or Direction(data.source, data.target)
+        for side in SIDES:
+            language = getattr(direction, side)
+            if language not in (*UNKNOWN, MANY) and language not in known and not is_shipped(language):
+                texts.setdefault(language, Spread(PROFILED)).extend(getattr(pair, side) for pair in entry.corpus)
+    new = {language: own_profile(language, sample.items) for language, sample in texts.items()}
+    return {DETECTION: {**known, **new}} if new else {}
 
 
 def sample_of(splits: Splits, config: TokenizerConfig, tell: Callable[[str], None]) -> tuple[list[str], list[str]]:

@@ -158,15 +158,17 @@ def document_routes(server: Server, detector: Detector, jobs: Jobs) -> APIRouter
             seconds = 10 * server.settings.timeout
             BUDGET.set(Budget(seconds))  # its own: that of the upload ends with the upload's answer
             async with asyncio.timeout(seconds):
-                source = models[0].source
-                if asked.source_lang is None and project is None:
+                source, is_detected = models[0].source, asked.source_lang is None and project is None
+                if is_detected:
                     sample = await server.sample_document(http, file, models[0].target)
                     sources, into = [model.source for model in models], models[0].target
                     found = await run_in_threadpool(detector.find_source, sample, sources, into, "document")
                     source = found["language"]
                 async with (
                     server.begin(source, models[0].target) as model,
-                    server.open_document(http, model, file, glossary, project) as document,
+                    server.open_document(
+                        http, model, file, glossary, project, detector if is_detected else None
+                    ) as document,
                 ):
                     job.status, job.began, job.characters = "translating", time.monotonic(), http.state.characters
                     (translated,) = await document.translate(tell=tell)

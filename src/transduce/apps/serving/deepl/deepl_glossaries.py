@@ -18,7 +18,6 @@ from transduce.apps.serving.deepl.deepl_bodies import (
     GlossaryWithDictionariesBody,
 )
 from transduce.apps.serving.deepl.deepl_languages import choose_models
-from transduce.apps.serving.detection import canonical
 from transduce.apps.serving.documents.document_workers import in_thread
 from transduce.apps.serving.glossaries import (
     MOST_ENTRIES,
@@ -34,6 +33,7 @@ from transduce.apps.serving.models import ServedModel
 from transduce.apps.serving.refusals import RefusedError
 from transduce.apps.serving.server import Server
 from transduce.bundle.model_bundle import ModelBundle
+from transduce.corpora.language_detector import canonical
 from transduce.text.glossary import Glossary
 
 T = TypeVar("T")

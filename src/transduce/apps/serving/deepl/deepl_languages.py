@@ -5,9 +5,9 @@ from typing import Any
 
 from docsegments.language_codes import english_name, primary
 from transduce.apps.projects.project import Project
-from transduce.apps.serving.detection import canonical
 from transduce.apps.serving.models import ServedModel
 from transduce.apps.serving.refusals import RefusedError
+from transduce.corpora.language_detector import canonical
 
 VARIANTS = {
     "en": {"EN-GB": "English (British)", "EN-US": "English (American)"},
