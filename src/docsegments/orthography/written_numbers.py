@@ -100,7 +100,7 @@ class WrittenNumber:
     @property
     def is_long(self) -> bool:
         """True unless it is of one digit, which often becomes a word."""
-        return len(self.key) > 1
+        return re.fullmatch(r"0?\d\D*", _with_our_digits(self.text)) is None
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,8 @@ def changes(source: str, target: str, languages: tuple[str, str] = ("", "")) -> 
         elif number.key not in in_words:
             left.append(number)
     digits = ["".join(number.digits for number in numbers) for numbers in (left, extra)]
-    if digits[0] == digits[1] and not any("." in number.key for number in (*left, *extra)):
+    is_whole = all(number.value is not None and "." not in number.key for number in (*left, *extra))
+    if digits[0] == digits[1] and is_whole:
         left, extra = [], []  # grouped in another way
     written = {number.key: number for number in wanted}
     repeated = _without_months([number for number in extra if number.key in written])
@@ -194,7 +195,8 @@ def read_numbers(text: str, language: str = "", codes: Container[str] | None = N
         verbatim.append(number)
         return "\n" * len(written) + match[0][len(written) :]
 
-    plain = (_VERBATIM if codes is None else _VERBATIM_IN_ANY_CASE).sub(blank, plain)
+    for pattern in (_VERBATIM,) if codes is None else (_VERBATIM, _VERBATIM_IN_ANY_CASE):
+        plain = pattern.sub(blank, plain)
     return [*verbatim, *_numbers(text, plain, _DECIMAL.get(primary(language), ""))]
 
 

@@ -1,14 +1,14 @@
-"""Numbers, addresses and part numbers of a source in its translation: where the model changes one, it is searched again
-with those that it must have."""
+"""Searches outputs that change numbers, addresses or part numbers of their source again, with these required."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from docsegments.orthography.words import holds
-from docsegments.orthography.written_numbers import Changes, forms_of
+from docsegments.orthography.written_numbers import SourceNumbers, forms_of
 from transduce.base.errors import InputError
 from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.engine import EngineChoice
@@ -16,10 +16,61 @@ from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, search_of
 from transduce.search.loop import Hypothesis
 
+BEAM = 8
+"""The least hypotheses of a search that places numbers."""
 MOST_REQUIRED = 20
 """The most numbers that a search requires at once: a line with more is a table, and a search for it would take long."""
-MOST_LOST = 3.0
-"""The nats per token by which an output that keeps numbers may be less probable than one that changes them."""
+MOST_LOST = 9.0
+"""The most nats by which an output that keeps numbers may be less probable than one that changes them, for each token
+of these numbers, and once more: any token costs the logarithm of the vocabulary if the model knows nothing of it."""
+
+
+@dataclass(frozen=True)
+class Rebound:
+    """A piece that is searched again, since its first output changes numbers."""
+
+    piece: Piece
+    numbers: SourceNumbers
+    first: Hypothesis
+    changed: int
+    """How many numbers the first output changes."""
+    tokens: int
+    """The number of tokens of the numbers that it lost."""
+
+    @staticmethod
+    def of(piece: Piece, outputs: Sequence[Hypothesis], constraints: Constraints) -> "Rebound | None":
+        """Returns the piece with the numbers of its source required, once for each time, and banned what is in their
+        place; None if nothing is changed that the vocabulary can write."""
+        if piece.numbers is None or not outputs:
+            return None
+        text = constraints.tokenizer.decode(outputs[0].tokens)
+        found = piece.numbers.changes(text)
+        if not found.changed:
+            return None
+        required, forms, times = [], list[str](), Counter[str]()
+        for number in [*found.lost, *found.equal][:MOST_REQUIRED]:
+            times[number.key] += 1
+            written = forms_of(number, piece.numbers.languages[1], text)
+            phrase = replace(constraints.one_of(written), occurrence=times[number.key])
+            required.append(phrase)
+            forms += written
+        lost = required[: len(found.lost)]
+        invented = [number.text for number in found.invented[:MOST_REQUIRED]]
+        bans = [constraints.ban(text) for text in invented if not any(holds(form, text) for form in forms)]
+        required = [*piece.required, *(phrase for phrase in required if phrase.forms)]
+        bound = replace(piece, required=required, banned=[*piece.banned, *bans])
+        tokens = sum(phrase.length for phrase in lost if phrase.forms)
+        return Rebound(bound, piece.numbers, outputs[0], len(found.changed), tokens) if required else None
+
+    def better(self, outputs: Sequence[Hypothesis], decode: Callable[[list[int]], str]) -> list[Hypothesis]:
+        """Returns the outputs that change the fewest numbers, if these are fewer than before; none that is improbable,
+        or has less than half as many other tokens as the first one."""
+        few: dict[int, list[Hypothesis]] = {self.changed: []}
+        for output in outputs:
+            is_probable = self.first.log_probability - output.log_probability <= MOST_LOST * (self.tokens + 1)
+            if is_probable and len(output.tokens) - self.tokens >= len(self.first.tokens) / 2:
+                few.setdefault(len(self.numbers.changes(decode(output.tokens)).changed), []).append(output)
+        return few[min(few)] if min(few) < self.changed else []
 
 
 def keep_numbers(
@@ -30,55 +81,21 @@ def keep_numbers(
     engine: EngineChoice,
     search: Callable[[Sequence[Piece], DecisionRule], list[list[Hypothesis]]],
 ) -> list[list[Hypothesis]]:
-    """Returns the outputs of each piece, best first, with numbers kept where `search` can find such an output.
-
-    A new output takes the first place if it changes fewer numbers and is not improbable; else all stays as it is.
-    """
-
-    def read(piece: Piece, output: Hypothesis) -> Changes:
-        assert piece.numbers is not None
-        return piece.numbers.changes(constraints.tokenizer.decode(output.tokens))
-
-    results, asked = list(outputs), {}
+    """Returns the outputs of each piece, best first, with a better one in the first place where `search` finds it."""
+    results, again = list(outputs), dict[int, Rebound]()
     for i, (piece, found) in enumerate(zip(pieces, outputs, strict=True)):
-        if piece.numbers is None or not found or not (first := read(piece, found[0])).changed:
-            continue
-        bound = with_numbers(piece, first, constraints, constraints.tokenizer.decode(found[0].tokens))
-        if bound.required and _can_run(engine, bound, rule):
-            asked[i] = bound
-    wide: Any = msgspec.structs.replace(rule, n_best=rule.size) if isinstance(rule, Beam) else rule
-    for i, found in zip(asked, search(list(asked.values()), wide) if asked else [], strict=True):
-        first, *_ = outputs[i]
-        costs = [len(read(pieces[i], output).changed) for output in (first, *found)]
-        least = min(costs)
-        kept = [output for output, cost in zip(found, costs[1:], strict=True) if cost == least < costs[0]]
-        kept = [output for output in kept if _mean(first) - _mean(output) <= MOST_LOST]
-        others = [output for output in outputs[i] if kept and output.score <= kept[0].score]
-        results[i] = [*kept, *others][: rule.n_best] or outputs[i]
+        rebound = Rebound.of(piece, found, constraints)
+        if rebound is not None and _can_run(engine, rebound.piece, rule):
+            again[i] = rebound
+    wide: Any = rule
+    if isinstance(rule, Beam):
+        wide = msgspec.structs.replace(rule, size=max(rule.size, BEAM), n_best=max(rule.size, BEAM))
+    new = search([rebound.piece for rebound in again.values()], wide) if again else []
+    for (i, rebound), found in zip(again.items(), new, strict=True):
+        if better := rebound.better(found, constraints.tokenizer.decode):
+            others = [output for output in outputs[i] if output.score <= better[-1].score]
+            results[i] = [*better, *others][: rule.n_best]
     return results
-
-
-def with_numbers(piece: Piece, found: Changes, constraints: Constraints, output: str) -> Piece:
-    """Returns a piece that requires the numbers of its source, once for each time, and bans what an output has in their
-    place; numbers that the vocabulary cannot write are left out."""
-    assert piece.numbers is not None
-    language, times = piece.numbers.languages[1], dict[str, int]()
-    required, texts = [], list[str]()
-    for number in [*found.lost, *found.equal][:MOST_REQUIRED]:
-        forms = forms_of(number, language, output)
-        times[number.key] = times.get(number.key, 0) + 1
-        phrase = constraints.one_of(forms)
-        if phrase.forms:
-            required.append(replace(phrase, occurrence=times[number.key]))
-            texts += forms
-    banned = [
-        number.text for number in found.invented[:MOST_REQUIRED] if not any(holds(text, number.text) for text in texts)
-    ]
-    return replace(
-        piece,
-        required=[*piece.required, *required],
-        banned=[*piece.banned, *(constraints.ban(text) for text in banned)],
-    )
 
 
 def _can_run(engine: EngineChoice, piece: Piece, rule: DecisionRule) -> bool:
@@ -88,7 +105,3 @@ def _can_run(engine: EngineChoice, piece: Piece, rule: DecisionRule) -> bool:
     except InputError:
         return False
     return True
-
-
-def _mean(output: Hypothesis) -> float:
-    return output.log_probability / (len(output.tokens) + 1)
