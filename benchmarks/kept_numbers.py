@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 import sacrebleu
 
-import transduce
-from docsegments.orthography.written_numbers import changes
+from docsegments.text.written_numbers import changes
 from transduce.corpora.lines import read_lines
 from transduce.inference.translation import Translation
+from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 
 CHUNK = 100
@@ -47,7 +47,7 @@ def with_number(sentence: str, number: str) -> str:
 
 
 def chunks_by_turns(
-    translator: transduce.Translator, lines: Sequence[str], searches: Sequence[Beam]
+    translator: Translator, lines: Sequence[str], searches: Sequence[Beam]
 ) -> tuple[list[list[Translation]], list[float]]:
     """Returns the translations and the seconds of each search; chunks of lines are translated by all in turn."""
     found: list[list[Translation]] = [[] for _ in searches]
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--precision", default="float32", choices=["float32", "int8"])
     options = parser.parse_args()
-    translator = transduce.load(options.model, precision=options.precision, engine="pytorch")
+    translator = Translator.load(options.model, precision=options.precision, engine="pytorch")
     languages = translator.bundle.config.source, translator.bundle.config.target
     sources, references = (list(read_lines(path))[: options.sentences] for path in (options.source, options.reference))
     searches = [msgspec.structs.replace(Beam(), keep_numbers=keep) for keep in ("off", "on")]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from docsegments.orthography.written_numbers import changes
+from docsegments.text.written_numbers import changes
 from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
@@ -25,7 +25,7 @@ from transduce.search.sampling import Sampling
 from transduce.text.tokenizer_settings import TokenizerConfig, TokenizerKind
 from transduce.text.tokenizer_training import train_tokenizers
 
-LINES = ["The dog sees 4711 cats.", "On 12.05.2010 12 men, 1,234.5 km.", "No number.", "Call www.a.de/10 (A380)."]
+LINES = ["The dog sees 4711 cats.", "In 2010 1,234.5 km.", "No number.", "Call www.a.de (A380).", "15 men, 15 cats."]
 NARROW = Beam(size=4, max_extra=25, max_ratio=1)
 OFF = Beam(size=4, max_extra=25, max_ratio=1, keep_numbers="off")
 
@@ -48,7 +48,7 @@ def translator(corpus: Path) -> Translator:
     return forgetful(corpus)
 
 
-@pytest.mark.parametrize("search", [NARROW, Beam(size=1, max_extra=25), Beam(size=4, n_best=3, max_extra=25)])
+@pytest.mark.parametrize("search", [NARROW, Beam(size=4, n_best=3, max_extra=25)])
 def test_numbers_that_the_model_loses_are_in_the_translation_once_for_each_time(
     translator: Translator, search: Beam
 ) -> None:
@@ -56,7 +56,7 @@ def test_numbers_that_the_model_loses_are_in_the_translation_once_for_each_time(
         assert found.changed_numbers == changes(line, found.text, ("en", "de")).changed == []
         assert found.n_best[0].text == found.text
         assert found.n_best == sorted(found.n_best, key=lambda candidate: -candidate.score)
-    assert [bool(changes(line, translator.translate(line, OFF).text).changed) for line in LINES] == [1, 1, 0, 1]
+    assert [bool(changes(line, translator.translate(line, OFF).text).changed) for line in LINES] == [1, 1, 0, 1, 1]
 
 
 def test_a_line_without_numbers_and_a_search_with_it_off_stay_as_they_were(translator: Translator) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from docsegments.orthography.written_numbers import numbers_in
+from docsegments.text.written_numbers import numbers_in
 
 
 @dataclass(frozen=True)

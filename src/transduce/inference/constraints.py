@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
-from docsegments.orthography.written_numbers import SourceNumbers
+from docsegments.text.written_numbers import SourceNumbers
 from transduce.base.errors import InputError
 from transduce.inference.request import Request
 from transduce.search.required_phrases import Phrase, WordEdges

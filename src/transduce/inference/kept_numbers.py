@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from docsegments.orthography.words import holds
-from docsegments.orthography.written_numbers import SourceNumbers, forms_of
+from docsegments.text.written_numbers import SourceNumbers, forms_of
 from transduce.base.errors import InputError
 from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.engine import EngineChoice

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from docsegments.orthography.written_numbers import changes
+from docsegments.text.written_numbers import changes
 from transduce.inference.constraints import Constraints
 from transduce.inference.details import Details
 from transduce.inference.inflections import other_form

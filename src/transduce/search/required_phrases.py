@@ -69,8 +69,8 @@ class Phrase:
         return {form[written] for form in self.forms for written in _begun(form, tokens, edges)}
 
     def _is_in(self, tokens: Sequence[int], edges: WordEdges) -> bool:
-        ends = set()  # of occurrences, each in one form
-        for form in self.forms:
+        ends, written = set(), set(tokens)
+        for form in filter(written.issuperset, self.forms):
             for start in _positions(form[0], tokens):
                 stop = start + len(form)
                 if tuple(tokens[start:stop]) != form or not _may_start(form, tokens, start, edges):
@@ -89,6 +89,8 @@ def _positions(token: int, tokens: Sequence[int]) -> Iterator[int]:
 def _begun(form: tuple[int, ...], tokens: Sequence[int], edges: WordEdges) -> list[int]:
     """Returns how many tokens of the form the text ends with, for each way to read its end."""
     longest = min(len(form) - 1, len(tokens))
+    if not longest or tokens[-1] not in form[:longest]:
+        longest = 0  # the last token is not of the form
     return [
         written
         for written in range(longest + 1)

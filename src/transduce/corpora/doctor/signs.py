@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from docsegments.extras import require
 from docsegments.orthography.characters import INVISIBLE
-from docsegments.orthography.written_numbers import ADDRESS, AFTER, DATE
+from docsegments.text.written_numbers import ADDRESS, AFTER, DATE
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.overlap import plain
 

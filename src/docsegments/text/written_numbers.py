@@ -234,7 +234,7 @@ def _numbers(text: str, plain: str, decimal: str) -> list[WrittenNumber]:
     dates = [*DATE.finditer(plain), *(_DAY.finditer(plain) if decimal == "," else ())]
     for apart in (_CLOCK, _DAY) if decimal == "," else (_CLOCK,):  # 15.30 Uhr and 10.12. are two numbers
         plain = apart.sub(lambda match: match[0].replace(".", "\n", 1), plain)
-    month_of, years = {}, set()
+    month_of, years = dict[int, int](), set[int]()
     for date in dates:
         first, month, *_ = parts = [date.start() + part.start() for part in re.finditer(r"\d+", date[0])]
         month_of |= dict.fromkeys([month, *([first] if "/" in date[0] else [])], date.start())
@@ -277,8 +277,9 @@ def _with_our_digits(text: str) -> str:
 
 def _without_months(numbers: Sequence[WrittenNumber]) -> list[WrittenNumber]:
     """Returns the numbers without the first one of each date that may be its month."""
-    months = {number.month_of: number for number in reversed(numbers) if number.month_of is not None}
-    return [number for number in numbers if number is not months.get(number.month_of)]
+    months = {number.month_of: id(number) for number in reversed(numbers) if number.month_of is not None}
+    named = set(months.values())
+    return [number for number in numbers if id(number) not in named]
 
 
 def _without_equal(numbers: Sequence[WrittenNumber], others: Sequence[WrittenNumber]) -> list[WrittenNumber]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from docsegments.orthography.written_numbers import changes, forms_of, numbers_in, read_numbers
+from docsegments.text.written_numbers import changes, forms_of, numbers_in, read_numbers
 
 ZEROS = "0٠۰०০੦૦௦౦೦൦๐໐၀០０"
 """The zeros of sixteen scripts."""
