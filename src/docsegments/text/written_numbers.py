@@ -122,19 +122,6 @@ class Changes:
         return [number.text for number in (*self.lost, *self.repeated)]
 
 
-@dataclass(frozen=True)
-class SourceNumbers:
-    """A source text, whose numbers its translation is to have."""
-
-    text: str
-    languages: tuple[str, str]
-    """The codes of source and target language."""
-
-    def changes(self, output: str) -> Changes:
-        """Returns how the numbers of an output differ from those of the source."""
-        return changes(self.text, output, self.languages)
-
-
 def numbers_in(text: str) -> Counter[Decimal]:
     """Returns the numbers written in digits, by value: 1,000 and 1.000 and 1 000 are 1000, and 3,50 is 3.5.
 

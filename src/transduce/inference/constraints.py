@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
-from docsegments.text.written_numbers import SourceNumbers
 from transduce.base.errors import InputError
 from transduce.inference.request import Request
 from transduce.search.required_phrases import Phrase, WordEdges
@@ -28,8 +27,10 @@ class Piece:
     """The decoder's first input, where this is the token of a language; None for the token that begins all outputs."""
     context: int = 0
     """The tokens of the source that are context, which do not count for the length of the output."""
-    numbers: SourceNumbers | None = None
-    """The text, if its translation is to keep its numbers."""
+    text: str = ""
+    """The text of the source."""
+    keeps_numbers: tuple[str, str] | None = None
+    """The codes of both languages, if the output is to have the numbers of the text."""
 
 
 def required_of_pieces(request: Request, texts: Sequence[str]) -> list[list[str]]:
@@ -98,7 +99,8 @@ class Constraints:
                 banned,
                 begin,
                 0 if self._source is None else len(source) - len(self._source.without_context(source)),
-                None if keeps_numbers is None else SourceNumbers(part.text, keeps_numbers),
+                part.text,
+                keeps_numbers,
             )
             for i, (source, part) in enumerate(zip(sources, parts or [request] * len(sources), strict=True))
         ]

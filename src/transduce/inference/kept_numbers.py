@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from docsegments.orthography.words import holds
-from docsegments.text.written_numbers import SourceNumbers, forms_of
+from docsegments.text.written_numbers import changes, forms_of
 from transduce.base.errors import InputError
 from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.engine import EngineChoice
@@ -30,7 +30,6 @@ class Rebound:
     """A piece that is searched again, since its first output changes numbers."""
 
     piece: Piece
-    numbers: SourceNumbers
     first: Hypothesis
     changed: int
     """How many numbers the first output changes."""
@@ -41,16 +40,16 @@ class Rebound:
     def of(piece: Piece, outputs: Sequence[Hypothesis], constraints: Constraints) -> "Rebound | None":
         """Returns the piece with the numbers of its source required, once for each time, and banned what is in their
         place; None if nothing is changed that the vocabulary can write."""
-        if piece.numbers is None or not outputs:
+        if piece.keeps_numbers is None or not outputs:
             return None
         text = constraints.tokenizer.decode(outputs[0].tokens)
-        found = piece.numbers.changes(text)
+        found = changes(piece.text, text, piece.keeps_numbers)
         if not found.changed:
             return None
         required, forms, times = [], list[str](), Counter[str]()
         for number in [*found.lost, *found.equal][:MOST_REQUIRED]:
             times[number.key] += 1
-            written = forms_of(number, piece.numbers.languages[1], text)
+            written = forms_of(number, piece.keeps_numbers[1], text)
             phrase = replace(constraints.one_of(written), occurrence=times[number.key])
             required.append(phrase)
             forms += written
@@ -60,16 +59,19 @@ class Rebound:
         required = [*piece.required, *(phrase for phrase in required if phrase.forms)]
         bound = replace(piece, required=required, banned=[*piece.banned, *bans])
         tokens = sum(phrase.length for phrase in lost if phrase.forms)
-        return Rebound(bound, piece.numbers, outputs[0], len(found.changed), tokens) if required else None
+        return Rebound(bound, outputs[0], len(found.changed), tokens) if required else None
 
     def better(self, outputs: Sequence[Hypothesis], decode: Callable[[list[int]], str]) -> list[Hypothesis]:
-        """Returns the outputs that change the fewest numbers, if these are fewer than before; none that is improbable,
-        or has less than half as many other tokens as the first one."""
+        """Returns the outputs that change the fewest numbers, if these are fewer than before; none that is improbable
+        or truncated, or has less than half as many other tokens as the first one."""
+        assert self.piece.keeps_numbers is not None
         few: dict[int, list[Hypothesis]] = {self.changed: []}
         for output in outputs:
             is_probable = self.first.log_probability - output.log_probability <= MOST_LOST * (self.tokens + 1)
+            is_probable &= output.truncated <= self.first.truncated
             if is_probable and len(output.tokens) - self.tokens >= len(self.first.tokens) / 2:
-                few.setdefault(len(self.numbers.changes(decode(output.tokens)).changed), []).append(output)
+                found = changes(self.piece.text, decode(output.tokens), self.piece.keeps_numbers)
+                few.setdefault(len(found.changed), []).append(output)
         return few[min(few)] if min(few) < self.changed else []
 
 
