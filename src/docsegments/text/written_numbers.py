@@ -105,7 +105,7 @@ class WrittenNumber:
 
 @dataclass(frozen=True)
 class Changes:
-    """How the numbers of a translation differ from those of its source; of those of one digit nothing is said."""
+    """How numbers of a translation differ from those of its source; of those of one digit only `invented` has any."""
 
     equal: list[WrittenNumber]
     """Numbers of the source that the translation has."""
@@ -163,9 +163,9 @@ def changes(source: str, target: str, languages: tuple[str, str] = ("", "")) -> 
         [number for number in wanted if id(number) not in absent],
         _without_months(left),
         [written[number.key] for number in repeated],
-        [number for number in extra if number.key not in written],
     )
-    return Changes(*([number for number in kind if number.is_long] for kind in kinds))
+    invented = [number for number in extra if number.key not in written]
+    return Changes(*([number for number in kind if number.is_long] for kind in kinds), invented)
 
 
 def read_numbers(text: str, language: str = "", codes: Container[str] | None = None) -> list[WrittenNumber]:

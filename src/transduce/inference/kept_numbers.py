@@ -33,6 +33,8 @@ class Rebound:
     first: Hypothesis
     changed: int
     """How many numbers the first output changes."""
+    invented: int
+    """How many numbers it has that the source has not."""
     tokens: int
     """The number of tokens of the numbers that it lost."""
 
@@ -54,16 +56,16 @@ class Rebound:
             required.append(phrase)
             forms += written
         lost = required[: len(found.lost)]
-        invented = [number.text for number in found.invented[:MOST_REQUIRED]]
+        invented = [number.text for number in found.invented if number.is_long][:MOST_REQUIRED]
         bans = [constraints.ban(text) for text in invented if not any(holds(form, text) for form in forms)]
         required = [*piece.required, *(phrase for phrase in required if phrase.forms)]
         bound = replace(piece, required=required, banned=[*piece.banned, *bans])
         tokens = sum(phrase.length for phrase in lost if phrase.forms)
-        return Rebound(bound, outputs[0], len(found.changed), tokens) if required else None
+        return Rebound(bound, outputs[0], len(found.changed), len(found.invented), tokens) if required else None
 
     def better(self, outputs: Sequence[Hypothesis], decode: Callable[[list[int]], str]) -> list[Hypothesis]:
         """Returns the outputs that change the fewest numbers, if these are fewer than before; none that is improbable
-        or truncated, or has less than half as many other tokens as the first one."""
+        or truncated, invents more, or has less than half as many other tokens as the first one."""
         assert self.piece.keeps_numbers is not None
         few: dict[int, list[Hypothesis]] = {self.changed: []}
         for output in outputs:
@@ -71,7 +73,8 @@ class Rebound:
             is_probable &= output.truncated <= self.first.truncated
             if is_probable and len(output.tokens) - self.tokens >= len(self.first.tokens) / 2:
                 found = changes(self.piece.text, decode(output.tokens), self.piece.keeps_numbers)
-                few.setdefault(len(found.changed), []).append(output)
+                if len(found.invented) <= self.invented:
+                    few.setdefault(len(found.changed), []).append(output)
         return few[min(few)] if min(few) < self.changed else []
 
 

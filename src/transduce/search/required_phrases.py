@@ -61,7 +61,8 @@ class Phrase:
         """Returns the number of tokens still to be written until the text has the phrase; 0 if it does."""
         if self._is_in(tokens, edges):
             return 0
-        left = (len(form) - written for form in self.forms for written in _begun(form, tokens, edges) if written)
+        begun = (form for form in self.forms if tokens and tokens[-1] in form)
+        left = (len(form) - written for form in begun for written in _begun(form, tokens, edges) if written)
         return min([self.length, *left])
 
     def next_tokens(self, tokens: Sequence[int], edges: WordEdges) -> set[int]:
@@ -89,8 +90,6 @@ def _positions(token: int, tokens: Sequence[int]) -> Iterator[int]:
 def _begun(form: tuple[int, ...], tokens: Sequence[int], edges: WordEdges) -> list[int]:
     """Returns how many tokens of the form the text ends with, for each way to read its end."""
     longest = min(len(form) - 1, len(tokens))
-    if not longest or tokens[-1] not in form[:longest]:
-        longest = 0  # the last token is not of the form
     return [
         written
         for written in range(longest + 1)
