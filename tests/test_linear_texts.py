@@ -17,6 +17,7 @@ from typing import Any, get_args
 import pytest
 
 from docsegments.sentences import ends_sentence, split_sentences
+from docsegments.text.written_numbers import changes, numbers_in
 from growth import CHARACTER, NUMBER, Attack, Rule, growths
 from transduce.apps.serving.detection import Detector
 from transduce.base.errors import TransduceError
@@ -27,7 +28,6 @@ from transduce.corpora.labelled_text import LabelColumns, labelled_file
 from transduce.corpora.questions import question_corpus
 from transduce.corpora.splitting import letters_of
 from transduce.corpora.tagged_sentences import TagColumns, tagged_corpus
-from transduce.evaluation.copied_numbers import numbers_in
 from transduce.evaluation.labels import word_f1
 from transduce.evaluation.translations import count_bleu, count_chrf
 from transduce.inference.tagger import WORD
@@ -168,6 +168,7 @@ FUNCTIONS: dict[str, Callable[[], Callable[[str], object]]] = {
     "BLEU": lambda: lambda text: count_bleu([text], [text[::2]]),
     "chrF": lambda: lambda text: count_chrf([text], [text[::2]]),
     "numbers": lambda: numbers_in,
+    "changed numbers": lambda: lambda text: changes(text, text[::2], ("de", "en")),
     "answers": lambda: lambda text: word_f1(text, text[::2]),
     "words to tag": lambda: lambda text: [*WORD.finditer(text)],
     "filters": _filters,

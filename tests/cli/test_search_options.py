@@ -37,6 +37,18 @@ def test_a_glossary_is_honoured_and_reported(transduce: Command, tiny_run: Path,
     assert "1 unsatisfied, on line 3: the model's vocabulary cannot write 'Zebra'" in errors
 
 
+def test_numbers_that_a_translation_changes_are_named(transduce: Command, tiny_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "in.en").write_text("The dog sees 4711 cats.\nA cat.\n", encoding="utf-8")
+    command = ("translate", tiny_run, tmp_path / "in.en", "--sample", "--json", *SHORT)  # samples require nothing
+    status, output, errors = transduce(*command)
+    assert status == 0
+    assert [json.loads(line)["changed_numbers"] for line in output.splitlines()] == [["4711"], []]
+    assert "1 numbers are changed in translations, on line 1; --json names them" in errors
+    status, output, errors = transduce(*command, "--keep-numbers", "off")
+    assert [json.loads(line)["changed_numbers"] for line in output.splitlines()] == [[], []]
+    assert "numbers" not in errors
+
+
 def test_prefixes_come_from_the_command_or_a_file(
     transduce: Command, tiny_run: Path, text: Path, tmp_path: Path
 ) -> None:

@@ -4,7 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from transduce.evaluation.copied_numbers import count_copied_numbers, numbers_in
+from docsegments.text.written_numbers import numbers_in
+from transduce.evaluation.copied_numbers import count_copied_numbers
 
 
 @pytest.mark.parametrize(

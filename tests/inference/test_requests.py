@@ -236,7 +236,7 @@ def test_a_term_of_a_line_in_pieces_is_for_the_piece_that_has_it(translator: Tra
     request = Request(" ".join(sentences), required=("Hund", "Frau"), terms=(Term("dog", "Hund", (), "dogs"),))
     (encoded,) = translator.encode([request])
     assert len(encoded) > 2
-    of_pieces = translator.required_of_pieces(request, encoded)
+    of_pieces = [part.required for part in translator.divide(request, encoded)]
     pieces = split_text(request.text, translator.bundle.tokenizers.source, translator.longest_source)
     (place,) = [i for i, piece in enumerate(pieces) if "DOGS" in piece]
     assert [("Hund" in of_piece, "Frau" in of_piece) for of_piece in of_pieces] == [

@@ -19,8 +19,10 @@ from transduce.apps.serving.prometheus import Metrics
 from transduce.apps.serving.refusals import Paths
 from transduce.apps.serving.server import Server
 from transduce.apps.serving.server_settings import ServerSettings
+from transduce.apps.serving.v1 import Asked, _search
 from transduce.base.errors import DataError
 from transduce.inference.translator import Translator
+from transduce.search.beam import Beam
 
 
 @pytest.fixture(scope="module")
@@ -220,12 +222,21 @@ def test_a_misspelt_field_is_told_with_the_name_that_is_meant(server: Server) ->
     body = {"text": "a", "source": "en", "target": "de"}
     for more, told in (
         ({"beam": 3}, "unknown field 'beam' (did you mean 'beam_size'?)"),
+        ({"keep_numbers": "maybe"}, "keep_numbers"),
         ({"glossary": [{"target": "x", "sorce": "y"}]}, "unknown field 'sorce' (did you mean 'source'?)"),
         ({"x" * 9999: 1}, f"unknown field '{'x' * 40}'; known are text, source"),
     ):
         data = json.dumps(body | more).encode()
         status, text = ask(app, "POST", "/v1/translate", data, content_type="application/json")
         assert status == 400 and told in json.loads(text)["error"]
+
+
+def test_a_request_says_whether_numbers_are_kept_else_the_server() -> None:
+    settings = ServerSettings(beam_size=3, keep_numbers="off")
+    asked = Asked(text="a", source="en", target="de")
+    assert _search(asked, settings) == settings.beam() == Beam(size=3, keep_numbers="off")
+    assert _search(asked.model_copy(update={"keep_numbers": "on"}), settings) == Beam(size=3)
+    assert _search(asked.model_copy(update={"groups": 2}), settings).keep_numbers == "off"
 
 
 def test_two_people_behind_one_key_type_in_the_same_text() -> None:

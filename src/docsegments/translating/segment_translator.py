@@ -1,6 +1,5 @@
 """Translates segments sentence by sentence, keeps held texts, and puts inline marks back by word alignment."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from docsegments.segment import Mark, Segment, emptied_pairs
 from docsegments.sentences import split_sentences
 from docsegments.text.clusters import clusters_of
 from docsegments.text.placing import place_marks
+from docsegments.text.written_numbers import changes
 from docsegments.translating.held_texts import HeldText, after_same, has_tags, held_of, join, without_torn
 from docsegments.translating.sentence_translator import (
     PartProgress,
@@ -187,8 +187,10 @@ class SegmentTranslator:
         reasons += [f"holds {phrase!r}, which the glossary bans" for output in translated for phrase in output.violated]
         if links is None and has_tags(segment):
             reasons.append("tags stand in the order of the words, since the model gives no alignment")
-        if sorted(re.findall(r"\d+", segment.text)) != sorted(re.findall(r"\d+", text)):
-            reasons.append("numbers differ")
+        languages = self._sentences.languages
+        found = changes(segment.text, text, (languages.source, languages.target))
+        if differing := found.changed or [number.text for number in found.invented]:
+            reasons.append(f"numbers differ: {', '.join(differing)}")
         is_same = text.split() == segment.text.split()
         placed = segment if is_same else place_marks(segment, text, links, fixed)
         reasons += [f"{raw[:60]} holds no words any more" for raw in emptied_pairs(segment, placed)]

@@ -16,6 +16,7 @@ NAME = re.compile(r"(?<=\w )\b[^\W\d_a-z]\w+")
 SYSTEM = "translations"
 
 Section = tuple[str, str, str]
+Row = Sequence[str | float | None]
 
 
 def render_evaluation(
@@ -52,7 +53,7 @@ def _scores(scores: Scores) -> Section:
 def _by_part(scores: Scores, training: Iterable[str] | None) -> list[Section]:
     texts, sections = scores.outcome, []
     if texts.sources is not None:
-        rows = [
+        rows: list[Row] = [
             [_range(part.at_least, part.at_most), part.sentences, part.bleu[SYSTEM], part.length_ratio[SYSTEM]]
             for part in by_length(texts.sources, {SYSTEM: scores.counts["bleu"]})
         ]
@@ -82,12 +83,14 @@ def _kept(scores: Scores) -> list[Section]:
         for name in set(NAME.findall(source))
         if name in reference
     ]
-    rows: list[Sequence[str | float | None]] = []
+    rows: list[Row] = []
     if numbers.reference is not None:
         share = numbers.systems[SYSTEM] or 0.0
         rows.append(["numbers in digits", numbers.in_source, 100 * share, 100 * numbers.reference])
     if names:
-        rows.append(["names that the reference keeps", len(names), 100 * np.mean([kept for _, kept in names]), 100])
+        rows.append(
+            ["names that the reference keeps", len(names), 100 * float(np.mean([kept for _, kept in names])), 100]
+        )
     if not rows:
         return []
     text = "People write some numbers in words, so a reference need not have all in digits."
@@ -96,14 +99,14 @@ def _kept(scores: Scores) -> list[Section]:
 
 def _sentences(scores: Scores) -> list[Section]:
     texts, of_sentences = scores.outcome, scores.counts["chrf"]
-    each = np.array([of_sentences.choose([number]).score for number in range(scores.size)])
+    each = np.array([of_sentences.choose(np.array([number])).score for number in range(scores.size)])
     order = np.argsort(each, kind="stable")
     sections = []
     for title, text, numbers in (
         ("The worst sentences", "Those least like their reference: is it the translation that is wrong?", order),
         ("The best sentences", "Those most like their reference, none twice.", order[::-1]),
     ):
-        chosen: dict[str, Sequence[str | float | None]] = {}
+        chosen: dict[str, Row] = {}
         for number in numbers.tolist():
             source = None if texts.sources is None else texts.sources[number]
             row = [round(float(each[number]), 1), source, texts.outputs[number], texts.references[number]]
@@ -116,7 +119,7 @@ def _sentences(scores: Scores) -> list[Section]:
     return sections
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str | float | None]]) -> str:
+def _table(head: Sequence[str], rows: Sequence[Row]) -> str:
     return html_table(head, [[round(cell, 2) if isinstance(cell, float) else cell for cell in row] for row in rows])
 
 

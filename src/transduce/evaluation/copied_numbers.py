@@ -1,21 +1,9 @@
 """Matching the numbers of a source sentence with those of its translation, however each language writes them."""
 
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 
-_NUMBER = re.compile(
-    r"""
-    (?<!\d[.,])                                     # the middle of a date or a version is no thousand
-    (?P<groups>[1-9]\d{0,2} (?P<mark>[.,'’\ \u00a0\u2009\u202f]) \d{3} (?:(?P=mark)\d{3})*)
-    (?:(?!(?P=mark))[.,](?P<cents>\d+))? (?![.,]?\d)
-    | (?<!\d[.,]) (?P<whole>\d+) [.,] (?P<fraction>\d+) (?![.,]?\d)
-    | (?P<plain>\d+)
-    """,
-    re.VERBOSE,
-)
+from docsegments.text.written_numbers import numbers_in
 
 
 @dataclass(frozen=True)
@@ -45,20 +33,3 @@ def count_copied_numbers(
         return sum((numbers & numbers_in(text)).total() for numbers, text in pairs) / total if total else None
 
     return CopiedNumbers(total, share(references), {name: share(outputs) for name, outputs in systems.items()})
-
-
-def numbers_in(text: str) -> Counter[Decimal]:
-    """Returns the numbers written in digits, by value: 1,000 and 1.000 and 1 000 are 1000, and 3,50 is 3.5.
-
-    Any mark between groups of three digits separates thousands, so that the language need not be known: 3.141 is 3141
-    on both sides. Dates and versions (12.05.2010) are several numbers; signs and units do not matter.
-    """
-    return Counter(_value(match) for match in _NUMBER.finditer(text))
-
-
-def _value(match: re.Match[str]) -> Decimal:
-    if match["groups"]:
-        return Decimal(match["groups"].replace(match["mark"], "") + "." + (match["cents"] or "0"))
-    if match["whole"]:
-        return Decimal(match["whole"] + "." + match["fraction"])
-    return Decimal(match["plain"])

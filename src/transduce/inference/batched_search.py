@@ -13,6 +13,7 @@ from transduce.inference.engines.choice import pytorch_of
 from transduce.inference.engines.engine import Engine, EngineChoice
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.parallel_search import map_parallel
+from transduce.inference.kept_numbers import keep_numbers
 from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, search_of
 from transduce.search.loop import Hypothesis
 
@@ -36,8 +37,8 @@ class BatchedSearch:
     ) -> list[list[Hypothesis]]:
         """Returns the outputs wanted of each piece, best first; `tell` receives the share of tokens that is done.
 
-        A piece is searched with its required phrases only if its outputs lack some without. InputError for phrases
-        that the engine or the search cannot require.
+        A piece is searched with its required phrases only if its outputs lack some without, and so it is with the
+        numbers of its source. InputError for phrases that the engine or the search cannot require.
         """
         required = [i for i, piece in enumerate(pieces) if piece.required]
         for i in required:
@@ -54,7 +55,8 @@ class BatchedSearch:
         found = self._search([pieces[i] for i in unmet], rule, tell and (lambda done: tell(share + (1 - share) * done)))
         for i, constrained in zip(unmet, found, strict=True):
             outputs[i] = with_most_phrases(pieces[i], outputs[i], constrained, decode)[: rule.n_best]
-        return outputs
+        again = partial(self._search, tell=None)
+        return keep_numbers(pieces, outputs, rule, self.constraints, self.engine, again)
 
     def _search(
         self, pieces: Sequence[Piece], rule: DecisionRule, tell: Callable[[float], None] | None

@@ -1,7 +1,7 @@
 """Constraints of requests, as a target vocabulary writes them, and the pieces that a line is searched in."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
@@ -27,6 +27,10 @@ class Piece:
     """The decoder's first input, where this is the token of a language; None for the token that begins all outputs."""
     context: int = 0
     """The tokens of the source that are context, which do not count for the length of the output."""
+    text: str = ""
+    """The text of the source."""
+    keeps_numbers: tuple[str, str] | None = None
+    """The codes of both languages, if the output is to have the numbers of the text."""
 
 
 def required_of_pieces(request: Request, texts: Sequence[str]) -> list[list[str]]:
@@ -43,6 +47,13 @@ def required_of_pieces(request: Request, texts: Sequence[str]) -> list[list[str]
         for i in places or range(len(texts))[-1:]:
             required[i].append(phrase)
     return required
+
+
+def divided(request: Request, texts: Sequence[str]) -> list[Request]:
+    """Returns a request for each piece of a line, given their texts: bans are for all, the prefix is for the first."""
+    required = required_of_pieces(request, texts)
+    parts = [replace(request, text=text, required=tuple(own)) for text, own in zip(texts, required, strict=True)]
+    return [part if i == 0 else replace(part, prefix="") for i, part in enumerate(parts)]
 
 
 class Constraints:
@@ -68,31 +79,30 @@ class Constraints:
         request: Request,
         sources: Sequence[list[int]],
         begin: int | None = None,
-        required: Sequence[Sequence[str]] | None = None,
+        parts: Sequence[Request] | None = None,
+        keeps_numbers: tuple[str, str] | None = None,
     ) -> list[Piece]:
-        """Returns a piece for each source piece: bans are for all, the prefix for the first; `required` are the phrases
-        of each piece (default: all of the request's).
+        """Returns a piece for each source piece: bans are for all, the prefix for the first; `parts` are the requests
+        of each piece (default: the request), and `keeps_numbers` the codes of the languages, if numbers are to be kept.
 
         Raises InputError for constraints that contradict each other, or a prefix that the vocabulary cannot write.
         """
         self._check(request)
         prefix = self.tokenizer.encode(request.prefix)
         phrases = {phrase: self.phrase(request, phrase) for phrase in request.required}
-        banned = [
-            Banned(self.wording.normal(phrase) or phrase, self.wording.closing(phrase)) for phrase in request.banned
-        ]
+        banned = [self.ban(phrase) for phrase in request.banned]
         return [
             Piece(
                 source,
                 prefix if i == 0 else [],
-                [p for each in of_piece if (p := phrases[each]).forms],
+                [p for each in part.required if (p := phrases[each]).forms],
                 banned,
                 begin,
                 0 if self._source is None else len(source) - len(self._source.without_context(source)),
+                part.text,
+                keeps_numbers,
             )
-            for i, (source, of_piece) in enumerate(
-                zip(sources, required or [request.required] * len(sources), strict=True)
-            )
+            for i, (source, part) in enumerate(zip(sources, parts or [request] * len(sources), strict=True))
         ]
 
     def phrase(self, request: Request, phrase: str) -> Phrase:
@@ -100,11 +110,19 @@ class Constraints:
         write any."""
         phrase, *others = request.allowed(phrase)
         allowed = [phrase, *(form for form in others if not self.found_in(form, request.banned))]
-        forms = [of_text for text in allowed if (of_text := self.wording.forms(text))]
-        shortest = min((max(map(len, of_text)) for of_text in forms), default=None)
-        texts = tuple(self.wording.normal(text) or text for text in allowed)
         sources = [term.written or term.source for term in request.terms if term.target == phrase]
-        return Phrase(tuple(dict.fromkeys(chain(*forms))), texts, shortest, tuple(filter(None, sources)))
+        return replace(self.one_of(allowed), sources=tuple(filter(None, sources)))
+
+    def one_of(self, texts: Sequence[str]) -> Phrase:
+        """Returns a phrase that any of the texts meets; it has no forms if the vocabulary cannot write any."""
+        forms = [of_text for text in texts if (of_text := self.wording.forms(text))]
+        shortest = min((max(map(len, of_text)) for of_text in forms), default=None)
+        spelled = tuple(self.wording.normal(text) or text for text in texts)
+        return Phrase(tuple(dict.fromkeys(chain(*forms))), spelled, shortest)
+
+    def ban(self, phrase: str) -> Banned:
+        """Returns a banned phrase."""
+        return Banned(self.wording.normal(phrase) or phrase, self.wording.closing(phrase))
 
     def met_by(self, request: Request, phrase: str, text: str) -> str | None:
         """Returns the phrase, or the form in its place, that is in an output; None if there is none."""

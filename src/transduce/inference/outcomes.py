@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from docsegments.text.written_numbers import changes
 from transduce.inference.constraints import Constraints
 from transduce.inference.details import Details
 from transduce.inference.inflections import other_form
@@ -20,8 +21,10 @@ def translation_of(
     was_split: bool,
     truncated: bool,
     details: Details | None = None,
+    keeps_numbers: tuple[str, str] | None = None,
 ) -> Translation:
-    """Returns the translation of a request's line with what it holds; candidates, at least one, are best first."""
+    """Returns the translation of a request's line with what it holds; candidates, at least one, are best first.
+    `keeps_numbers` are the codes of both languages, if it is to keep numbers."""
     text = candidates[0].text
     satisfied = [phrase for phrase in request.required if constraints.met_by(request, phrase, text) is not None]
     translation = Translation(
@@ -32,6 +35,7 @@ def translation_of(
         satisfied=satisfied,
         unsatisfied=[phrase for phrase in request.required if phrase not in satisfied],
         violated=constraints.found_in(text, request.banned),
+        changed_numbers=[] if keeps_numbers is None else changes(request.text, text, keeps_numbers).changed,
         details=details,
     )
     return replace(translation, terms=[_outcome(term, request, translation, constraints) for term in request.terms])

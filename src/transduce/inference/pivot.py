@@ -143,7 +143,12 @@ def only_text(text: str | Request) -> Request:
 
 def through(middle: Translation, final: Translation) -> Translation:
     """Returns the final translation, with what is noted about the one between."""
-    return replace(final, was_split=middle.was_split or final.was_split, truncated=middle.truncated or final.truncated)
+    return replace(
+        final,
+        was_split=middle.was_split or final.was_split,
+        truncated=middle.truncated or final.truncated,
+        changed_numbers=list(dict.fromkeys([*middle.changed_numbers, *final.changed_numbers])),
+    )
 
 
 def _config(first: Translator, second: Translator) -> BundleConfig:

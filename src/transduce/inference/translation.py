@@ -14,6 +14,7 @@ def _translation_facts(translation: "Translation") -> dict[str, object]:
         "satisfied": translation.satisfied,
         "unsatisfied": translation.unsatisfied,
         "violated": translation.violated,
+        "changed numbers": translation.changed_numbers,
     }
     return {
         "text": repr(translation.text),
@@ -53,6 +54,8 @@ class Translation:
     """Terms of the request, and whether the translation has them."""
     violated: list[str] = field(default_factory=list)
     """Banned phrases that it holds nevertheless: at the end of a truncated output, or where split pieces meet."""
+    changed_numbers: list[str] = field(default_factory=list)
+    """Numbers, addresses and part numbers of the line, as it writes them, that the translation lacks or repeats."""
     details: Details | None = None
     """Probabilities of its tokens, and an alignment of words, if they were asked for."""
 

@@ -21,8 +21,8 @@ from transduce.corpora.corpus import Pair, is_pair
 from transduce.corpora.directions import Direction
 from transduce.inference.batched_search import BatchedSearch
 from transduce.inference.completer import Completer, Completion
-from transduce.inference.constraints import Constraints, Piece, required_of_pieces
-from transduce.inference.details import Details, details_of, find_head
+from transduce.inference.constraints import Constraints, Piece, divided
+from transduce.inference.details import Details, details_of_lines
 from transduce.inference.engines.choice import EngineName, engine_for, pytorch_of
 from transduce.inference.engines.compiled import compiling
 from transduce.inference.engines.engine import EngineChoice
@@ -286,14 +286,19 @@ class Translator:
                 request,
                 [[*marks.source, *ids] for ids in pieces],
                 marks.begin,
-                self.required_of_pieces(request, pieces),
+                self.divide(request, pieces),
+                self._keeps_numbers(search),
             )
             for request, pieces in zip(requests, encoded, strict=True)
         ]
         results = iter(self._batched.search([piece for line in lines for piece in line], search, tell))
         hypotheses = [[next(results) for _ in line] for line in lines]
         translations = [self._join(*line, search) for line in zip(requests, hypotheses, strict=True)]
-        return self._with_details(translations, lines, hypotheses) if with_details else translations
+        if not with_details:
+            return translations
+        outputs = [[of_piece[0].tokens for of_piece in line] for line in hypotheses]
+        details = details_of_lines(self.single_model(), [[piece.source for piece in line] for line in lines], outputs)
+        return [replace(translation, details=each) for translation, each in zip(translations, details, strict=True)]
 
     def why_unsatisfied(self, translation: Translation, phrase: str) -> str:
         """Explains why a translation lacks a phrase that it was required to hold, and what may help."""
@@ -315,12 +320,16 @@ class Translator:
         most = longest_in_context(context.before, longest, self.engine.source_limit)
         return [pieces_in_context(tokenizer, *each, context.before, most) for each in both]
 
-    def required_of_pieces(self, request: Request, encoded: Sequence[list[int]]) -> Sequence[Sequence[str]]:
-        """Returns the required phrases of each piece of a line, whose token ids are given."""
+    def divide(self, request: Request, encoded: Sequence[list[int]]) -> list[Request]:
+        """Returns a request for each piece of a line, whose token ids are given."""
         if len(encoded) == 1:
-            return [request.required]
-        texts = split_text(request.text, self.bundle.tokenizers.source, self.longest_source)
-        return required_of_pieces(request, texts if encoded else [])
+            return [request]
+        return divided(request, split_text(request.text, self.bundle.tokenizers.source, self.longest_source))
+
+    def _keeps_numbers(self, rule: DecisionRule) -> tuple[str, str] | None:
+        """Returns the languages between which a rule keeps numbers; None if it does not."""
+        config = self.bundle.config
+        return (config.source, config.target) if search_of(rule).keep_numbers == "on" else None
 
     def _is_translated(self, text: str) -> bool:
         """Returns True if the model should translate a text: it has words, or the model is one of numbers or signs."""
@@ -338,26 +347,13 @@ class Translator:
             was_split=True,
             truncated=any(piece.truncated for piece in pieces),
             details=Details.joined(details) if len(details) == len(pieces) else None,
+            keeps_numbers=self._keeps_numbers(rule),
         )
 
     def _joined(self, pieces: Sequence[Candidate], rule: DecisionRule) -> Candidate:
         text = join_sentences([piece.text for piece in pieces], self.bundle.config.target)
         scores, totals = zip(*((piece.score, piece.log_probability) for piece in pieces), strict=True)
         return Candidate(text, score_of_pieces(rule, scores), sum(totals))
-
-    def _with_details(
-        self,
-        translations: list[Translation],
-        lines: Sequence[Sequence[Piece]],
-        hypotheses: Sequence[Sequence[Sequence[Hypothesis]]],
-    ) -> list[Translation]:
-        bundle = self.single_model()
-        sources = [piece.source for line in lines for piece in line]
-        targets = [of_piece[0].tokens for line in hypotheses for of_piece in line]
-        head = find_head(bundle, sources, targets) if sources else None
-        of_pieces = iter(details_of(bundle, head, sources, targets))
-        of_lines = [Details.joined([next(of_pieces) for _ in line]) for line in lines]
-        return [replace(translation, details=each) for translation, each in zip(translations, of_lines, strict=True)]
 
     def _pytorch(self, work: str) -> PyTorchEngine:
         """Returns the engine; InputError for one that cannot do this work."""
@@ -394,4 +390,7 @@ class Translator:
         best, *others = [[Candidate(decode(h.tokens), h.score, h.log_probability) for h in n_best] for n_best in pieces]
         candidates = [self._joined([best[0], *(other[0] for other in others)], rule)] if others else best
         truncated = any(hypotheses[0].truncated for hypotheses in pieces)
-        return translation_of(request, candidates, self._constraints, was_split=bool(others), truncated=truncated)
+        keeps, was_split = self._keeps_numbers(rule), bool(others)
+        return translation_of(
+            request, candidates, self._constraints, was_split=was_split, truncated=truncated, keeps_numbers=keeps
+        )

@@ -44,6 +44,8 @@ class Phrase:
     """The number of tokens of the words that have the fewest, in their longest form; None for the longest of all."""
     sources: tuple[str, ...] = ()
     """The terms of the source line that the words translate, as it writes them."""
+    occurrence: int = 1
+    """How often an output must have the words at least."""
 
     @property
     def length(self) -> int:
@@ -59,7 +61,8 @@ class Phrase:
         """Returns the number of tokens still to be written until the text has the phrase; 0 if it does."""
         if self._is_in(tokens, edges):
             return 0
-        left = (len(form) - written for form in self.forms for written in _begun(form, tokens, edges) if written)
+        begun = (form for form in self.forms if tokens and tokens[-1] in form)
+        left = (len(form) - written for form in begun for written in _begun(form, tokens, edges) if written)
         return min([self.length, *left])
 
     def next_tokens(self, tokens: Sequence[int], edges: WordEdges) -> set[int]:
@@ -67,13 +70,16 @@ class Phrase:
         return {form[written] for form in self.forms for written in _begun(form, tokens, edges)}
 
     def _is_in(self, tokens: Sequence[int], edges: WordEdges) -> bool:
-        for form in self.forms:
+        ends, written = set(), set(tokens)
+        for form in filter(written.issuperset, self.forms):
             for start in _positions(form[0], tokens):
                 stop = start + len(form)
                 if tuple(tokens[start:stop]) != form or not _may_start(form, tokens, start, edges):
                     continue
                 if stop == len(tokens) or not (edges.leaves_open[form[-1]] and edges.continues[tokens[stop]]):
-                    return True
+                    ends.add(stop)
+                    if len(ends) >= self.occurrence:
+                        return True
         return False
 
 

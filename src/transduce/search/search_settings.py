@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Int
@@ -28,6 +29,9 @@ class SearchSettings(Settings, frozen=True):
     """Do not repeat n-grams of this size (0: off)."""
     repetition_penalty: RepetitionPenalty = 1.0
     """Factor of the log-probability of tokens that occurred before, also in a prompt (Keskar et al. 2019; 1: off)."""
+    keep_numbers: Literal["on", "off"] = "on"
+    """Search a translation that changes a number of two digits or more, an address or a part number again, with that
+    number required."""
 
     def _check_together(self) -> None:
         if self.max_ratio + self.max_extra == 0:

@@ -108,6 +108,8 @@ ROWS = [
         "--shortlist and --shortlist-file exclude each other",
     ),
     row("translate run test.en --sample --beam-size 3", "--beam-size"),
+    row("translate run test.en --keep-numbers maybe", ("--keep-numbers", "'on', 'off'")),
+    row("serve run --keep-numbers 2", ("--keep-numbers", "'on', 'off'")),
     row("evaluate run --memory 9", "--memory is for language models"),
     row("evaluate lm --dynamic-rate 1", "--dynamic-rate goes with --dynamic"),
     row("evaluate lm --memory 9", "memory is for models that attend"),

@@ -106,6 +106,8 @@ class RequestReport:
     """Line numbers, one for each unsatisfied phrase."""
     violated: list[int] = field(default_factory=list)
     """Line numbers, one for each violated phrase."""
+    changed_numbers: list[int] = field(default_factory=list)
+    """Line numbers, one for each number that a translation changes."""
     truncated_lines: list[int] = field(default_factory=list)
     """Line numbers of truncated translations."""
     reasons: dict[str, list[int]] = field(default_factory=dict)
@@ -126,6 +128,7 @@ class RequestReport:
         self.inflected += sum(term.met and term.form != term.target for term in translation.terms)
         self.applied |= dict.fromkeys(f"{term.source}\t{term.target}" for term in translation.terms)
         self.violated += [self.lines] * len(translation.violated)
+        self.changed_numbers += [self.lines] * len(translation.changed_numbers)
 
     def describe(self, longest_source: int, glossary: Glossary | None = None) -> Iterator[str]:
         """Yields the lines of the report."""
@@ -147,6 +150,9 @@ class RequestReport:
             )
         if self.violated:
             yield f"{len(self.violated):,} banned phrases occur in translations{_where(self.violated, 'found ')}"
+        if count := len(self.changed_numbers):
+            where = _where(self.changed_numbers, "", MANY)
+            yield f"{count:,} numbers are changed in translations{where}; --json names them"
 
 
 def _absent(glossary: Glossary | None, applied: Collection[str]) -> list[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SHARED = From(
     "search.search_settings.SearchSettings",
-    "n_best max_ratio max_extra min_ratio no_repeat_ngram repetition_penalty allow_unknown",
+    "n_best max_ratio max_extra min_ratio no_repeat_ngram repetition_penalty allow_unknown keep_numbers",
     help={"n_best": "Print the N best translations of each line, tab-separated: line, score and text"},
 )
 OF_BEAM = From("search.beam.Beam", "beam_size=size length_penalty normalization")

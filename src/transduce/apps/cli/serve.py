@@ -18,7 +18,8 @@ SERVER = From(
     "host port keys glossaries cors allowed_host=allowed_hosts trusted_proxy=trusted_proxies public_metrics "
     "max_characters max_sentences max_upload=max_upload_bytes max_document_characters document_workers "
     "document_memory max_waiting max_connections max_headers=max_header_bytes max_kept=max_kept_bytes "
-    "requests_per_minute characters_per_minute timeout header_timeout body_timeout idle_timeout grace beam_size",
+    "requests_per_minute characters_per_minute timeout header_timeout body_timeout idle_timeout grace beam_size "
+    "keep_numbers",
 )
 
 

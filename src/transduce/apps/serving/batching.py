@@ -101,7 +101,7 @@ class Batcher:
         sentences = []
         for request, ids in zip(requests, encoded, strict=True):
             sentence = QueuedSentence(request, Future(), tell)
-            sentence.pieces = _divided(sentence, ids, translator.required_of_pieces(request, ids), length, client)
+            sentence.pieces = _divided(sentence, ids, translator.divide(request, ids) or [request], length, client)
             sentence.future.add_done_callback(lambda future: self._dropped.add(job) if future.cancelled() else None)
             job.waiting += sentence.pieces
             sentences.append(sentence)
@@ -226,17 +226,14 @@ def _tell(tells: set[Callable[[], None]]) -> None:
 def _divided(
     sentence: QueuedSentence,
     encoded: list[list[int]],
-    required_of_pieces: Sequence[Sequence[str]],
+    requests: Sequence[Request],
     length: Callable[[str], int],
     client: str,
 ) -> list[QueuedPiece]:
-    """Divides a sentence into pieces: the prefix is for the first, bans for all, required phrases for their own."""
+    """Returns the pieces of a sentence, given their token ids, none for a blank one, and their requests."""
     pieces = []
-    for number, ids in enumerate(encoded or [[]]):
-        prefix = sentence.request.prefix if number == 0 else ""
-        required = tuple(required_of_pieces[number]) if encoded else sentence.request.required
-        request = replace(sentence.request, prefix=prefix, required=required)
-        written = length(prefix) + sum(map(length, required))
+    for number, (ids, request) in enumerate(zip(encoded or [[]], requests, strict=True)):
+        written = length(request.prefix) + sum(map(length, request.required))
         pieces.append(QueuedPiece(sentence, number, request, [ids] if ids else [], len(ids) + 1 + written, client))
     return pieces
 

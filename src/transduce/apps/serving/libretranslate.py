@@ -33,7 +33,6 @@ from transduce.apps.serving.refusals import RefusedError
 from transduce.apps.serving.request_texts import joined
 from transduce.apps.serving.server import Server
 from transduce.base.version import VERSION
-from transduce.search.beam import Beam
 
 MOST_ALTERNATIVES = 10
 BODIES, ERRORS = (JSON, URLENCODED, FORM), described_errors("error")
@@ -234,7 +233,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
             if asked.format == "html":
                 return [(page, []) for page in await server.translate_marked_up(http, model, texts)]
             n_best = asked.alternatives + 1
-            search = Beam(size=max(server.settings.beam_size, n_best), n_best=n_best)
+            search = server.settings.beam(n_best)
             results = []
             for text, sentences in zip(texts, await server.translate(model, texts, search), strict=True):
                 output = joined(text, sentences, language=asked.target)

@@ -30,7 +30,6 @@ from transduce.apps.serving.request_texts import Sentence, joined, sentence_boun
 from transduce.apps.serving.server import Server
 from transduce.base.errors import InputError
 from transduce.inference.translation import Translation
-from transduce.search.beam import Beam
 from transduce.text.glossary import Glossary
 
 PATH = re.compile(r"/v1/projects(?:/.*)?", re.DOTALL)
@@ -198,7 +197,7 @@ def projects(server: Server) -> APIRouter:
 
         async def work() -> None:
             n_best = asked.alternatives + 1
-            search = Beam(size=max(server.settings.beam_size, n_best), n_best=n_best)
+            search = server.settings.beam(n_best)
             async with server.begin(project.source, project.target) as model:
                 found.extend(await server.of_project(name, _segments_of, project, asked.text))
                 translated.update(
@@ -222,7 +221,7 @@ def projects(server: Server) -> APIRouter:
 
         async def repair(model: ServedModel, glossary: Glossary | None, number: int, beginning: str) -> None:
             with suppress(InputError, RefusedError):  # it is too long, banned, or has characters that the model lacks
-                texts, search = [found[number][1]], Beam(size=server.settings.beam_size)
+                texts, search = [found[number][1]], server.settings.beam()
                 async for _, sentence in server.sentences(
                     model, texts, search, glossary=glossary, prefixes=[beginning], contexts=[before(number)]
                 ):

@@ -51,7 +51,6 @@ from transduce.apps.serving.request_texts import (
 )
 from transduce.apps.serving.server_settings import ServerSettings
 from transduce.inference.sentence_model import SentenceModel
-from transduce.search.beam import Beam
 from transduce.search.choices import Search
 from transduce.text.glossary import Entry, Glossary
 
@@ -235,7 +234,7 @@ class Server:
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(news.set)
 
-        search = search or Beam(size=self.settings.beam_size)
+        search = search or self.settings.beam()
         futures = model.batcher.submit(
             prepared.requests, search, with_details, tell, model.translator, client, prepared.encoded
         )
@@ -372,7 +371,7 @@ class Server:
         shared = SharedTranslator(model.batcher, model.translator)
         terms = None if glossary is None else self._charged_terms(http, model, glossary)
         are_translated = None if detector is None else partial(detector.are_translated, model.source, model.target)
-        sentences = SentenceModel(shared, Beam(size=self.settings.beam_size), terms, are_translated)
+        sentences = SentenceModel(shared, self.settings.beam(), terms, are_translated)
         async with self.documents.work(http.state.client, is_upload) as work:
             try:
                 yield OpenDocument(work, Answers(sentences, memory=memory))

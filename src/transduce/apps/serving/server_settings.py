@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
+from typing import Literal
 
 from transduce.base.errors import InputError
 from transduce.base.ranges import BeamSize, MemoryInMiB, NonNegativeInt, Port, PositiveInt, Workers
+from transduce.search.beam import Beam
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -37,6 +39,9 @@ class ServerSettings:
     """Let anyone read /metrics where there are no keys."""
     beam_size: BeamSize = 4
     """Beam size of a request that names no other; 1 is greedy search."""
+    keep_numbers: Literal["on", "off"] = "on"
+    """Search a translation that changes a number, an address or a part number again, unless a request says
+    otherwise."""
     max_characters: PositiveInt = 10_000
     """Characters of a request, its prefixes and glossaries included."""
     max_sentences: PositiveInt = 500
@@ -81,6 +86,10 @@ class ServerSettings:
                 raise InputError(
                     f"trusted proxy {proxy!r} is neither an address nor a network, such as 10.0.0.0/8"
                 ) from None
+
+    def beam(self, n_best: int = 1) -> Beam:
+        """Returns the search of a request that names no settings."""
+        return Beam(size=max(self.beam_size, n_best), n_best=n_best, keep_numbers=self.keep_numbers)
 
     @property
     def is_public(self) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from fastapi import APIRouter, Response
@@ -21,6 +21,7 @@ from transduce.apps.serving.models import ServedModel
 from transduce.apps.serving.refusals import RefusedError
 from transduce.apps.serving.request_texts import MOST_CONTEXT, Sentence, gap_before, last_sentences
 from transduce.apps.serving.server import Server
+from transduce.apps.serving.server_settings import ServerSettings
 from transduce.base.errors import TransduceError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.completer import Completion
@@ -83,6 +84,8 @@ class Asked(StrictBody):
     """The name of a project, whose terms and learned adapter are used."""
     alignment: bool = False
     """Also the probability of each token, and which words go together."""
+    keep_numbers: Literal["on", "off"] | None = None
+    """Whether a translation that changes a number is searched again (default: as the server does)."""
     stream: bool = False
     """Answer with a JSON object a line for each sentence, as soon as it is translated."""
 
@@ -100,7 +103,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
         terms = sum(len("".join([e.source, e.target, *e.source_forms, *e.target_forms])) for e in entries)
         await server.admission.admit(http, None, texts, len(prefix) * len(texts) + terms)
         _check_completion(asked)
-        search = _search(asked, server.settings.beam_size)
+        search = _search(asked, server.settings)
         if not all(form for entry in entries for form in (entry.target, *entry.source_forms, *entry.target_forms)):
             raise RefusedError(400, "Invalid request: glossary: a target is blank")
         project = await server.project(asked.project, asked.source, asked.target) if asked.project else None
@@ -266,20 +269,22 @@ def _check_completion(asked: Asked) -> None:
         raise RefusedError(400, "Invalid request: typed goes with neither groups nor alignment")
 
 
-def _search(asked: Asked, beam_size: int) -> Search:
-    size = asked.beam_size or max(beam_size, asked.n_best, asked.groups)
+def _search(asked: Asked, settings: ServerSettings) -> Search:
+    size = asked.beam_size or max(settings.beam_size, asked.n_best, asked.groups)
+    how: dict[str, Any] = {name: getattr(asked, name) for name in ("n_best", "length_penalty")}
+    how["keep_numbers"] = asked.keep_numbers or settings.keep_numbers
     try:
         if asked.groups > 1:
             size = -(-size // asked.groups) * asked.groups
-            return DiverseBeam(size=size, n_best=asked.n_best, length_penalty=asked.length_penalty, groups=asked.groups)
-        return Beam(size=size, n_best=asked.n_best, length_penalty=asked.length_penalty)
+            return DiverseBeam(size=size, groups=asked.groups, **how)
+        return Beam(size=size, **how)
     except ValueError as error:
         raise RefusedError(400, f"Invalid request: {error}") from None
 
 
 def _facts(model: ServedModel, text: str, sentence: Sentence) -> dict[str, Any]:
     translation = msgspec.to_builtins(sentence.translation)
-    names = ("n_best", "truncated", "satisfied", "unsatisfied", "violated", "terms", "details")
+    names = ("n_best", "truncated", "satisfied", "unsatisfied", "violated", "changed_numbers", "terms", "details")
     return {
         "start": sentence.start,
         "end": sentence.end,

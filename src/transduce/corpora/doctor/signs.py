@@ -8,18 +8,15 @@ from dataclasses import replace
 
 from docsegments.extras import require
 from docsegments.orthography.characters import INVISIBLE
+from docsegments.text.written_numbers import ADDRESS, AFTER, DATE
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.overlap import plain
 
 _TAG = re.compile(r"</?[A-Za-z][^<>]{0,200}>")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});")
 _NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:[.,\s’']\d{3})+(?!\d)|\d+")  # with thousands apart, or without
-_DATE = re.compile(r"(?<!\d)\d{1,4}(?:[./-]\d{1,2}[./-]|\s?[年년]\s?\d{1,2}\s?[月월]\s?)\d{1,4}(?!\d)")
 _MONTHS = frozenset(map(str, range(1, 13)))
 _NO_DIGIT = re.compile(r"\D+")
-_ADDRESS = re.compile(r"(?:https?://|www\.|[\w.%+-]{1,64}@)[!-;=?-~]+", re.ASCII)
-_AFTER = ".,;:!?)]}'\""
-"""Signs after an address that are not part of it."""
 _VOWEL_SIGNS = ("Mn", "Mc")
 """Categories of signs that belong to the letter before them."""
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -116,7 +113,7 @@ def faults_of(pair: SentencePair) -> Iterator[str]:
         yield "copied"
     if _differ(pair.source, pair.target):
         yield "other numbers"
-    addresses = [{found.rstrip(_AFTER) for found in _ADDRESS.findall(text)} for text in (pair.source, pair.target)]
+    addresses = [{found.rstrip(AFTER) for found in ADDRESS.findall(text)} for text in (pair.source, pair.target)]
     if all(addresses) and addresses[0] != addresses[1]:
         yield "other addresses"
 
@@ -125,7 +122,7 @@ def is_copy(pair: SentencePair) -> bool:
     """Returns True if a side is the other one, not translated."""
     if plain(pair.source) == plain(pair.target):
         return True
-    words = [set(_LETTERS.findall(_ADDRESS.sub(" ", text))) for text in (pair.source, pair.target)]
+    words = [set(_LETTERS.findall(ADDRESS.sub(" ", text))) for text in (pair.source, pair.target)]
     shared = {word.lower() for word in words[0]} & {word.lower() for word in words[1]}
     is_text = sum(word == word.lower() for word in words[0] & words[1]) >= FEWEST_WORDS / 2
     return is_text and min(map(len, words)) >= FEWEST_WORDS and len(shared) >= ALIKE * max(map(len, words))
@@ -146,7 +143,7 @@ def _differ(source: str, target: str) -> bool:
     left, right = numbers[0] - numbers[1], numbers[1] - numbers[0]
     if left.total() != right.total() or sorted("".join(left.elements())) == sorted("".join(right.elements())):
         return False
-    dates = [_DATE.findall(text) for text in (source, target)]
+    dates = [DATE.findall(text) for text in (source, target)]
     for own, some, others in zip((left, right), dates, dates[::-1], strict=True):
         if len(some) > len(others) and not _MONTHS.isdisjoint(own.keys() & set(_numbers(" ".join(some)))):
             return False

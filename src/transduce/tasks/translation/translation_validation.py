@@ -37,7 +37,7 @@ from transduce.training.distributed import ALONE, Processes
 from transduce.training.memory_check import MemoryTrial
 from transduce.training.validation import Sample, Validation
 
-GREEDY = Beam(size=1)
+GREEDY = Beam(size=1, keep_numbers="off")
 OWN_SCORES = {"loss", "perplexity"}
 PROBE_CHARACTERS = 200  # of a side; longer validation pairs are made part of a probe only if all are longer
 SMALLER_PARTS = f"raise training.accumulate, or {SMALLER_BATCHES}"
