@@ -48,7 +48,7 @@ def translator(corpus: Path) -> Translator:
     return forgetful(corpus)
 
 
-@pytest.mark.parametrize("search", [NARROW, Beam(size=4, n_best=3, max_extra=25)])
+@pytest.mark.parametrize("search", [NARROW, Beam(size=4, n_best=3, max_extra=25, max_ratio=1)])
 def test_numbers_that_the_model_loses_are_in_the_translation_once_for_each_time(
     translator: Translator, search: Beam
 ) -> None:

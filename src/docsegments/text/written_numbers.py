@@ -159,14 +159,10 @@ def changes(source: str, target: str, languages: tuple[str, str] = ("", "")) -> 
     written = {number.key: number for number in wanted}
     repeated = _without_months([number for number in extra if number.key in written])
     absent = set(map(id, lacking))
-    kinds = (
-        [number for number in wanted if id(number) not in absent],
-        _without_months(left),
-        [written[number.key] for number in repeated],
-    )
-    invented = [number for number in extra if number.key not in written]
-    equal, lost, repeated = ([number for number in kind if number.is_long] for kind in kinds)
-    return Changes(equal, lost, repeated, invented)
+    equal = [number for number in wanted if id(number) not in absent and number.is_long]
+    lost = [number for number in _without_months(left) if number.is_long]
+    too_often = [written[number.key] for number in repeated if number.is_long]
+    return Changes(equal, lost, too_often, [number for number in extra if number.key not in written])
 
 
 def read_numbers(text: str, language: str = "", codes: Container[str] | None = None) -> list[WrittenNumber]:

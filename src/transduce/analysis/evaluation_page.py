@@ -32,7 +32,7 @@ def render_evaluation(
     """
     sections = [_scores(scores), *_by_part(scores, training), *_kept(scores)]
     if typed is not None:
-        rows = [[way, *(each.score for each in one.scores.values())] for way, one in typed.ways.items()]
+        rows: list[Row] = [[way, *(each.score for each in one.scores.values())] for way, one in typed.ways.items()]
         titles = [metric.title for metric in scores.metrics.values()]
         text = "The same sentences in capitals, with typing errors and so on; references in capitals likewise."
         sections.append(("As others type it", text, _table(["typed", *titles], rows)))
@@ -40,7 +40,7 @@ def render_evaluation(
 
 
 def _scores(scores: Scores) -> Section:
-    rows = []
+    rows: list[Row] = []
     for key, score in scores.scores.items():
         digits = scores.metrics[key].digits
         low, high = (f"{end:.{digits}f}" for end in score.interval)
@@ -88,9 +88,8 @@ def _kept(scores: Scores) -> list[Section]:
         share = numbers.systems[SYSTEM] or 0.0
         rows.append(["numbers in digits", numbers.in_source, 100 * share, 100 * numbers.reference])
     if names:
-        rows.append(
-            ["names that the reference keeps", len(names), 100 * float(np.mean([kept for _, kept in names])), 100]
-        )
+        share = sum(kept for _, kept in names) / len(names)
+        rows.append(["names that the reference keeps", len(names), 100 * share, 100])
     if not rows:
         return []
     text = "People write some numbers in words, so a reference need not have all in digits."
