@@ -97,7 +97,8 @@ class Models:
     def own_languages(self) -> Iterator[str]:
         """Yields the profiles that models have of languages which only they know."""
         for model in self._models:
-            yield from model.translator.bundle.history.get(DETECTION, {}).values()
+            own = model.translator.bundle.history.get(DETECTION)
+            yield from filter(lambda one: isinstance(one, str), own.values() if isinstance(own, dict) else ())
 
     def find(self, source: str, target: str) -> ServedModel:
         """Returns the model of a direction; RefusedError (400) without one."""
