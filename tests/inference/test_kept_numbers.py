@@ -62,6 +62,7 @@ def test_numbers_that_the_model_loses_are_in_the_translation_once_for_each_time(
 def test_a_line_without_numbers_and_a_search_with_it_off_stay_as_they_were(translator: Translator) -> None:
     assert translator.translate(LINES[2], NARROW) == translator.translate(LINES[2], OFF)
     assert translator.translate(LINES[0], OFF).changed_numbers == []
+    assert [found.text for found in translator.translate(["4711", "", "***"], NARROW)] == ["4711", "", "***"]
 
 
 def test_bytes_write_any_number(corpus: Path) -> None:

@@ -322,8 +322,8 @@ class Translator:
 
     def divide(self, request: Request, encoded: Sequence[list[int]]) -> list[Request]:
         """Returns a request for each piece of a line, whose token ids are given."""
-        if len(encoded) == 1:
-            return [request]
+        if len(encoded) < 2:
+            return [request] * len(encoded)
         return divided(request, split_text(request.text, self.bundle.tokenizers.source, self.longest_source))
 
     def _keeps_numbers(self, rule: DecisionRule) -> tuple[str, str] | None:
