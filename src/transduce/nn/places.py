@@ -4,7 +4,7 @@ A place says which method of which module takes or gives a value; nothing in tha
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from torch import Tensor, nn
@@ -19,9 +19,11 @@ def first_tensor(given: Any) -> Tensor:
 
 def with_first_tensor(given: Any, new: Tensor) -> Any:
     """Returns the same as given, with another first tensor."""
+    if isinstance(given, Tensor):
+        return new
     if isinstance(given, tuple):
         return (with_first_tensor(given[0], new), *given[1:])
-    return replace(given, **{fields(given)[0].name: new}) if is_dataclass(given) else new
+    return replace(given, **{fields(given)[0].name: new})
 
 
 @dataclass(frozen=True)
