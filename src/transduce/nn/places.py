@@ -81,6 +81,18 @@ def places_of_blocks(blocks: Sequence[nn.Module]) -> Places:
     return places
 
 
+def places_of_stream(embedding: Place, layers: Sequence[nn.Module], call: int | None) -> Places:
+    """Returns the places of one of a stack's streams, which is that call of each layer; what is before a layer is what
+    is after the one below, since layers may read it by other methods too."""
+    places, before = {"embedding": embedding}, embedding
+    for number, layer in enumerate(layers):
+        of_tokens = {name: place for name, place in places_of_layer(layer).items() if place.holds == "tokens"}
+        of_layer = {name: replace(place, stream=call) for name, place in of_tokens.items()}
+        places |= within(f"layers.{number}", {**of_layer, "before": before})
+        before = of_layer["after"]
+    return places
+
+
 def within(part: str, places: Places) -> Places:
     """Returns the places of a part by their names in the whole."""
     return {f"{part}.{name}" if name else part: place for name, place in places.items()}
