@@ -7,6 +7,9 @@ from transduce.base.environment import prepare_environment
 from transduce.base.version import VERSION
 
 if TYPE_CHECKING:
+    from transduce.analysis.interventions import intervene as intervene
+    from transduce.analysis.interventions import places as places
+    from transduce.analysis.probes import probe as probe
     from transduce.base.errors import TransduceError as TransduceError
     from transduce.corpora.corpus import SentencePair as SentencePair
     from transduce.evaluation.compare import compare as compare
@@ -43,6 +46,9 @@ _MODULES = {
     "backtranslate": "transduce.experiment.distillation",
     "evaluate": "transduce.evaluation.evaluate",
     "compare": "transduce.evaluation.compare",
+    "places": "transduce.analysis.interventions",
+    "intervene": "transduce.analysis.interventions",
+    "probe": "transduce.analysis.probes",
     "Translator": "transduce.inference.translator",
     "Translation": "transduce.inference.translation",
     "DocumentTranslator": "transduce.inference.model_documents",
@@ -74,6 +80,9 @@ __all__ = [
     "backtranslate",
     "evaluate",
     "compare",
+    "places",
+    "intervene",
+    "probe",
     "Translator",
     "Translation",
     "DocumentTranslator",

@@ -18,6 +18,7 @@ from transduce.nn.initialization import Initialization, InitializationKind
 from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual, layer_list
 from transduce.nn.masks import AttentionMask, memory_mask, padding_mask
 from transduce.nn.permutation import FactorizationOrder
+from transduce.nn.places import Place, Places, places_of_stream, within
 from transduce.nn.ragged import Ragged
 from transduce.nn.relative_attention import (
     Past,
@@ -223,6 +224,16 @@ class XLNetDecoder(Decoder[SegmentState]):
         """See Layered."""
         return [self.stack.table, *self.stack.layers]
 
+    def places(self) -> Places:
+        """See Decoder; of both streams, but not the last layer's content, which nothing reads."""
+        stack, layers = self.stack, self.stack.layers
+        query = within("query", places_of_stream(Place(stack, ("queries",)), layers, 0))
+        content = within("content", places_of_stream(Place(stack, ("embed",)), layers[:-1], 1))
+        memories = {
+            f"layers.{n}.attention.memory": layer.attention.places()["memory"] for n, layer in enumerate(layers)
+        }
+        return {**query, **content, **memories, "hidden": Place(self, ("read",)), "logits": Place(self)}
+
     def read(self, tokens: Tokens, state: SegmentState) -> tuple[Hidden, SegmentState]:
         """See Decoder."""
         rows, time = tokens.shape
@@ -246,6 +257,7 @@ class XLNetLanguageModel(SegmentRecurrence[SegmentState]):
     """Predicts tokens in any order (`predict`), or continues a text; see models/interface.py for its contract."""
 
     decoder: XLNetDecoder
+    readers = ("predict",)
 
     @property
     def carried_shape(self) -> tuple[int, int, int]:
@@ -325,6 +337,10 @@ class XLNetEncoder(TextEncoder):
     def blocks(self) -> Sequence[nn.Module]:
         """See TextEncoder."""
         return [self.table, *self.stack.layers]
+
+    def places(self) -> Places:
+        """See TextEncoder."""
+        return places_of_stream(Place(self.stack, ("embed",)), self.stack.layers, None)
 
     def arranged_back(self, hidden: Hidden, is_real: Mask) -> Hidden:
         """See Rearranges."""

@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transduce.base.shapes import Hidden, Mask
 from transduce.nn.initialization import RecurrentInitialization
 from transduce.nn.layers import Dropout, VariationalDropout, layer_list
+from transduce.nn.places import Place, Places
 
 CellKind = Literal["gru", "lstm"]
 Inputs = Float[Tensor, "rows time input_dim"]
@@ -63,6 +64,19 @@ class BidirectionalEncoder(nn.Module):
         states = torch.stack([part.transpose(0, 1).flatten(1) for part in parts], 1)  # [rows, parts, directions * dim]
         return pad_packed_sequence(outputs, batch_first=True, total_length=inputs.shape[1])[0], states
 
+    def places(self) -> Places:
+        """See HasPlaces: inputs and outputs of all tokens, and each row's last state."""
+        parts = 2 if isinstance(self.rnn, nn.LSTM) else 1
+        state = Place(
+            self,
+            heads=parts,
+            holds="row",
+            is_arranged=False,
+            get=lambda given: given[1].flatten(1),
+            put=lambda given, new: (given[0], new.view_as(given[1])),
+        )
+        return {"before": Place(self, argument=0), "after": Place(self), "state": state}
+
 
 class UnidirectionalEncoder(nn.Module):
     """A layer of a decoder, which continues from a state: over all steps at once, or one step with inputs projected."""
@@ -101,6 +115,19 @@ class UnidirectionalEncoder(nn.Module):
         reset, keep = gates.chunk(2, 1)  # r and z  [rows, dim]
         candidate = torch.addcmul(projected[:, 2 * dim :], reset, recurrent[:, 2 * dim :]).tanh()  # tanh(W x + r * U h)
         return (torch.lerp(candidate, hidden, keep),)  # (1 - z) * candidate + z * h
+
+    def places(self) -> Places:
+        """See HasPlaces: the state after each token, whose first part is the output."""
+        parts = parts_of(self.cell)
+
+        def get(given: tuple[Tensor, ...]) -> Tensor:
+            return torch.cat(given, 1) if given[0].dim() == 2 else given[1].flatten(1)  # a step's parts, or all steps'
+
+        def put(given: tuple[Tensor, ...], new: Tensor) -> tuple[Tensor, ...]:
+            each = new.chunk(parts, 1)
+            return each if given[0].dim() == 2 else (each[0][:, None], new.view_as(given[1]))
+
+        return {"state": Place(self, ("forward", "step"), heads=parts, holds="last", get=get, put=put)}
 
 
 class UnidirectionalStack(nn.Module):

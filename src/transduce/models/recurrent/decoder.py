@@ -15,6 +15,7 @@ from transduce.nn.attention import KeysValues
 from transduce.nn.initialization import RecurrentInitialization
 from transduce.nn.layers import Dropout
 from transduce.nn.masks import padding_mask
+from transduce.nn.places import Places, within
 from transduce.nn.recurrence import StackState, UnidirectionalStack, pack, unpack
 from transduce.nn.source_attention import SourceAttention
 from transduce.nn.state import RecurrentState
@@ -100,6 +101,10 @@ class AttentiveDecoder(RecurrentDecoder):
     def start(self, memory: RecurrentMemory, first: StackState) -> RecurrentState:
         """See RecurrentDecoder."""
         return _started(memory, self.attention.project(memory.hidden), first, self.fed_dim)
+
+    def places(self) -> Places:
+        """See Decoder; with the attention."""
+        return {**super().places(), **within("attention", self.attention.places())}
 
 
 class LuongDecoder(AttentiveDecoder):
