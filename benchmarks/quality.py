@@ -24,12 +24,13 @@ from matplotlib.figure import Figure
 
 import transduce
 from peers.report import describe_machine, table
-from transduce.apps.projects.confidence import FEATURES, Features
-from transduce.apps.projects.edits import PastEdit, ReliabilityBin, edit_rate
+from transduce.apps.projects.edits import PastEdit, ReliabilityBin
 from transduce.apps.projects.quality import BINS, QualityEstimator, reliability_of
 from transduce.base.files import write_text
 from transduce.corpora.splits import open_split
+from transduce.evaluation.edit_rate import edit_rate
 from transduce.evaluation.labels import Numbers, ranks
+from transduce.inference.quality.confidence import FEATURES, Features
 
 DOMAINS = {
     "captions": ("multi30k", "val", "test_2016_flickr", 1000, 1000),

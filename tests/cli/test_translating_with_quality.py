@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from small_corpus import small_corpus
-from transduce.apps.projects.quality import LEAST
+from transduce.inference.quality.regression import FEWEST
 
 pytest.importorskip("rapidfuzz")
 Transduce = Callable[..., tuple[int, str, str]]
@@ -17,7 +17,7 @@ Transduce = Callable[..., tuple[int, str, str]]
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Past edits in a file of the working folder, beside texts to translate."""
     monkeypatch.chdir(tmp_path)
-    rows = [f"{pair.source}\tDer {pair.target}\t{pair.target}\n" for pair in small_corpus(LEAST)]
+    rows = [f"{pair.source}\tDer {pair.target}\t{pair.target}\n" for pair in small_corpus(FEWEST)]
     Path("log.tsv").write_text("".join(rows), encoding="utf-8")
     Path("new.en").write_text("The dog sleeps.\n\nThe cat runs.\n")
     Path("new.md").write_text("# The dog\n\nThe cat runs.\n")
@@ -32,7 +32,7 @@ def test_lines_and_segments_have_estimates(transduce: Transduce, tiny_run: Path,
     status, out, err = transduce("translate", tiny_run, "new.en", "--json", "--quality", log)
     first, blank, second = qualities(out)
     assert status == 0 and blank is None and "quality: learned from 30 past edits" in err
-    assert first is not None and second is not None and first.keys() == {"edit", "low", "high"}
+    assert first is not None and second is not None and first.keys() == {"edit", "low", "high", "work", "reason"}
     status, *_ = transduce("translate", tiny_run, "new.md", "-o", "out.md", "--log", "segments", "--quality", log)
     assert status == 0
     assert all(estimate is not None for estimate in qualities(Path("segments").read_text()))

@@ -13,6 +13,7 @@ from transduce.inference.engines.choice import pytorch_of
 from transduce.inference.engines.engine import Engine, EngineChoice
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.parallel_search import map_parallel
+from transduce.inference.quality.alarms import Alarms, search_again, stricter
 from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, search_of
 from transduce.search.loop import Hypothesis
 
@@ -28,6 +29,8 @@ class BatchedSearch:
     constraints: Constraints
     tokens_at_once: int | None = None
     """Padded source tokens times hypotheses of a batch; None for as many as suit the device."""
+    alarms: Alarms | None = None
+    """Limits that tell which outputs went wrong; None for no second search."""
     halvings: int = 0
     """The number of times that batches are halved, since a GPU had no memory for them."""
 
@@ -37,8 +40,29 @@ class BatchedSearch:
         """Returns the outputs wanted of each piece, best first; `tell` receives the share of tokens that is done.
 
         A piece is searched with its required phrases only if its outputs lack some without. InputError for phrases
-        that the engine or the search cannot require.
+        that the engine or the search cannot require. One whose best output went wrong is searched again, more strictly.
         """
+        outputs = self._with_phrases(pieces, rule, tell)
+        return search_again(
+            outputs,
+            lambda place, output: len(self.faults([pieces[place]], [output])),
+            lambda places: self._with_phrases([pieces[place] for place in places], stricter(rule), None),
+        )
+
+    def faults(self, pieces: Sequence[Piece], outputs: Sequence[Sequence[Hypothesis]]) -> list[str]:
+        """Names what is wrong with the best outputs of a line's pieces, as far as alarms can tell."""
+        if self.alarms is None:
+            return []
+        source, decode = self.constraints.source_text, self.constraints.tokenizer.decode
+        both = (
+            (source(piece), decode(best.tokens))
+            for piece, (best, *_) in zip(pieces, filter(None, outputs), strict=True)
+        )
+        return list(dict.fromkeys(fault for pair in both for fault in self.alarms.faults(*pair)))
+
+    def _with_phrases(
+        self, pieces: Sequence[Piece], rule: DecisionRule, tell: Callable[[float], None] | None
+    ) -> list[list[Hypothesis]]:
         required = [i for i, piece in enumerate(pieces) if piece.required]
         for i in required:
             self.engine.of(pieces[i], search_of(rule))

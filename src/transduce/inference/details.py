@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from weakref import WeakKeyDictionary
 
 from torch import nn
@@ -108,6 +109,16 @@ def details_of(
                 None if links is None else sorted(links),
             )
     return [results[i] for i in range(len(sources))]
+
+
+def details_of_lines(
+    bundle: ModelBundle, sources: Sequence[Sequence[list[int]]], targets: Sequence[Sequence[list[int]]]
+) -> list[Details]:
+    """Returns the details of lines, given the token ids of their pieces and of the translations, without end tokens."""
+    all_sources, all_targets = list(chain(*sources)), list(chain(*targets))
+    head = find_head(bundle, all_sources, all_targets) if all_sources else None
+    of_pieces = iter(details_of(bundle, head, all_sources, all_targets))
+    return [Details.joined([next(of_pieces) for _ in line]) for line in sources]
 
 
 def _without(

@@ -19,6 +19,7 @@ def translation_of(
     *,
     was_split: bool,
     truncated: bool,
+    faults: Sequence[str] = (),
     details: Details | None = None,
 ) -> Translation:
     """Returns the translation of a request's line with what it holds; candidates, at least one, are best first."""
@@ -32,6 +33,7 @@ def translation_of(
         satisfied=satisfied,
         unsatisfied=[phrase for phrase in request.required if phrase not in satisfied],
         violated=constraints.found_in(text, request.banned),
+        faults=list(faults),
         details=details,
     )
     return replace(translation, terms=[_outcome(term, request, translation, constraints) for term in request.terms])

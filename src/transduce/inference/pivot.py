@@ -106,8 +106,9 @@ class Pivot(Translator):
         tell: Callable[[float], None] | None = None,
         with_details: bool = False,
         encoded: Sequence[list[list[int]]] | None = None,
+        with_quality: bool = False,
     ) -> list[Translation]:
-        """See Translator; half of the work is the first model's."""
+        """See Translator; half of the work is the first model's, and there are no estimates of quality."""
         if with_details:
             _refuse("align words")
         requests = [Request(text) if isinstance(text, str) else text for text in texts]
@@ -143,7 +144,12 @@ def only_text(text: str | Request) -> Request:
 
 def through(middle: Translation, final: Translation) -> Translation:
     """Returns the final translation, with what is noted about the one between."""
-    return replace(final, was_split=middle.was_split or final.was_split, truncated=middle.truncated or final.truncated)
+    return replace(
+        final,
+        was_split=middle.was_split or final.was_split,
+        truncated=middle.truncated or final.truncated,
+        faults=list(dict.fromkeys([*middle.faults, *final.faults])),
+    )
 
 
 def _config(first: Translator, second: Translator) -> BundleConfig:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from transduce.base.reprs import rows_html, shown_by
 from transduce.inference.details import Details
+from transduce.inference.quality.estimate import QualityEstimate
 from transduce.text.terms import TermOutcome
 
 
@@ -14,6 +15,7 @@ def _translation_facts(translation: "Translation") -> dict[str, object]:
         "satisfied": translation.satisfied,
         "unsatisfied": translation.unsatisfied,
         "violated": translation.violated,
+        "faults": translation.faults,
     }
     return {
         "text": repr(translation.text),
@@ -53,6 +55,10 @@ class Translation:
     """Terms of the request, and whether the translation has them."""
     violated: list[str] = field(default_factory=list)
     """Banned phrases that it holds nevertheless: at the end of a truncated output, or where split pieces meet."""
+    faults: list[str] = field(default_factory=list)
+    """Signs that it went wrong, such as "repeats itself", which a second search did not mend."""
+    quality: QualityEstimate | None = None
+    """The share of its words that a person would edit, if it was asked for and the model's bundle can tell."""
     details: Details | None = None
     """Probabilities of its tokens, and an alignment of words, if they were asked for."""
 

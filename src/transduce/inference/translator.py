@@ -22,7 +22,7 @@ from transduce.corpora.directions import Direction
 from transduce.inference.batched_search import BatchedSearch
 from transduce.inference.completer import Completer, Completion
 from transduce.inference.constraints import Constraints, Piece, required_of_pieces
-from transduce.inference.details import Details, details_of, find_head
+from transduce.inference.details import Details, details_of_lines
 from transduce.inference.engines.choice import EngineName, engine_for, pytorch_of
 from transduce.inference.engines.compiled import compiling
 from transduce.inference.engines.engine import EngineChoice
@@ -34,6 +34,8 @@ from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.malloc import keep_free_memory
 from transduce.inference.looking import check_length, check_not_blank, look_at_translation
 from transduce.inference.outcomes import translation_of, why_unsatisfied
+from transduce.inference.quality.estimate import QualityEstimate
+from transduce.inference.quality.quality_model import QualityModel
 from transduce.inference.request import Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
@@ -80,7 +82,9 @@ class Translator:
         limit, marked = self.engine.source_limit, 0 if bundle.config.languages is None else 1
         self.longest_source = min(longest, limit - 1 - marked if limit else longest)
         self._constraints = Constraints(bundle.tokenizers.target, bundle.tokenizers.source)
-        self._batched = BatchedSearch(self.engine, self._constraints, tokens_at_once)
+        self.quality = None if bundle.folder is None else QualityModel.load(bundle.folder)
+        alarms = None if self.quality is None else self.quality.alarms
+        self._batched = BatchedSearch(self.engine, self._constraints, tokens_at_once, alarms)
         self._completer: Completer | None = None
 
     @staticmethod
@@ -193,6 +197,12 @@ class Translator:
             return scorer.score([cast(Pair, pairs)])[0]
         return scorer.score(cast(Iterable[Pair], pairs))
 
+    def estimate(self, pairs: Sequence[tuple[str, str]]) -> list[QualityEstimate | None]:
+        """Estimates how much of each translation, given with its source, a person would edit; None for a pair that is
+        blank or too long, and from a bundle that cannot tell."""
+        is_known = self.quality is not None and isinstance(self.bundle, ModelBundle)
+        return self.quality.estimate(self.bundle, pairs) if is_known else [None] * len(pairs)
+
     def look(self, text: str | Request, target: str | None = None, search: Beam | None = None) -> Look | PhraseLook:
         """Shows how the model translates one line: attention, search, confidence, and what the output depends on; of a
         phrase-based model, the phrases.
@@ -272,8 +282,10 @@ class Translator:
         tell: Callable[[float], None] | None = None,
         with_details: bool = False,
         encoded: Sequence[list[list[int]]] | None = None,
+        with_quality: bool = False,
     ) -> list[Translation]:
-        """Translates lines that are held together: sorted by length inside, returned in order; with details if wanted.
+        """Translates lines that are held together: sorted by length inside, returned in order; with details, and with
+        estimates of quality, if wanted.
 
         `tell` is called after each batch with the share of all source tokens that is done. `encoded` is the result of
         `encode` for the same lines, if it is known.
@@ -292,8 +304,19 @@ class Translator:
         ]
         results = iter(self._batched.search([piece for line in lines for piece in line], search, tell))
         hypotheses = [[next(results) for _ in line] for line in lines]
-        translations = [self._join(*line, search) for line in zip(requests, hypotheses, strict=True)]
-        return self._with_details(translations, lines, hypotheses) if with_details else translations
+        translations = [
+            replace(self._join(request, outputs, search), faults=self._batched.faults(line, outputs))
+            for request, line, outputs in zip(requests, lines, hypotheses, strict=True)
+        ]
+        if with_quality:
+            pairs = [(request.text, each.text) for request, each in zip(requests, translations, strict=True)]
+            both = zip(translations, self.estimate(pairs), strict=True)
+            translations = [replace(each, quality=estimate) for each, estimate in both]
+        if not with_details:
+            return translations
+        outputs = [[of_piece[0].tokens for of_piece in line] for line in hypotheses]
+        details = details_of_lines(self.single_model(), [[piece.source for piece in line] for line in lines], outputs)
+        return [replace(translation, details=each) for translation, each in zip(translations, details, strict=True)]
 
     def why_unsatisfied(self, translation: Translation, phrase: str) -> str:
         """Explains why a translation lacks a phrase that it was required to hold, and what may help."""
@@ -337,6 +360,7 @@ class Translator:
             self._constraints,
             was_split=True,
             truncated=any(piece.truncated for piece in pieces),
+            faults=list(dict.fromkeys(fault for piece in pieces for fault in piece.faults)),
             details=Details.joined(details) if len(details) == len(pieces) else None,
         )
 
@@ -344,20 +368,6 @@ class Translator:
         text = join_sentences([piece.text for piece in pieces], self.bundle.config.target)
         scores, totals = zip(*((piece.score, piece.log_probability) for piece in pieces), strict=True)
         return Candidate(text, score_of_pieces(rule, scores), sum(totals))
-
-    def _with_details(
-        self,
-        translations: list[Translation],
-        lines: Sequence[Sequence[Piece]],
-        hypotheses: Sequence[Sequence[Sequence[Hypothesis]]],
-    ) -> list[Translation]:
-        bundle = self.single_model()
-        sources = [piece.source for line in lines for piece in line]
-        targets = [of_piece[0].tokens for line in hypotheses for of_piece in line]
-        head = find_head(bundle, sources, targets) if sources else None
-        of_pieces = iter(details_of(bundle, head, sources, targets))
-        of_lines = [Details.joined([next(of_pieces) for _ in line]) for line in lines]
-        return [replace(translation, details=each) for translation, each in zip(translations, of_lines, strict=True)]
 
     def _pytorch(self, work: str) -> PyTorchEngine:
         """Returns the engine; InputError for one that cannot do this work."""

@@ -279,7 +279,7 @@ def _search(asked: Asked, beam_size: int) -> Search:
 
 def _facts(model: ServedModel, text: str, sentence: Sentence) -> dict[str, Any]:
     translation = msgspec.to_builtins(sentence.translation)
-    names = ("n_best", "truncated", "satisfied", "unsatisfied", "violated", "terms", "details")
+    names = ("n_best", "truncated", "satisfied", "unsatisfied", "violated", "terms", "faults", "quality", "details")
     return {
         "start": sentence.start,
         "end": sentence.end,
