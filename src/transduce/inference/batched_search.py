@@ -55,8 +55,7 @@ class BatchedSearch:
             return []
         source, decode = self.constraints.source_text, self.constraints.tokenizer.decode
         both = (
-            (source(piece), decode(best.tokens))
-            for piece, (best, *_) in zip(pieces, filter(None, outputs), strict=True)
+            (source(piece), decode(n_best[0].tokens)) for piece, n_best in zip(pieces, outputs, strict=True) if n_best
         )
         return list(dict.fromkeys(fault for pair in both for fault in self.alarms.faults(*pair)))
 

@@ -106,9 +106,8 @@ class Pivot(Translator):
         tell: Callable[[float], None] | None = None,
         with_details: bool = False,
         encoded: Sequence[list[list[int]]] | None = None,
-        with_quality: bool = False,
     ) -> list[Translation]:
-        """See Translator; half of the work is the first model's, and there are no estimates of quality."""
+        """See Translator; half of the work is the first model's."""
         if with_details:
             _refuse("align words")
         requests = [Request(text) if isinstance(text, str) else text for text in texts]
@@ -149,6 +148,7 @@ def through(middle: Translation, final: Translation) -> Translation:
         was_split=middle.was_split or final.was_split,
         truncated=middle.truncated or final.truncated,
         faults=list(dict.fromkeys([*middle.faults, *final.faults])),
+        quality=None,
     )
 
 

@@ -58,7 +58,7 @@ class Translation:
     faults: list[str] = field(default_factory=list)
     """Signs that it went wrong, such as "repeats itself", which a second search did not mend."""
     quality: QualityEstimate | None = None
-    """The share of its words that a person would edit, if it was asked for and the model's bundle can tell."""
+    """The share of its words that a person would edit; None if the model's bundle cannot tell."""
     details: Details | None = None
     """Probabilities of its tokens, and an alignment of words, if they were asked for."""
 

@@ -34,7 +34,6 @@ from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.malloc import keep_free_memory
 from transduce.inference.looking import check_length, check_not_blank, look_at_translation
 from transduce.inference.outcomes import translation_of, why_unsatisfied
-from transduce.inference.quality.estimate import QualityEstimate
 from transduce.inference.quality.quality_model import QualityModel
 from transduce.inference.request import Request
 from transduce.inference.scorer import PairScore, Scorer
@@ -197,12 +196,6 @@ class Translator:
             return scorer.score([cast(Pair, pairs)])[0]
         return scorer.score(cast(Iterable[Pair], pairs))
 
-    def estimate(self, pairs: Sequence[tuple[str, str]]) -> list[QualityEstimate | None]:
-        """Estimates how much of each translation, given with its source, a person would edit; None for a pair that is
-        blank or too long, and from a bundle that cannot tell."""
-        is_known = self.quality is not None and isinstance(self.bundle, ModelBundle)
-        return self.quality.estimate(self.bundle, pairs) if is_known else [None] * len(pairs)
-
     def look(self, text: str | Request, target: str | None = None, search: Beam | None = None) -> Look | PhraseLook:
         """Shows how the model translates one line: attention, search, confidence, and what the output depends on; of a
         phrase-based model, the phrases.
@@ -282,10 +275,8 @@ class Translator:
         tell: Callable[[float], None] | None = None,
         with_details: bool = False,
         encoded: Sequence[list[list[int]]] | None = None,
-        with_quality: bool = False,
     ) -> list[Translation]:
-        """Translates lines that are held together: sorted by length inside, returned in order; with details, and with
-        estimates of quality, if wanted.
+        """Translates lines that are held together: sorted by length inside, returned in order; with details if wanted.
 
         `tell` is called after each batch with the share of all source tokens that is done. `encoded` is the result of
         `encode` for the same lines, if it is known.
@@ -304,19 +295,26 @@ class Translator:
         ]
         results = iter(self._batched.search([piece for line in lines for piece in line], search, tell))
         hypotheses = [[next(results) for _ in line] for line in lines]
-        translations = [
-            replace(self._join(request, outputs, search), faults=self._batched.faults(line, outputs))
-            for request, line, outputs in zip(requests, lines, hypotheses, strict=True)
-        ]
-        if with_quality:
-            pairs = [(request.text, each.text) for request, each in zip(requests, translations, strict=True)]
-            both = zip(translations, self.estimate(pairs), strict=True)
-            translations = [replace(each, quality=estimate) for each, estimate in both]
+        translations = [self._join(*line, search) for line in zip(requests, hypotheses, strict=True)]
+        of_lines = zip(requests, translations, lines, hypotheses, strict=True)
+        translations = [self._with_quality(*each) for each in of_lines]
         if not with_details:
             return translations
         outputs = [[of_piece[0].tokens for of_piece in line] for line in hypotheses]
         details = details_of_lines(self.single_model(), [[piece.source for piece in line] for line in lines], outputs)
         return [replace(translation, details=each) for translation, each in zip(translations, details, strict=True)]
+
+    def _with_quality(
+        self, request: Request, translation: Translation, line: Sequence[Piece], outputs: Sequence[list[Hypothesis]]
+    ) -> Translation:
+        """Adds what the bundle can tell of a line's translation: whether it went wrong, and how much a person would
+        edit."""
+        if self.quality is None or not outputs:
+            return translation
+        best = [n_best[0] for n_best in outputs]
+        total, tokens = sum(each.log_probability for each in best), sum(len(each.tokens) + 1 for each in best)
+        quality = self.quality.estimate(request.text, translation.text, total, tokens)
+        return replace(translation, faults=self._batched.faults(line, outputs), quality=quality)
 
     def why_unsatisfied(self, translation: Translation, phrase: str) -> str:
         """Explains why a translation lacks a phrase that it was required to hold, and what may help."""

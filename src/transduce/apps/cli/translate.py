@@ -196,8 +196,7 @@ def _translate_lines(
             for chunk in requests:
                 heard = partial(_tell_share, tell, report.lines, len(chunk))
                 text = []
-                explains = lines.details or lines.explain
-                translations = translator.translate_chunk(chunk, search, heard, explains, with_quality=lines.json)
+                translations = translator.translate_chunk(chunk, search, heard, lines.details or lines.explain)
                 for translation in _refined(estimator, chunk, translations):
                     report.add(translation, translator.why_unsatisfied)
                     if lines.explain:

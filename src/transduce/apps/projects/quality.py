@@ -172,9 +172,7 @@ def learned_quality(translator: Translator, edits: Sequence[Edited], tell: Calla
         covered = sum(each.covered * each.count for each in bins) / count
         tell(f"quality: learned from {count:,} past edits, {100 * covered:.0f} % of which were within their intervals")
     elif estimator.learned_from:
-        tell(
-            f"quality: the model's own estimates; to refine them, {FEWEST} past edits of machine translations are needed"
-        )
+        tell(f"quality: the model's own estimates; {FEWEST} past edits of machine translations would refine them")
     else:
         tell(
             f"quality: {estimator.count:,} past edits of machine translations are too few to learn from; {FEWEST} are "

@@ -200,7 +200,6 @@ class Batcher:
                 [piece.request for piece in batch],
                 job.rule,
                 with_details=job.with_details,
-                with_quality=True,
                 encoded=[piece.encoded for piece in batch],
             )
         except Exception as error:

@@ -1,7 +1,7 @@
-"""Alarms for translations that repeat themselves or are far too long or short, and the search that is to repair them."""
+"""Alarms for translations that repeat themselves or are far too long or short, and the search that repairs them."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ NO_REPEAT = 3
 SHORTEST, LONGEST, EXTRA = 0.5, 1.5, 10
 """Limits of the second search: tokens for each of the source, and more."""
 
-Output = TypeVar("Output")
+Output = TypeVar("Output", bound=Sized)
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def search_again(
     faults: Callable[[int, Output], int],
     search: Callable[[list[int]], Sequence[Output]],
 ) -> list[Output]:
-    """Searches only what has faults once more, and returns all outputs, new ones where they have fewer faults.
+    """Searches only what has faults once more, and returns all outputs, new ones where they do not have more faults.
 
     `faults` counts those of an output, given its place; `search` returns new outputs of places.
     """
@@ -83,7 +83,7 @@ def search_again(
     faulty = [place for place, count in enumerate(counts) if count]
     kept = list(outputs)
     for place, output in zip(faulty, search(faulty) if faulty else [], strict=True):
-        if faults(place, output) < counts[place]:
+        if output and faults(place, output) <= counts[place]:
             kept[place] = output
     return kept
 

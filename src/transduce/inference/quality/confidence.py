@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from numpy.typing import NDArray
 
 from docsegments.orthography.words import word_texts
@@ -20,13 +19,6 @@ from transduce.models.scoring import score_tokens
 
 FEATURES = (
     "mean log-probability",
-    "spread of log-probabilities",
-    "least log-probability",
-    "mean of the three least",
-    "first log-probability",
-    "last log-probability",
-    "tokens below 0.5",
-    "tokens below 0.2",
     "surprise of the whole",
     "length",
     "length of the source",
@@ -86,19 +78,24 @@ def confidence_features(
         fits = all(map(str.strip, pair)) and all(_fits(bundle, *sentence) for sentence in encoded)
         spans.append(range(len(sentences), len(sentences) + len(encoded)) if fits else None)
         sentences += encoded if fits else []
-    logs = _log_probabilities(bundle, sentences)
-    return [
-        None if span is None else features_of(*pair, np.concatenate([logs[number] for number in span]), training)
-        for pair, span in zip(pairs, spans, strict=True)
-    ]
+    totals = _log_probabilities(bundle, sentences)
+    features: list[Features | None] = []
+    for pair, span in zip(pairs, spans, strict=True):
+        if span is None:
+            features.append(None)
+            continue
+        total, tokens = sum(totals[number] for number in span), sum(len(sentences[number][1]) + 1 for number in span)
+        features.append(features_of(*pair, total, tokens, training))
+    return features
 
 
 def features_of(
-    source: str, target: str, logs: Float[np.ndarray, " tokens"], training: Training | None = None
+    source: str, target: str, log_probability: float, tokens: int, training: Training | None = None
 ) -> Features:
-    """Returns the features of a translation, [len(FEATURES)], given the log-probability of each token and its end.
+    """Returns the features of a translation, [len(FEATURES)], given its log-probability and its tokens, its end
+    counted.
 
-    Without `training`, all words count as seen.
+    Without `training`, all words count as seen. The log-probability of each token adds nothing to these.
     """
     of_source, of_target = (word_texts(text) for text in (source, target))
     counts = np.full(1, RARE) if training is None else training.words.counts_of([w.lower() for w in of_source] or [""])
@@ -107,20 +104,13 @@ def features_of(
     ratio = math.log((len(target) + 1) / letters)
     return np.array(
         [
-            logs.mean(),
-            logs.std(),
-            logs.min(),
-            np.sort(logs)[:3].mean(),
-            logs[0],
-            logs[-1],
-            (logs < math.log(0.5)).mean(),
-            (logs < math.log(0.2)).mean(),
-            math.log1p(max(0.0, -logs.sum())),
-            math.log(len(logs)),
+            log_probability / tokens,
+            math.log1p(max(0.0, -log_probability)),
+            math.log(tokens),
             math.log(letters),
             ratio,
             abs(ratio),
-            len(logs) / max(1, len(of_target)),
+            tokens / max(1, len(of_target)),
             sum(word in known for word in of_target) / max(1, len(of_target)),
             *(repetition(of_source, of_target, size) for size in (1, 2)),
             sum(map(str.isdigit, source)) / letters,
@@ -165,17 +155,14 @@ def _fits(bundle: ModelBundle, source: list[int], target: list[int]) -> bool:
 
 
 @torch.inference_mode()
-def _log_probabilities(
-    bundle: ModelBundle, sentences: Sequence[tuple[list[int], list[int]]]
-) -> list[Float[np.ndarray, " tokens"]]:
-    """Returns the log-probability of each target token and of the end."""
-    results: dict[int, NDArray[np.float64]] = {}
+def _log_probabilities(bundle: ModelBundle, sentences: Sequence[tuple[list[int], list[int]]]) -> list[float]:
+    """Returns the log-probability of each target, given its source, the end counted."""
+    results: dict[int, float] = {}
     lengths = [max(len(source), len(target)) + 1 for source, target in sentences]
     for chosen in batches_by_length(lengths, TOKENS_AT_ONCE):
         sources, targets = zip(*(sentences[i] for i in chosen), strict=True)
         batch = make_batch(sources, targets, bundle.special).to(bundle.device)
         target = batch.target_in, batch.target_out, batch.target_is_real
         scores = score_tokens(bundle.writer, batch.source, batch.source_is_real, *target)  # [rows, time]
-        for i, row in zip(chosen, scores.double().cpu().numpy(), strict=True):
-            results[i] = row[: len(sentences[i][1]) + 1]
+        results.update(zip(chosen, scores.double().sum(1).tolist(), strict=True))
     return [results[i] for i in range(len(sentences))]

@@ -1,8 +1,10 @@
 """What a bundle knows of its quality: a regression of edit rates and limits of alarms, both from held-out pairs."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,7 +16,7 @@ from transduce.base.tensor_files import save_tensors
 from transduce.base.verification import COPY_AGAIN
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.quality.alarms import Alarms
-from transduce.inference.quality.confidence import UNSEEN, Features, Training, confidence_features
+from transduce.inference.quality.confidence import UNSEEN, Features, Training, confidence_features, features_of
 from transduce.inference.quality.estimate import QualityEstimate
 from transduce.inference.quality.known_texts import KnownTexts
 from transduce.inference.quality.regression import FEWEST, EditRegression
@@ -56,11 +58,14 @@ class QualityModel:
         rows, rates = zip(*read, strict=True)
         return QualityModel(EditRegression.fit(np.array(rows), np.array(rates)), training, Alarms.of(pairs))
 
-    def estimate(self, bundle: ModelBundle, pairs: Sequence[tuple[str, str]]) -> list[QualityEstimate | None]:
-        """Returns the estimate of each source and its translation by the bundle's model; None for a pair that is blank
-        or too long."""
-        features = confidence_features(bundle, pairs, self.training)
-        return [None if row is None else estimate_by(self.regression, row) for row in features]
+    def estimate(self, source: str, target: str, log_probability: float, tokens: int) -> QualityEstimate | None:
+        """Returns the estimate of a translation, given its log-probability and its tokens, its end counted.
+
+        None for a blank one, and from an engine that gives no probabilities.
+        """
+        if not (source.strip() and target.strip() and math.isfinite(log_probability)):
+            return None
+        return estimate_by(self.regression, features_of(source, target, log_probability, tokens, self.training))
 
     def save(self, folder: Path) -> None:
         """Saves all with the model in a folder."""
@@ -84,7 +89,8 @@ class QualityModel:
             kept = {name: tensor.numpy() for name, tensor in load_file(path).items()}
             if kept["version"].item() != VERSION:
                 return None
-            regression = EditRegression(**{n: kept[n] for n in ARRAYS}, intercept=kept["intercept"].item())
+            arrays: dict[str, Any] = {name: kept[name] for name in ARRAYS}
+            regression = EditRegression(**arrays, intercept=kept["intercept"].item())
             words, targets = (
                 KnownTexts(kept[f"{name}.hashes"].view(np.uint32), kept[f"{name}.counts"])
                 for name in ("words", "targets")
