@@ -311,8 +311,7 @@ def _finish(
         best.save(model, experiment.examples)
     else:
         apart.save(best, model, experiment.examples)
-    is_translation = isinstance(experiment, TranslationExperiment)
-    if is_translation and (quality := learn_quality(experiment, best, tell)) is not None:
+    if isinstance(experiment, TranslationExperiment) and (quality := learn_quality(experiment, best, tell)) is not None:
         quality.save(model)
     spent = (position.update, position.seconds)
     return RunResult(run, model, best.config.task, *spent, position.scores, test, position.start)

@@ -1,6 +1,7 @@
 """Features of a translation that tell how much editing it needs: how probable the model finds it, and how it looks."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,6 +49,8 @@ TOKENS_AT_ONCE = 1024
 
 LONGEST_TARGET = 4
 """A translation of more than this times the source's longest length is not looked at."""
+
+SIGN = re.compile(r"[^\w\s]")
 
 Features = NDArray[np.float64]
 
@@ -98,7 +101,7 @@ def features_of(
     Without `training`, all words count as seen. The log-probability of each token adds nothing to these.
     """
     of_source, of_target = (word_texts(text) for text in (source, target))
-    counts = np.full(1, RARE) if training is None else training.words.counts_of([w.lower() for w in of_source] or [""])
+    counts = [RARE] if training is None else training.words.counts_of([w.lower() for w in of_source] or [""]).tolist()
     seen = 0 if training is None else int(training.targets.counts_of([target])[0])
     letters, known = len(source) + 1, set(of_source)
     ratio = math.log((len(target) + 1) / letters)
@@ -117,8 +120,8 @@ def features_of(
             sum(map(str.isupper, source)) / letters,
             _signs(source),
             _signs(target),
-            (counts == 0).mean(),
-            (counts < RARE).mean(),
+            counts.count(0) / len(counts),
+            sum(count < RARE for count in counts) / len(counts),
             math.log(max(1, seen)),
         ]
     )
@@ -137,7 +140,7 @@ def repeated(words: Sequence[str], size: int) -> int:
 
 
 def _signs(text: str) -> float:
-    return sum(not (character.isalnum() or character.isspace()) for character in text) / (len(text) + 1)
+    return len(SIGN.findall(text)) / (len(text) + 1)
 
 
 def _sentences(source: str, target: str) -> list[tuple[str, str]]:

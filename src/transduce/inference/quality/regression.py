@@ -78,7 +78,8 @@ class EditRegression:
     def predict(self, features: Float[np.ndarray, "rows features"]) -> Float[np.ndarray, " rows"]:
         """Returns the expected rates, not limited to 0 to 1; features beyond the regression's own are ignored."""
         own = features[:, : len(self.means)]
-        raw: Numbers = (own.clip(self.lowest, self.highest) - self.means) / self.scales @ self.weights + self.intercept
+        own = np.minimum(np.maximum(own, self.lowest), self.highest)
+        raw: Numbers = (own - self.means) / self.scales @ self.weights + self.intercept
         return raw if self.prior is None else raw + self.prior.predict(features)
 
     def slopes(self) -> Float[np.ndarray, " features"]:
@@ -94,7 +95,10 @@ class EditRegression:
         The interval is conformal (Vovk et al. 2005; Barber et al. 2021): it leaves out as many of the largest and
         smallest held-out errors as coverage allows, among those of the estimates nearest to this one.
         """
-        errors = self._errors_near(raw, without)
+        return self._bounds(raw, self._errors_near(raw, without))
+
+    @staticmethod
+    def _bounds(raw: float, errors: Numbers) -> tuple[float, float]:
         outside = max(1, math.floor((len(errors) + 1) * (1 - COVERAGE) / 2))  # rank, from 1, of the bound among errors
         return raw + float(errors[outside - 1]), raw + float(errors[-outside])
 
@@ -107,10 +111,11 @@ class EditRegression:
         return [self._estimate(float(raw), row) for row, raw in enumerate(self.held_out)]
 
     def _estimate(self, raw: float, without: int | None = None) -> QualityEstimate:
-        edit, low, high = np.clip([raw, *self.interval(raw, without)], 0, 1).round(9).tolist()
+        errors = self._errors_near(raw, without)
+        edit, low, high = (round(min(max(each, 0.0), 1.0), 9) for each in (raw, *self._bounds(raw, errors)))
         edit = round(edit, 3)
         low, high = min(math.floor(1000 * low) / 1000, edit), max(math.ceil(1000 * high) / 1000, edit)
-        work = float((raw + self._errors_near(raw, without) > WORK).mean())
+        work = float((raw + errors > WORK).mean())
         return QualityEstimate(edit, low, high, round(work, 3))
 
     def _errors_near(self, raw: float, without: int | None = None) -> Numbers:
