@@ -156,6 +156,8 @@ def test_only_what_has_faults_is_searched_again_and_the_better_output_is_kept() 
 def test_a_stricter_search_keeps_its_own_settings() -> None:
     search = stricter(Beam(size=3, no_repeat_ngram=5, max_ratio=1.2, min_ratio=0.7))
     assert search == Beam(size=3, no_repeat_ngram=5, max_ratio=1.2, min_ratio=0.7, max_extra=10)
+    short = stricter(Beam(max_ratio=0.1, max_extra=2))
+    assert (short.min_ratio, short.max_ratio, short.max_extra) == (0.1, 0.1, 2)
     rule = stricter(MinimumBayesRisk(candidates=Beam(size=4, n_best=4)))
     assert isinstance(rule, MinimumBayesRisk) and rule.candidates.no_repeat_ngram == 3
 

@@ -40,14 +40,18 @@ class BatchedSearch:
         """Returns the outputs wanted of each piece, best first; `tell` receives the share of tokens that is done.
 
         A piece is searched with its required phrases only if its outputs lack some without. InputError for phrases
-        that the engine or the search cannot require. One whose best output went wrong is searched again, more strictly.
+        that the engine or the search cannot require. A piece without such phrases whose best output went wrong is
+        searched again, more strictly.
         """
-        outputs = self._with_phrases(pieces, rule, tell)
-        return search_again(
-            outputs,
-            lambda place, output: len(self.faults([pieces[place]], [output])),
-            lambda places: self._with_phrases([pieces[place] for place in places], stricter(rule), None),
-        )
+
+        def faults(place: int, output: list[Hypothesis]) -> int:
+            return 0 if pieces[place].required else len(self.faults([pieces[place]], [output]))
+
+        def again(places: list[int]) -> list[list[Hypothesis]]:
+            outputs = self._with_phrases([pieces[place] for place in places], stricter(rule), None)
+            return [[each for each in n_best if not each.truncated] for n_best in outputs]
+
+        return search_again(self._with_phrases(pieces, rule, tell), faults, again)
 
     def faults(self, pieces: Sequence[Piece], outputs: Sequence[Sequence[Hypothesis]]) -> list[str]:
         """Names what is wrong with the best outputs of a line's pieces, as far as alarms can tell."""

@@ -82,7 +82,7 @@ class Translator:
         self.longest_source = min(longest, limit - 1 - marked if limit else longest)
         self._constraints = Constraints(bundle.tokenizers.target, bundle.tokenizers.source)
         self.quality = None if bundle.folder is None else QualityModel.load(bundle.folder)
-        alarms = None if self.quality is None else self.quality.alarms
+        alarms = self.quality and self.quality.alarms
         self._batched = BatchedSearch(self.engine, self._constraints, tokens_at_once, alarms)
         self._completer: Completer | None = None
 
@@ -296,8 +296,7 @@ class Translator:
         results = iter(self._batched.search([piece for line in lines for piece in line], search, tell))
         hypotheses = [[next(results) for _ in line] for line in lines]
         translations = [self._join(*line, search) for line in zip(requests, hypotheses, strict=True)]
-        of_lines = zip(requests, translations, lines, hypotheses, strict=True)
-        translations = [self._with_quality(*each) for each in of_lines]
+        translations = list(map(self._with_quality, requests, translations, lines, hypotheses))
         if not with_details:
             return translations
         outputs = [[of_piece[0].tokens for of_piece in line] for line in hypotheses]
@@ -307,13 +306,9 @@ class Translator:
     def _with_quality(
         self, request: Request, translation: Translation, line: Sequence[Piece], outputs: Sequence[list[Hypothesis]]
     ) -> Translation:
-        """Adds what the bundle can tell of a line's translation: whether it went wrong, and how much a person would
-        edit."""
         if self.quality is None or not outputs:
             return translation
-        best = [n_best[0] for n_best in outputs]
-        total, tokens = sum(each.log_probability for each in best), sum(len(each.tokens) + 1 for each in best)
-        quality = self.quality.estimate(request.text, translation.text, total, tokens)
+        quality = self.quality.estimate(request.text, translation.text, [n_best[0] for n_best in outputs])
         return replace(translation, faults=self._batched.faults(line, outputs), quality=quality)
 
     def why_unsatisfied(self, translation: Translation, phrase: str) -> str:

@@ -61,13 +61,10 @@ def stricter(rule: DecisionRule) -> DecisionRule:
     """Returns a rule whose search writes no loops, and nothing very long or short."""
     if isinstance(rule, MinimumBayesRisk):
         return msgspec.structs.replace(rule, candidates=stricter(rule.candidates))
-    return msgspec.structs.replace(
-        rule,
-        no_repeat_ngram=rule.no_repeat_ngram or NO_REPEAT,
-        min_ratio=max(rule.min_ratio, SHORTEST),
-        max_ratio=max(min(rule.max_ratio, LONGEST), rule.min_ratio, SHORTEST),
-        max_extra=min(rule.max_extra, EXTRA),
-    )
+    shortest = min(max(rule.min_ratio, SHORTEST), rule.max_ratio)
+    longest = max(min(rule.max_ratio, LONGEST), shortest)
+    lengths = {"min_ratio": shortest, "max_ratio": longest, "max_extra": min(rule.max_extra, EXTRA)}
+    return msgspec.structs.replace(rule, no_repeat_ngram=rule.no_repeat_ngram or NO_REPEAT, **lengths)
 
 
 def search_again(

@@ -20,6 +20,7 @@ from transduce.inference.quality.confidence import UNSEEN, Features, Training, c
 from transduce.inference.quality.estimate import QualityEstimate
 from transduce.inference.quality.known_texts import KnownTexts
 from transduce.inference.quality.regression import FEWEST, EditRegression
+from transduce.search.loop import Hypothesis
 
 FILE = "quality.safetensors"
 VERSION = 1
@@ -58,14 +59,16 @@ class QualityModel:
         rows, rates = zip(*read, strict=True)
         return QualityModel(EditRegression.fit(np.array(rows), np.array(rates)), training, Alarms.of(pairs))
 
-    def estimate(self, source: str, target: str, log_probability: float, tokens: int) -> QualityEstimate | None:
-        """Returns the estimate of a translation, given its log-probability and its tokens, its end counted.
+    def estimate(self, source: str, target: str, outputs: Sequence[Hypothesis]) -> QualityEstimate | None:
+        """Returns the estimate of a line's translation, given the outputs of its pieces.
 
         None for a blank one, and from an engine that gives no probabilities.
         """
-        if not (source.strip() and target.strip() and math.isfinite(log_probability)):
+        total = sum(output.log_probability for output in outputs)
+        if not (source.strip() and target.strip() and math.isfinite(total)):
             return None
-        return estimate_by(self.regression, features_of(source, target, log_probability, tokens, self.training))
+        tokens = sum(len(output.tokens) + 1 for output in outputs)
+        return estimate_by(self.regression, features_of(source, target, total, tokens, self.training))
 
     def save(self, folder: Path) -> None:
         """Saves all with the model in a folder."""
