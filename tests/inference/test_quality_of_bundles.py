@@ -16,8 +16,8 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.constraints import Piece
 from transduce.inference.quality.alarms import Alarms, search_again, stricter
 from transduce.inference.quality.confidence import FEATURES, UNSEEN, Training
-from transduce.inference.quality.estimate import WORK, QualityEstimate, WorkInFile
 from transduce.inference.quality.known_texts import KnownTexts
+from transduce.inference.quality.quality_estimate import WORK, QualityEstimate, WorkInFile
 from transduce.inference.quality.quality_model import FILE, QualityModel, estimate_by
 from transduce.inference.quality.regression import EditRegression
 from transduce.inference.translator import Translator

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from transduce.base.reprs import rows_html, shown_by
 from transduce.inference.details import Details
-from transduce.inference.quality.estimate import QualityEstimate
+from transduce.inference.quality.quality_estimate import QualityEstimate
 from transduce.text.terms import TermOutcome
 
 

@@ -82,7 +82,7 @@ class Translator:
         self.longest_source = min(longest, limit - 1 - marked if limit else longest)
         self._constraints = Constraints(bundle.tokenizers.target, bundle.tokenizers.source)
         self.quality = None if bundle.folder is None else QualityModel.load(bundle.folder)
-        alarms = self.quality and self.quality.alarms
+        alarms = self.quality.alarms if self.quality else None
         self._batched = BatchedSearch(self.engine, self._constraints, tokens_at_once, alarms)
         self._completer: Completer | None = None
 

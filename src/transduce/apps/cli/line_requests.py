@@ -8,7 +8,7 @@ from transduce.apps.cli.input import count_lines
 from transduce.base.errors import InputError
 from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.lines import read_lines
-from transduce.inference.quality.estimate import WorkInFile
+from transduce.inference.quality.quality_estimate import WorkInFile
 from transduce.inference.request import Earlier, Request
 from transduce.inference.translation import Translation
 from transduce.search.choices import DecisionRule, can_require

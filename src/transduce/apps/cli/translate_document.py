@@ -130,7 +130,7 @@ def _qualities(
     estimator: "QualityEstimator", segments: "Sequence[SegmentReport]", tell: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     """Returns the estimate for each segment that the model translated, and None for the others; tells of all."""
-    from transduce.inference.quality.estimate import WorkInFile
+    from transduce.inference.quality.quality_estimate import WorkInFile
 
     pairs = [(segment.source, segment.target if segment.origin == "model" else "") for segment in segments]
     estimates, work = estimator.estimate(pairs), WorkInFile()

@@ -23,7 +23,7 @@ from transduce.apps.projects.project import Project
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.evaluation.edit_rate import edit_rate
 from transduce.inference.quality.confidence import FEATURES, Features, confidence_features
-from transduce.inference.quality.estimate import QualityEstimate
+from transduce.inference.quality.quality_estimate import QualityEstimate
 from transduce.inference.quality.quality_model import QualityModel, estimate_by
 from transduce.inference.quality.regression import FEWEST, EditRegression
 from transduce.inference.sentence_model import LineTranslator

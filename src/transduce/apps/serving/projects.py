@@ -29,7 +29,7 @@ from transduce.apps.serving.refusals import RefusedError
 from transduce.apps.serving.request_texts import Sentence, joined, sentence_bounds
 from transduce.apps.serving.server import Server
 from transduce.base.errors import InputError
-from transduce.inference.quality.estimate import QualityEstimate
+from transduce.inference.quality.quality_estimate import QualityEstimate
 from transduce.inference.translation import Translation
 from transduce.search.beam import Beam
 from transduce.text.glossary import Glossary

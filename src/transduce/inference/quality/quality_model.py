@@ -17,8 +17,8 @@ from transduce.base.verification import COPY_AGAIN
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.quality.alarms import Alarms
 from transduce.inference.quality.confidence import UNSEEN, Features, Training, confidence_features, features_of
-from transduce.inference.quality.estimate import QualityEstimate
 from transduce.inference.quality.known_texts import KnownTexts
+from transduce.inference.quality.quality_estimate import QualityEstimate
 from transduce.inference.quality.regression import FEWEST, EditRegression
 from transduce.search.loop import Hypothesis
 

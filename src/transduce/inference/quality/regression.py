@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
-from transduce.inference.quality.estimate import WORK, QualityEstimate
+from transduce.inference.quality.quality_estimate import WORK, QualityEstimate
 
 Numbers = NDArray[np.float64]
 
