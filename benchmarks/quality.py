@@ -24,12 +24,13 @@ from matplotlib.figure import Figure
 
 import transduce
 from peers.report import describe_machine, table
-from transduce.apps.projects.confidence import FEATURES, Features
-from transduce.apps.projects.edits import PastEdit, ReliabilityBin, edit_rate
+from transduce.apps.projects.edits import PastEdit, ReliabilityBin
 from transduce.apps.projects.quality import BINS, QualityEstimator, reliability_of
 from transduce.base.files import write_text
 from transduce.corpora.splits import open_split
+from transduce.evaluation.edit_rate import edit_rate
 from transduce.evaluation.labels import Numbers, ranks
+from transduce.inference.quality.confidence import FEATURES, Features
 
 DOMAINS = {
     "captions": ("multi30k", "val", "test_2016_flickr", 1000, 1000),
@@ -72,7 +73,7 @@ def main() -> None:
     features_of: dict[PastEdit, Features] = {}
     for domain, past in logs.items():
         estimator, edits = QualityEstimator(translator.single_model()), edits_of_tests[domain]
-        rates = np.array([edit_rate(edit.machine, edit.target) for edit in edits])
+        all_rates = np.array([edit_rate(edit.machine, edit.target) for edit in edits])
         unread = [edit for edit in edits if edit not in features_of]
         rows_read = estimator.features_of([(edit.source, edit.machine) for edit in unread])
         features_of |= {edit: row for edit, row in zip(unread, rows_read, strict=True) if row is not None}
@@ -82,6 +83,8 @@ def main() -> None:
             estimator.learn(past[:size])
             both = zip(edits, features, strict=True)
             estimates = [e for edit, row in both if (e := estimator.estimate_from(edit.source, row)) is not None]
+            is_known = np.array([estimate.edit is not None for estimate in estimates])
+            estimates, rates = [e for e in estimates if e.edit is not None], all_rates[is_known]
             shown = np.array([[e.edit, e.low, e.high] for e in estimates])
             within = np.mean((shown[:, 1] <= rates + 1e-9) & (rates <= shown[:, 2] + 1e-9))
             error, width = np.abs(shown[:, 0] - rates).mean(), np.mean(shown[:, 2] - shown[:, 1])
@@ -93,7 +96,7 @@ def main() -> None:
             seconds.append(time.perf_counter() - began)
         columns = dict(zip(FEATURES, np.array(features).T, strict=True))
         for name, column in (("confidence alone", "mean log-probability"), ("length alone", "length")):
-            rows.append([f"{domain}: {name}", "", "", *correlations(columns[column], rates), "", "", ""])
+            rows.append([f"{domain}: {name}", "", "", *correlations(columns[column], all_rates), "", "", ""])
     print(f"fitted again after an edit was taken back: at most {1000 * max(seconds):.1f} ms")
     print("\n" + table(rows))
     print(table([["", *(f"fifth {number}" for number in range(1, BINS + 1))], *reliability_rows(curves)]))

@@ -2,8 +2,8 @@
 
 import re
 
-from transduce.analysis.evaluation_page import render_evaluation
 from transduce.evaluation.evaluate import evaluate_outputs
+from transduce.evaluation.evaluation_page import render_evaluation
 from transduce.evaluation.score_table import Scores, ScoreTable
 
 SOURCES = ["Der Hund sieht Anna am 12 Mai.", "Ein Haus <b>.", "Der alte Mann schläft heute in dem Haus von Tom."]

@@ -227,7 +227,7 @@ def test_words_are_aligned_by_a_head_that_the_first_lines_do_not_settle(
     used = []
     details_of = details.details_of
     monkeypatch.setattr(
-        "transduce.inference.translator.details_of",
+        "transduce.inference.details.details_of",
         lambda bundle, head, *rest: used.append(head) or details_of(bundle, head, *rest),
     )
     for text in ("The dog sleeps.", "A cat."):

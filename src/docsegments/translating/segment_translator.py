@@ -181,6 +181,7 @@ class SegmentTranslator:
             reasons.append("the model does not know some of its words")
         if any(output.truncated for output in translated):
             reasons.append("was cut off at the longest length")
+        reasons += [fault for output in translated for fault in output.faults]
         held = {" ".join(cluster.shown.split()) for piece in pieces for cluster in piece.clusters}
         glossary = {phrase for output in translated for phrase in output.unsatisfied} - held
         reasons += [f"does not hold {phrase!r}, as the glossary wants" for phrase in sorted(glossary)]

@@ -54,6 +54,8 @@ class TranslatedSentence:
     """Required phrases that the text lacks."""
     violated: tuple[str, ...] = ()
     """Banned phrases in the text."""
+    faults: tuple[str, ...] = ()
+    """Signs that the translation went wrong, such as "repeats itself"."""
 
 
 @runtime_checkable

@@ -44,6 +44,7 @@ from transduce.models.families import PhrasesConfig
 from transduce.tasks.experiment_settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Task
 from transduce.tasks.translation.learn_phrases import keep_better, kept_phrases, learn_phrases
+from transduce.tasks.translation.learn_quality import learn_quality
 from transduce.tasks.translation.translation_task import TranslationExperiment
 from transduce.training.checkpoint import before_decay, forget_decay, newest_checkpoint, read_progress
 from transduce.training.display import console_observer
@@ -255,7 +256,7 @@ def _train(
     try:
         trainer.run()
         trainer.announce(FINAL_TEST)
-        result = processes.broadcast(lambda: _finish(run, trainer, experiment, apart))
+        result = processes.broadcast(lambda: _finish(run, trainer, experiment, apart, tell))
         if with_phrases is None:
             return result
         return processes.broadcast(lambda: _or_phrases(result, with_phrases, tell))
@@ -285,8 +286,11 @@ def _facts(experiment: Experiment) -> dict[str, Any]:
     return {"data": experiment.name, "finished": date.today().isoformat()}
 
 
-def _finish(run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | None) -> RunResult:
-    """Saves the best checkpoint's bundle as the run's model, with its scores on the test set, if there is one."""
+def _finish(
+    run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | None, tell: Callable[[str], None]
+) -> RunResult:
+    """Saves the best checkpoint's bundle as the run's model, with its scores on the test set, if there is one, and
+    what is known of its quality."""
     position = trainer.position
     model = run / "model"
     best = ModelBundle.load(best_bundle(run), trainer.device)
@@ -307,6 +311,8 @@ def _finish(run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | 
         best.save(model, experiment.examples)
     else:
         apart.save(best, model, experiment.examples)
+    if isinstance(experiment, TranslationExperiment) and (quality := learn_quality(experiment, best, tell)) is not None:
+        quality.save(model)
     spent = (position.update, position.seconds)
     return RunResult(run, model, best.config.task, *spent, position.scores, test, position.start)
 

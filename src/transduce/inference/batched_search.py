@@ -14,6 +14,9 @@ from transduce.inference.engines.engine import Engine, EngineChoice
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.parallel_search import map_parallel
 from transduce.inference.kept_numbers import keep_numbers
+from transduce.inference.quality.alarms import search_again, stricter
+from transduce.inference.quality.quality_estimate import QualityEstimate
+from transduce.inference.quality.quality_model import QualityModel
 from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, search_of
 from transduce.search.loop import Hypothesis
 
@@ -29,6 +32,8 @@ class BatchedSearch:
     constraints: Constraints
     tokens_at_once: int | None = None
     """Padded source tokens times hypotheses of a batch; None for as many as suit the device."""
+    quality_model: QualityModel | None = None
+    """Tells which outputs went wrong, and how good others are; None for no second search."""
     halvings: int = 0
     """The number of times that batches are halved, since a GPU had no memory for them."""
 
@@ -38,8 +43,39 @@ class BatchedSearch:
         """Returns the outputs wanted of each piece, best first; `tell` receives the share of tokens that is done.
 
         A piece is searched with its required phrases only if its outputs lack some without, and so it is with the
-        numbers of its source. InputError for phrases that the engine or the search cannot require.
+        numbers of its source. InputError for phrases that the engine or the search cannot require. A piece without such
+        phrases whose best output went wrong is searched again, more strictly.
         """
+
+        def faults(place: int, output: list[Hypothesis]) -> int:
+            return 0 if pieces[place].required else len(self.faults([pieces[place]], [output]))
+
+        def again(places: list[int]) -> list[list[Hypothesis]]:
+            outputs = self._with_phrases([pieces[place] for place in places], stricter(rule), None)
+            return [[each for each in n_best if not each.truncated] for n_best in outputs]
+
+        return search_again(self._with_phrases(pieces, rule, tell), faults, again)
+
+    def faults(self, pieces: Sequence[Piece], outputs: Sequence[Sequence[Hypothesis]]) -> list[str]:
+        """Names what is wrong with the best outputs of a line's pieces, as far as alarms can tell."""
+        if self.quality_model is None:
+            return []
+        alarms = self.quality_model.alarms
+        source, decode = self.constraints.source_text, self.constraints.tokenizer.decode
+        both = (
+            (source(piece), decode(n_best[0].tokens)) for piece, n_best in zip(pieces, outputs, strict=True) if n_best
+        )
+        return list(dict.fromkeys(fault for pair in both for fault in alarms.faults(*pair)))
+
+    def quality(self, source: str, target: str, outputs: Sequence[list[Hypothesis]]) -> QualityEstimate | None:
+        """Returns the estimate of a line's translation, given the outputs of its pieces; None if nothing is known."""
+        if self.quality_model is None:
+            return None
+        return self.quality_model.estimate(source, target, [n_best[0] for n_best in outputs])
+
+    def _with_phrases(
+        self, pieces: Sequence[Piece], rule: DecisionRule, tell: Callable[[float], None] | None
+    ) -> list[list[Hypothesis]]:
         required = [i for i, piece in enumerate(pieces) if piece.required]
         for i in required:
             self.engine.of(pieces[i], search_of(rule))

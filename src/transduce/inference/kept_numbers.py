@@ -10,6 +10,7 @@ import msgspec
 from docsegments.orthography.words import holds
 from docsegments.text.written_numbers import changes, forms_of
 from transduce.base.errors import InputError
+from transduce.bundle.bundle_config import BundleConfig
 from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.engine import EngineChoice
 from transduce.search.beam import Beam
@@ -101,6 +102,11 @@ def keep_numbers(
             others = [output for output in outputs[i] if output.score <= better[-1].score]
             results[i] = [*better, *others][: rule.n_best]
     return results
+
+
+def kept_between(config: BundleConfig, rule: DecisionRule) -> tuple[str, str] | None:
+    """Returns the languages between which a rule keeps numbers; None if it does not."""
+    return (config.source, config.target) if search_of(rule).keep_numbers == "on" else None
 
 
 def _can_run(engine: EngineChoice, piece: Piece, rule: DecisionRule) -> bool:

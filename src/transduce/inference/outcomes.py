@@ -7,6 +7,7 @@ from docsegments.text.written_numbers import changes
 from transduce.inference.constraints import Constraints
 from transduce.inference.details import Details
 from transduce.inference.inflections import other_form
+from transduce.inference.quality.quality_estimate import QualityEstimate
 from transduce.inference.request import Request
 from transduce.inference.translation import Candidate, Translation
 from transduce.text.phrase_encoder import holds
@@ -18,8 +19,10 @@ def translation_of(
     candidates: Sequence[Candidate],
     constraints: Constraints,
     *,
-    was_split: bool,
-    truncated: bool,
+    was_split: bool = False,
+    truncated: bool = False,
+    faults: Sequence[str] = (),
+    quality: QualityEstimate | None = None,
     details: Details | None = None,
     keeps_numbers: tuple[str, str] | None = None,
 ) -> Translation:
@@ -36,6 +39,8 @@ def translation_of(
         unsatisfied=[phrase for phrase in request.required if phrase not in satisfied],
         violated=constraints.found_in(text, request.banned),
         changed_numbers=[] if keeps_numbers is None else changes(request.text, text, keeps_numbers).changed,
+        faults=list(faults),
+        quality=quality,
         details=details,
     )
     return replace(translation, terms=[_outcome(term, request, translation, constraints) for term in request.terms])

@@ -148,6 +148,8 @@ def through(middle: Translation, final: Translation) -> Translation:
         was_split=middle.was_split or final.was_split,
         truncated=middle.truncated or final.truncated,
         changed_numbers=list(dict.fromkeys([*middle.changed_numbers, *final.changed_numbers])),
+        faults=list(dict.fromkeys([*middle.faults, *final.faults])),
+        quality=None,
     )
 
 

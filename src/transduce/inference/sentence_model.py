@@ -187,6 +187,7 @@ def _measured(translations: Sequence[Translation], tokenizer: Tokenizer) -> list
             translation.truncated,
             tuple(translation.unsatisfied),
             tuple(translation.violated),
+            tuple(translation.faults),
         )
         for translation, candidate, ids in zip(translations, best, tokens, strict=True)
     ]

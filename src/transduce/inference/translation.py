@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from transduce.base.reprs import rows_html, shown_by
 from transduce.inference.details import Details
+from transduce.inference.quality.quality_estimate import QualityEstimate
 from transduce.text.terms import TermOutcome
 
 
@@ -15,6 +16,7 @@ def _translation_facts(translation: "Translation") -> dict[str, object]:
         "unsatisfied": translation.unsatisfied,
         "violated": translation.violated,
         "changed numbers": translation.changed_numbers,
+        "faults": translation.faults,
     }
     return {
         "text": repr(translation.text),
@@ -56,6 +58,10 @@ class Translation:
     """Banned phrases that it holds nevertheless: at the end of a truncated output, or where split pieces meet."""
     changed_numbers: list[str] = field(default_factory=list)
     """Numbers, addresses and part numbers of the line, as it writes them, that the translation lacks or repeats."""
+    faults: list[str] = field(default_factory=list)
+    """Signs that it went wrong, such as "repeats itself", which a second search did not mend."""
+    quality: QualityEstimate | None = None
+    """The share of its words that a person would edit; None if the model's bundle cannot tell."""
     details: Details | None = None
     """Probabilities of its tokens, and an alignment of words, if they were asked for."""
 

@@ -32,8 +32,10 @@ from transduce.inference.engines.inference_precision import InferencePrecision, 
 from transduce.inference.engines.phrase_engine import PhraseEngine
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.malloc import keep_free_memory
+from transduce.inference.kept_numbers import kept_between
 from transduce.inference.looking import check_length, check_not_blank, look_at_translation
 from transduce.inference.outcomes import translation_of, why_unsatisfied
+from transduce.inference.quality.quality_model import QualityModel
 from transduce.inference.request import Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
@@ -80,7 +82,8 @@ class Translator:
         limit, marked = self.engine.source_limit, 0 if bundle.config.languages is None else 1
         self.longest_source = min(longest, limit - 1 - marked if limit else longest)
         self._constraints = Constraints(bundle.tokenizers.target, bundle.tokenizers.source)
-        self._batched = BatchedSearch(self.engine, self._constraints, tokens_at_once)
+        self.quality = None if bundle.folder is None else QualityModel.load(bundle.folder)
+        self._batched = BatchedSearch(self.engine, self._constraints, tokens_at_once, self.quality)
         self._completer: Completer | None = None
 
     @staticmethod
@@ -287,13 +290,13 @@ class Translator:
                 [[*marks.source, *ids] for ids in pieces],
                 marks.begin,
                 self.divide(request, pieces),
-                self._keeps_numbers(search),
+                kept_between(self.bundle.config, search),
             )
             for request, pieces in zip(requests, encoded, strict=True)
         ]
         results = iter(self._batched.search([piece for line in lines for piece in line], search, tell))
         hypotheses = [[next(results) for _ in line] for line in lines]
-        translations = [self._join(*line, search) for line in zip(requests, hypotheses, strict=True)]
+        translations = [self._join(*line, search) for line in zip(requests, lines, hypotheses, strict=True)]
         if not with_details:
             return translations
         outputs = [[of_piece[0].tokens for of_piece in line] for line in hypotheses]
@@ -326,11 +329,6 @@ class Translator:
             return [request] * len(encoded)
         return divided(request, split_text(request.text, self.bundle.tokenizers.source, self.longest_source))
 
-    def _keeps_numbers(self, rule: DecisionRule) -> tuple[str, str] | None:
-        """Returns the languages between which a rule keeps numbers; None if it does not."""
-        config = self.bundle.config
-        return (config.source, config.target) if search_of(rule).keep_numbers == "on" else None
-
     def _is_translated(self, text: str) -> bool:
         """Returns True if the model should translate a text: it has words, or the model is one of numbers or signs."""
         if has_words(text) or not self.bundle.tokenizers.source.has_letters:
@@ -346,8 +344,9 @@ class Translator:
             self._constraints,
             was_split=True,
             truncated=any(piece.truncated for piece in pieces),
+            faults=list(dict.fromkeys(fault for piece in pieces for fault in piece.faults)),
             details=Details.joined(details) if len(details) == len(pieces) else None,
-            keeps_numbers=self._keeps_numbers(rule),
+            keeps_numbers=kept_between(self.bundle.config, rule),
         )
 
     def _joined(self, pieces: Sequence[Candidate], rule: DecisionRule) -> Candidate:
@@ -374,23 +373,28 @@ class Translator:
         config = self.bundle.config
         return bundle.directed(Direction(config.source, config.target)) if config.languages is not None else bundle
 
-    def _join(self, request: Request, pieces: list[list[Hypothesis]], rule: DecisionRule) -> Translation:
+    def _join(
+        self, request: Request, line: list[Piece], found: list[list[Hypothesis]], rule: DecisionRule
+    ) -> Translation:
         decode = self.bundle.tokenizers.target.decode
-        if not pieces:
+        if not found:
             if self._is_translated(request.text) or not request.text.strip():
                 return Translation("", [])
-            return translation_of(
-                request, [Candidate(request.text, 0.0, 0.0)], self._constraints, was_split=False, truncated=False
-            )
-        if not all(pieces):
+            return translation_of(request, [Candidate(request.text, 0.0, 0.0)], self._constraints)
+        if not all(found):
             raise InputError(
                 f"{request.text[:60]!r}: no translation satisfies all constraints; lower min_ratio, raise or drop "
                 "no_repeat_ngram, or ban fewer phrases"
             )
-        best, *others = [[Candidate(decode(h.tokens), h.score, h.log_probability) for h in n_best] for n_best in pieces]
+        best, *others = [[Candidate(decode(h.tokens), h.score, h.log_probability) for h in n_best] for n_best in found]
         candidates = [self._joined([best[0], *(other[0] for other in others)], rule)] if others else best
-        truncated = any(hypotheses[0].truncated for hypotheses in pieces)
-        keeps, was_split = self._keeps_numbers(rule), bool(others)
         return translation_of(
-            request, candidates, self._constraints, was_split=was_split, truncated=truncated, keeps_numbers=keeps
+            request,
+            candidates,
+            self._constraints,
+            was_split=bool(others),
+            truncated=any(n_best[0].truncated for n_best in found),
+            faults=self._batched.faults(line, found),
+            quality=self._batched.quality(request.text, candidates[0].text, found),
+            keeps_numbers=kept_between(self.bundle.config, rule),
         )

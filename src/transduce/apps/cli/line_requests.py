@@ -8,6 +8,7 @@ from transduce.apps.cli.input import count_lines
 from transduce.base.errors import InputError
 from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.lines import read_lines
+from transduce.inference.quality.quality_estimate import WorkInFile
 from transduce.inference.request import Earlier, Request
 from transduce.inference.translation import Translation
 from transduce.search.choices import DecisionRule, can_require
@@ -110,6 +111,9 @@ class RequestReport:
     """Line numbers, one for each number that a translation changes."""
     truncated_lines: list[int] = field(default_factory=list)
     """Line numbers of truncated translations."""
+    faulty: dict[str, list[int]] = field(default_factory=dict)
+    """Line numbers of translations that went wrong, by what is wrong."""
+    work: WorkInFile = field(default_factory=WorkInFile)
     reasons: dict[str, list[int]] = field(default_factory=dict)
     """Line numbers of unsatisfied phrases, by the reason."""
 
@@ -119,6 +123,9 @@ class RequestReport:
         self.split += translation.was_split
         self.truncated += translation.truncated
         self.truncated_lines += [self.lines] * translation.truncated
+        self.work.add(translation.quality)
+        for fault in translation.faults:
+            self.faulty.setdefault(fault, []).append(self.lines)
         self.satisfied += len(translation.satisfied)
         self.unsatisfied += [self.lines] * len(translation.unsatisfied)
         reasons = {term.target: term.why for term in translation.terms if not term.met}
@@ -137,6 +144,8 @@ class RequestReport:
         if self.truncated:
             where = _where(self.truncated_lines, "", MANY)
             yield f"{self.truncated:,} translations were truncated at the maximum length{where}; raise --max-extra"
+        for fault, lines in self.faulty.items():
+            yield f"{len(lines):,} translations went wrong: each {fault}{_where(lines, '', MANY)}"
         if asked := self.satisfied + len(self.unsatisfied):
             where = _where(self.unsatisfied, "unsatisfied ")
             yield f"{self.satisfied:,} of {asked:,} required phrases satisfied{where}"

@@ -203,7 +203,7 @@ def _write(
     if not is_page(output):
         stream.writelines(f"{text}\n" for text in scores.outcome.outputs)
         return
-    from transduce.analysis.evaluation_page import render_evaluation
+    from transduce.evaluation.evaluation_page import render_evaluation
 
     training = None if translator is None else training_text([translator])
     stream.write(render_evaluation(name, scores, typed, training))

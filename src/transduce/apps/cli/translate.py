@@ -3,6 +3,7 @@
 import copy
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -196,16 +197,19 @@ def _translate_lines(
                 heard = partial(_tell_share, tell, report.lines, len(chunk))
                 text = []
                 translations = translator.translate_chunk(chunk, search, heard, lines.details or lines.explain)
-                for translation, also in zip(translations, _qualities(estimator, chunk, translations), strict=True):
+                for translation in _refined(estimator, chunk, translations):
                     report.add(translation, translator.why_unsatisfied)
                     if lines.explain:
                         text.append(explained(translation))
                     else:
-                        text.append(_render(report.lines, translation, search.n_best, lines.json, also))
+                        text.append(_render(report.lines, translation, search.n_best, lines.json))
                 out.add("".join(text), report)
                 tell(report.lines)
     for line in report.describe(translator.longest_source, entries):
         teller(quiet)(line)
+    if report.work.segments or report.work.unknown:
+        own = 0 if translator.quality is None else translator.quality.learned_from
+        teller(quiet)(report.work.describe(own if estimator is None else estimator.learned_from))
 
 
 def _check_options(options: Mapping[str, Any], machine: MachineOptions, is_document: bool) -> None:
@@ -238,19 +242,20 @@ def _is_at_terminal(input: str, output: str) -> bool:
     return (input == "-" and sys.stdin.isatty()) or (output == "-" and sys.stdout.isatty())
 
 
-def _qualities(
+def _refined(
     estimator: "QualityEstimator | None", requests: "Sequence[Request]", translations: "Sequence[Translation]"
-) -> list[dict[str, Any]]:
-    """Returns what is added to the facts about each translation."""
+) -> "Sequence[Translation]":
+    """Returns the translations with the estimates of past edits, if there are any."""
     if estimator is None:
-        return [{} for _ in translations]
+        return translations
     pairs = [(request.text, translation.text) for request, translation in zip(requests, translations, strict=True)]
-    return [{"quality": estimate} for estimate in estimator.estimate(pairs)]
+    both = zip(translations, estimator.estimate(pairs), strict=True)
+    return [replace(translation, quality=estimate) for translation, estimate in both]
 
 
-def _render(number: int, translation: "Translation", n_best: int, json: bool, also: dict[str, Any]) -> str:
+def _render(number: int, translation: "Translation", n_best: int, json: bool) -> str:
     if json:
-        facts = msgspec.to_builtins(translation) | also
+        facts = msgspec.to_builtins(translation)
         if translation.details is None:
             del facts["details"]
         return as_json(facts) + "\n"

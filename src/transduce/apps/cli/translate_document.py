@@ -1,7 +1,7 @@
 """`transduce translate` for a document instead of lines."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,7 +101,9 @@ def translate_document(
             )
         columns = Columns(options["source_column"] or "", options["target_column"] or "")
     data, quiet = read_input(options["input"]), options["quiet"]
-    estimator = None if edits is None else learned_quality(translator, edits, teller(quiet))
+    estimator = None
+    if edits is not None or (options["log"] is not None and getattr(translator, "quality", None) is not None):
+        estimator = learned_quality(translator, edits or (), teller(quiet))
     documents = DocumentTranslator(translator, search, glossary, memory, languages)
     with show_progress(100, is_shown=not quiet, what="percent") as tell:
         translated = documents.translate(
@@ -114,7 +116,7 @@ def translate_document(
             columns,
         )
     if options["log"] is not None:
-        also = None if estimator is None else _qualities(estimator, translated.segments)
+        also = None if estimator is None else _qualities(estimator, translated.segments, teller(quiet))
         with text_output(options["log"]) as stream:
             stream.writelines(f"{line}\n" for line in translated.log(also))
     write_bytes(options["output"], translated.data)
@@ -124,10 +126,19 @@ def translate_document(
         teller(quiet)(f"{len(unsure):,} should be looked at ({where}); {options['log'] or '--log FILE'} says why")
 
 
-def _qualities(estimator: "QualityEstimator", segments: "Sequence[SegmentReport]") -> list[dict[str, Any]]:
-    """Returns the estimate for each segment that the model translated, and None for the others."""
+def _qualities(
+    estimator: "QualityEstimator", segments: "Sequence[SegmentReport]", tell: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """Returns the estimate for each segment that the model translated, and None for the others; tells of all."""
+    from transduce.inference.quality.quality_estimate import WorkInFile
+
     pairs = [(segment.source, segment.target if segment.origin == "model" else "") for segment in segments]
-    return [{"quality": estimate} for estimate in estimator.estimate(pairs)]
+    estimates, work = estimator.estimate(pairs), WorkInFile()
+    for estimate in estimates:
+        work.add(estimate)
+    if work.segments or work.unknown:
+        tell(work.describe(estimator.learned_from))
+    return [{"quality": estimate} for estimate in estimates]
 
 
 def _languages(translator: "Translator", source: str | None, target: str | None) -> Languages:

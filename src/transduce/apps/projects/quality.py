@@ -1,4 +1,4 @@
-"""Estimates of how much editing translations need, learned from what people made of earlier ones.
+"""Estimates of how much editing translations need: the model's own, refined by what people made of earlier ones.
 
 The confidence is that of the served model without what it learned: an adapter that has learned a correction finds the
 corrected machine translation improbable, which new translations are not.
@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 
 from docsegments.extras import require
 from docsegments.orthography.joining import join_sentences
-from transduce.apps.projects.confidence import FEATURES, Features, confidence_features
-from transduce.apps.projects.edits import Edited, PastEdit, ReliabilityBin, edit_rate
+from transduce.apps.projects.edits import Edited, PastEdit, ReliabilityBin
 from transduce.apps.projects.project import Project
-from transduce.apps.projects.regression import EditRegression
-from transduce.apps.projects.translation_facts import EditEstimate
 from transduce.bundle.model_bundle import ModelBundle
+from transduce.evaluation.edit_rate import edit_rate
+from transduce.inference.quality.confidence import FEATURES, Features, confidence_features
+from transduce.inference.quality.quality_estimate import QualityEstimate
+from transduce.inference.quality.quality_model import QualityModel, estimate_by
+from transduce.inference.quality.regression import FEWEST, EditRegression
 from transduce.inference.sentence_model import LineTranslator
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 
-LEAST = 30
-"""Edits below which there is no estimate."""
 MOST = 1000
 """The latest edits, which alone are learned from: a log of any length is refitted as fast."""
 STEP = 100
@@ -66,17 +66,25 @@ class QualityEstimator:
     """
 
     def __init__(self, bundle: ModelBundle, run: Run = lambda work: work()) -> None:
-        """Makes an estimator that has learned nothing; `run` runs work that needs the model for itself."""
+        """Makes an estimator that knows what the bundle tells of itself; `run` runs work that needs the model for
+        itself."""
         self.bundle = bundle
+        self._own = None if bundle.folder is None else QualityModel.load(bundle.folder)
+        self._prior = None if self._own is None else self._own.regression
         self._run = run
         self._learning = threading.Lock()
         self._known: dict[PastEdit, tuple[Features, float] | None] = {}
-        self._fit = _Fit()
+        self._fit = _Fit(regression=self._prior)
 
     @property
     def count(self) -> int:
         """Number of the edits that are learned from."""
         return len(self._fit.sources)
+
+    @property
+    def learned_from(self) -> int:
+        """Number of the translations that intervals rest on: edits, or the bundle's own; 0 without estimates."""
+        return 0 if self._fit.regression is None else len(self._fit.regression.errors)
 
     def unread(self, edits: Sequence[Edited]) -> int:
         """Counts the edits of a log that the model has not read yet."""
@@ -102,35 +110,39 @@ class QualityEstimator:
             rows = [np.append(features, like) for (_, (features, _)), like in zip(kept, likeness, strict=True)]
             features = np.array(rows).reshape(len(rows), len(FEATURES) + 1)
             rates = np.array([rate for _, (_, rate) in kept])
-            regression = EditRegression.fit(features, rates) if len(rows) >= LEAST else None
+            is_enough = len(rows) >= FEWEST
+            regression = EditRegression.fit(features, rates, self._prior) if is_enough else self._prior
             self._fit = _Fit(keys, sources, features, regression)
 
-    def estimate(self, pairs: Sequence[tuple[str, str]]) -> list[EditEstimate | None]:
+    def estimate(self, pairs: Sequence[tuple[str, str]]) -> list[QualityEstimate | None]:
         """Returns the estimate of each source and its translation.
 
-        None for all after fewer than 30 edits, and for a pair that is blank or too long for the model.
+        After fewer than 30 edits these are the bundle's own, None if it has none. None also for a pair that is blank or
+        too long for the model.
         """
         if self._fit.regression is None:
             return [None] * len(pairs)
         both = zip(pairs, self.features_of(pairs), strict=True)
         return [None if features is None else self.estimate_from(source, features) for (source, _), features in both]
 
-    def estimate_from(self, source: str, features: Features) -> EditEstimate | None:
-        """Returns the estimate of a translation of these features; None after fewer than 30 edits."""
+    def estimate_from(self, source: str, features: Features) -> QualityEstimate | None:
+        """Returns the estimate of a translation of these features; None if nothing is known."""
         fit = self._fit
         if fit.regression is None:
             return None
-        return fit.regression.estimate(np.append(features, similarity(source, fit.sources)))
+        return estimate_by(fit.regression, np.append(features, similarity(source, fit.sources)))
 
     def features_of(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Features | None]:
         """Yields the features of each pair but the similarity; None for one that is blank or too long."""
         for begin in range(0, len(pairs), PAIRS_AT_ONCE):
-            work = partial(confidence_features, self.bundle, pairs[begin : begin + PAIRS_AT_ONCE])
+            training = None if self._own is None else self._own.training
+            work = partial(confidence_features, self.bundle, pairs[begin : begin + PAIRS_AT_ONCE], training)
             yield from self._run(work)
 
     def reliability(self) -> list[ReliabilityBin]:
         """Returns past translations in groups of equal size, in the order of their estimates; none with too few."""
-        if (regression := self._fit.regression) is None:
+        regression = self._fit.regression
+        if regression is None or regression is self._prior:
             return []
         rates = regression.held_out + regression.errors
         return reliability_of(regression.held_out_estimates(), rates.round(9).tolist())
@@ -139,7 +151,7 @@ class QualityEstimator:
         """Returns by how much a standard deviation of each feature changes the estimate, the greatest first."""
         if (regression := self._fit.regression) is None:
             return {}
-        named = zip((*FEATURES, SIMILARITY), regression.weights.tolist(), strict=True)
+        named = zip((*FEATURES, SIMILARITY), (regression.slopes() * regression.scales).tolist(), strict=False)
         return dict(sorted(named, key=lambda item: -abs(item[1])))
 
     def _read(self, keys: Sequence[PastEdit]) -> None:
@@ -159,16 +171,18 @@ def learned_quality(translator: Translator, edits: Sequence[Edited], tell: Calla
         count = sum(each.count for each in bins)
         covered = sum(each.covered * each.count for each in bins) / count
         tell(f"quality: learned from {count:,} past edits, {100 * covered:.0f} % of which were within their intervals")
+    elif estimator.learned_from:
+        tell(f"quality: the model's own estimates; {FEWEST} past edits of machine translations would refine them")
     else:
         tell(
-            f"quality: {estimator.count:,} past edits of machine translations are too few to learn from; {LEAST} are "
+            f"quality: {estimator.count:,} past edits of machine translations are too few to learn from; {FEWEST} are "
             "needed, so there are no estimates"
         )
     return estimator
 
 
 class ProjectQuality:
-    """Estimates for the translations of projects, each learned from its project's confirmed segments.
+    """Estimates for the translations of projects, each refined by its project's confirmed segments.
 
     A long log is read in a thread of its own, during which estimates are those of before, or None.
     """
@@ -181,7 +195,7 @@ class ProjectQuality:
         self._revisions: WeakKeyDictionary[Project, int] = WeakKeyDictionary()
         self._threads: WeakKeyDictionary[Project, threading.Thread] = WeakKeyDictionary()
 
-    def __call__(self, project: Project, source: str, translations: Sequence[Translation]) -> EditEstimate | None:
+    def __call__(self, project: Project, source: str, translations: Sequence[Translation]) -> QualityEstimate | None:
         """Returns the estimate for a segment; None with too few confirmed segments, or for an exported model."""
         estimator = self.estimator(project)
         if estimator is None:
@@ -251,12 +265,14 @@ def _alike(first: Sequence[str], second: Sequence[str]) -> int:
 
 def similarity(source: str, others: Sequence[str]) -> float:
     """Returns the similarity to the most similar of other texts, 0 to 1; 0 without others."""
+    if not others:
+        return 0.0
     process, fuzz = require("rapidfuzz.process", "documents"), require("rapidfuzz.fuzz", "documents")
     match = process.extractOne(source, others, scorer=fuzz.ratio)
     return 0.0 if match is None else match[1] / 100
 
 
-def reliability_of(estimates: Sequence[EditEstimate], rates: Sequence[float]) -> list[ReliabilityBin]:
+def reliability_of(estimates: Sequence[QualityEstimate], rates: Sequence[float]) -> list[ReliabilityBin]:
     """Returns the translations of these estimates and true rates in groups of equal size, in the order of estimates."""
     facts = np.array([(e.edit, rate, e.low <= rate <= e.high) for e, rate in zip(estimates, rates, strict=True)])
     order = np.argsort(facts[:, 0], kind="stable")

@@ -10,9 +10,10 @@ import numpy as np
 from docsegments.extras import check_installed
 from transduce.analysis.page import Link, drawing, html_table, render_sections
 from transduce.analysis.training_log import Curves, Series
-from transduce.apps.projects.edits import ReliabilityBin, count_edits
+from transduce.apps.projects.edits import ReliabilityBin
 from transduce.apps.projects.lessons import Check, Lesson
 from transduce.apps.projects.project_store import ConfirmedSegment
+from transduce.evaluation.edit_rate import count_edits
 from transduce.evaluation.metric import SentenceCounts
 from transduce.evaluation.translations import count_chrf
 

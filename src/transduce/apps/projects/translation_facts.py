@@ -21,15 +21,6 @@ class TermUse:
     """Reason in a few words, such as "missing"."""
 
 
-@dataclass(frozen=True)
-class EditEstimate:
-    """The share of a translation's words that a person will edit, 0 to 1, with an interval."""
-
-    edit: float
-    low: float
-    high: float
-
-
 class Learning:
     """Adapts a model to a project in the background; this one leaves every model as it is."""
 

@@ -20,7 +20,7 @@ from transduce.apps.projects.project import Project
 from transduce.apps.projects.project_files import GLOSSARIES, glossary_ending, write_glossary
 from transduce.apps.projects.project_memory import MOST_MATCHES, Match
 from transduce.apps.projects.project_store import StoreError, UnknownSegmentError
-from transduce.apps.projects.translation_facts import EditEstimate, TermUse
+from transduce.apps.projects.translation_facts import TermUse
 from transduce.apps.serving.bodies import StrictBody, Texts, content_type
 from transduce.apps.serving.documents.messages import File
 from transduce.apps.serving.libretranslate import ERRORS
@@ -29,6 +29,7 @@ from transduce.apps.serving.refusals import RefusedError
 from transduce.apps.serving.request_texts import Sentence, joined, sentence_bounds
 from transduce.apps.serving.server import Server
 from transduce.base.errors import InputError
+from transduce.inference.quality.quality_estimate import QualityEstimate
 from transduce.inference.translation import Translation
 from transduce.text.glossary import Glossary
 
@@ -308,7 +309,7 @@ def _facts(
     alternatives: int,
 ) -> dict[str, Any]:
     """Returns the facts about a segment: with the model's sentences, or None for one that the memory has."""
-    estimate: EditEstimate | None = None
+    estimate: QualityEstimate | None = None
     others: list[str] = []
     if sentences is None:
         translation = matches[0].target

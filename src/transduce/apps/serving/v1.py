@@ -284,7 +284,8 @@ def _search(asked: Asked, settings: ServerSettings) -> Search:
 
 def _facts(model: ServedModel, text: str, sentence: Sentence) -> dict[str, Any]:
     translation = msgspec.to_builtins(sentence.translation)
-    names = ("n_best", "truncated", "satisfied", "unsatisfied", "violated", "changed_numbers", "terms", "details")
+    met = ("satisfied", "unsatisfied", "violated", "changed_numbers", "terms")
+    names = ("n_best", "truncated", *met, "faults", "quality", "details")
     return {
         "start": sentence.start,
         "end": sentence.end,

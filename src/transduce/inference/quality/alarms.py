@@ -1,0 +1,89 @@
+"""Alarms for translations that repeat themselves or are far too long or short, and the search that repairs them."""
+
+import math
+from collections.abc import Callable, Sequence, Sized
+from dataclasses import dataclass
+from typing import TypeVar
+
+import msgspec
+
+from docsegments.orthography.words import word_texts
+from transduce.inference.quality.confidence import repeated, repetition
+from transduce.search.choices import DecisionRule, MinimumBayesRisk
+
+MAY_BE_FALSE = 0.002
+"""Share of correct translations that each alarm may be wrong about."""
+LEAST_REPEATED = 2
+"""Word pairs repeated beyond those of the source below which nothing is a loop."""
+NO_REPEAT = 3
+"""Tokens of the n-grams that the second search does not repeat."""
+SHORTEST, LONGEST, EXTRA = 0.5, 1.5, 10
+"""Limits of the second search: tokens for each of the source, and more."""
+
+Output = TypeVar("Output", bound=Sized)
+
+
+@dataclass(frozen=True)
+class Alarms:
+    """Limits that correct translations keep."""
+
+    ratio: float
+    """Characters of a target for each of its source."""
+    shortest: float
+    longest: float
+    """Difference from the expected length, by the square root of the source's length (Gale and Church 1993)."""
+    repeated: float
+    """Share of repeated word pairs, less the source's."""
+
+    @staticmethod
+    def of(pairs: Sequence[tuple[str, str]]) -> "Alarms":
+        """Sets the limits by correct translations, at least one, of which each alarm is wrong about 0.2 %."""
+        ratio = sum(len(target) for _, target in pairs) / max(1, sum(len(source) for source, _ in pairs))
+        lengths = sorted(_unlikely_length(len(source), len(target), ratio) for source, target in pairs)
+        shares = sorted(repetition(word_texts(source), word_texts(target), 2) for source, target in pairs)
+        beyond = max(1, int(MAY_BE_FALSE * len(pairs)))
+        return Alarms(ratio, lengths[beyond - 1], lengths[-beyond], max(0.0, shares[-beyond]))
+
+    def faults(self, source: str, target: str) -> list[str]:
+        """Names what is wrong with a translation, in a few words each."""
+        words = word_texts(source), word_texts(target)
+        length = _unlikely_length(len(source), len(target), self.ratio)
+        more = repeated(words[1], 2) - repeated(words[0], 2)
+        found = {
+            "repeats itself": more >= LEAST_REPEATED and repetition(*words, 2) > self.repeated,
+            "is much longer than expected": length > self.longest,
+            "is much shorter than expected": length < self.shortest,
+        }
+        return [name for name, is_found in found.items() if is_found]
+
+
+def stricter(rule: DecisionRule) -> DecisionRule:
+    """Returns a rule whose search writes no loops, and nothing very long or short."""
+    if isinstance(rule, MinimumBayesRisk):
+        return msgspec.structs.replace(rule, candidates=stricter(rule.candidates))
+    shortest = min(max(rule.min_ratio, SHORTEST), rule.max_ratio)
+    longest = max(min(rule.max_ratio, LONGEST), shortest)
+    lengths = {"min_ratio": shortest, "max_ratio": longest, "max_extra": min(rule.max_extra, EXTRA)}
+    return msgspec.structs.replace(rule, no_repeat_ngram=rule.no_repeat_ngram or NO_REPEAT, **lengths)
+
+
+def search_again(
+    outputs: Sequence[Output],
+    faults: Callable[[int, Output], int],
+    search: Callable[[list[int]], Sequence[Output]],
+) -> list[Output]:
+    """Searches only what has faults once more, and returns all outputs, new ones where they do not have more faults.
+
+    `faults` counts those of an output, given its place; `search` returns new outputs of places.
+    """
+    counts = [faults(place, output) for place, output in enumerate(outputs)]
+    faulty = [place for place, count in enumerate(counts) if count]
+    kept = list(outputs)
+    for place, output in zip(faulty, search(faulty) if faulty else [], strict=True):
+        if output and faults(place, output) <= counts[place]:
+            kept[place] = output
+    return kept
+
+
+def _unlikely_length(source: int, target: int, ratio: float) -> float:
+    return (target - ratio * source) / math.sqrt(source + 1)

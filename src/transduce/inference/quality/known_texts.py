@@ -1,0 +1,40 @@
+"""How often words and sentences occurred in training texts, kept as a hash of each."""
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Int, UInt
+
+MOST = 200_000
+"""The most texts that are kept, the most frequent first."""
+
+
+@dataclass(frozen=True)
+class KnownTexts:
+    """Counts of texts; one that never occurred has the count of another once in 20,000 times."""
+
+    hashes: UInt[np.ndarray, " texts"]
+    """CRC-32 of each text, ascending."""
+    counts: Int[np.ndarray, " texts"]
+
+    @staticmethod
+    def of(texts: Iterable[str], least: int = 1) -> "KnownTexts":
+        """Counts texts, and keeps those that occur at least so many times."""
+        kept = [(_hash(text), count) for text, count in Counter(texts).most_common(MOST) if count >= least]
+        hashes, first = np.unique(np.array([each for each, _ in kept], np.uint32), return_index=True)
+        return KnownTexts(hashes, np.array([count for _, count in kept], np.int32)[first])
+
+    def counts_of(self, texts: Sequence[str]) -> Int[np.ndarray, " texts"]:
+        """Returns the count of each text, 0 for a new one."""
+        if not len(self.hashes):
+            return np.zeros(len(texts), np.int32)
+        asked = np.array([_hash(text) for text in texts], np.uint32)
+        places = np.searchsorted(self.hashes, asked).clip(max=len(self.hashes) - 1)
+        return np.where(self.hashes[places] == asked, self.counts[places], 0)
+
+
+def _hash(text: str) -> int:
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,184 @@
+"""What a bundle tells of its translations: estimates, alarms, and the second search of what went wrong."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from small_corpus import small_corpus
+from transduce.apps.projects.edits import PastEdit
+from transduce.apps.projects.quality import QualityEstimator
+from transduce.base.errors import CheckpointError
+from transduce.bundle.model_bundle import ModelBundle
+from transduce.inference.constraints import Piece
+from transduce.inference.quality.alarms import Alarms, search_again, stricter
+from transduce.inference.quality.confidence import FEATURES, UNSEEN, Training
+from transduce.inference.quality.known_texts import KnownTexts
+from transduce.inference.quality.quality_estimate import WORK, QualityEstimate, WorkInFile
+from transduce.inference.quality.quality_model import FILE, QualityModel, estimate_by
+from transduce.inference.quality.regression import EditRegression
+from transduce.inference.translator import Translator
+from transduce.search.beam import Beam
+from transduce.search.choices import MinimumBayesRisk
+from transduce.search.loop import Hypothesis
+
+pytest.importorskip("rapidfuzz")
+PAIRS = [(pair.source, pair.target) for pair in small_corpus()]
+
+
+@pytest.fixture
+def quality() -> QualityModel:
+    """Estimates of outputs that lack words, the more the longer their sources are; alarms by correct pairs."""
+    draw = np.random.default_rng(2)
+    features = draw.normal(size=(200, len(FEATURES)))
+    features[:, UNSEEN] = 0.0
+    rates = np.clip(0.4 + 0.1 * features[:, 0] + 0.05 * draw.normal(size=200), 0, 1)
+    words = (word.lower() for source, _ in PAIRS for word in source.rstrip(".").split())
+    training = Training(KnownTexts.of(words), KnownTexts.of([]))
+    return QualityModel(EditRegression.fit(features, rates), training, Alarms.of(PAIRS))
+
+
+@pytest.fixture
+def model(tiny_run: Path, tmp_path: Path, quality: QualityModel) -> Path:
+    """A trained model that can tell its quality."""
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_run / "model", folder)
+    quality.save(folder)
+    return folder
+
+
+def test_a_refined_regression_knows_more_than_its_prior_and_than_the_edits_alone() -> None:
+    draw = np.random.default_rng(5)
+    features = draw.normal(size=(1400, 9))
+    rates = 0.4 + features @ (0.05 * draw.normal(size=9)) + 0.05 * draw.normal(size=1400)
+    prior = EditRegression.fit(features[:1000], rates[:1000])
+    others = rates + 0.2 + 0.08 * features[:, 0]  # other texts, in which more is edited
+    refined, alone = (EditRegression.fit(features[1000:1040], others[1000:1040], known) for known in (prior, None))
+    errors = [np.abs(fit.predict(features[1040:]) - others[1040:]).mean() for fit in (refined, alone, prior)]
+    assert errors[0] < min(errors[1:])
+    both = zip(others, map(refined.interval, refined.predict(features)), strict=True)
+    within = [low <= rate <= high for rate, (low, high) in both]
+    assert np.mean(within[1040:]) > 0.85
+    rise = refined.predict(features[:1] + 0.01 * np.eye(9)) - refined.predict(features[:1])
+    np.testing.assert_allclose(refined.slopes(), rise / 0.01, atol=1e-9)
+
+
+def test_a_project_starts_from_the_bundles_estimates(model: Path) -> None:
+    estimator = QualityEstimator(ModelBundle.load(model))
+    before = estimator.estimate(PAIRS[:40])
+    assert estimator.count == 0 and estimator.reliability() == [] and all(each is not None for each in before)
+    estimator.learn([PastEdit(source, f"{target} {target}", target) for source, target in PAIRS[40:80]])
+    after = estimator.estimate([(source, f"{target} {target}") for source, target in PAIRS[:40]])
+    assert np.mean([each.edit for each in after if each and each.edit is not None]) > 0.9
+    assert estimator.learned_from == 40
+
+
+def test_a_text_unlike_what_was_learned_has_a_reason_in_place_of_an_estimate(model: Path) -> None:
+    known, unlike, blank = Translator.load(model, device="cpu").translate([PAIRS[0][0], "Zqx wvu kjh", " "])
+    assert known.quality is not None and known.quality.edit is not None and known.quality.reason == ""
+    assert known.quality.low <= known.quality.edit <= known.quality.high
+    assert unlike.quality == QualityEstimate(None, reason="100% unseen words")
+    assert blank.quality is None
+
+
+def test_what_was_learned_is_no_longer_unlike(quality: QualityModel) -> None:
+    features = np.zeros((40, len(FEATURES)))
+    features[:, UNSEEN] = np.linspace(0, 0.8, 40)
+    assert estimate_by(quality.regression, features[30]).edit is None
+    refined = EditRegression.fit(features, np.linspace(0, 1, 40), quality.regression)
+    assert estimate_by(refined, features[30]).edit is not None
+
+
+def test_a_saved_file_gives_the_same_estimates_and_a_damaged_one_an_error(model: Path, quality: QualityModel) -> None:
+    kept, row = QualityModel.load(model), np.linspace(0, 0.1, len(FEATURES))
+    assert kept is not None and kept.alarms == quality.alarms
+    assert kept.regression.estimate(row) == quality.regression.estimate(row)
+    assert (
+        kept.training.words.counts_of(["the", "zqx"]).tolist()
+        == quality.training.words.counts_of(["the", "zqx"]).tolist()
+    )
+    (model / FILE).write_bytes(b"no tensors")
+    with pytest.raises(CheckpointError, match=r"quality\.safetensors is damaged; copy the model again, or delete it"):
+        QualityModel.load(model)
+    (model / FILE).unlink()
+    (older,) = Translator.load(model, device="cpu").translate(["The dog sleeps."])
+    assert older.quality is None and older.faults == [], "a bundle without the file translates as before"
+
+
+def test_the_number_of_segments_that_need_work_is_within_its_interval() -> None:
+    draw, held = np.random.default_rng(7), 0
+    for _ in range(200):
+        shares = draw.beta(0.5, 2, size=120)
+        work = WorkInFile()
+        for share in shares:
+            work.add(QualityEstimate(0.3, 0.1, 0.5, float(share)))
+        low, high = work.interval(500)
+        held += low <= (draw.random(120) < shares).sum() <= high
+    assert held / 200 >= 0.88
+    work.add(None)
+    work.add(QualityEstimate(None, reason="60% unseen words"))
+    line = work.describe(500)
+    assert line.startswith(
+        f"quality: of 120 segments {round(work.expected)} are likely to need work (over {WORK:.0%} of"
+    )
+    assert line.endswith("; 1 are too unlike what was learned to say")
+
+
+def test_correct_translations_give_no_alarm_and_loops_and_lost_text_do() -> None:
+    alarms = Alarms.of(PAIRS[:150])
+    assert not any(alarms.faults(*pair) for pair in PAIRS[150:])
+    source, target = PAIRS[3]
+    assert alarms.faults(source, f"{target} " * 9) == ["repeats itself", "is much longer than expected"]
+    assert alarms.faults(f"{source} " * 9, f"{target} " * 9) == [], "the source repeats itself as often"
+    assert alarms.faults(f"{source} " * 9, target) == ["is much shorter than expected"]
+
+
+def test_only_what_has_faults_is_searched_again_and_the_better_output_is_kept() -> None:
+    asked = []
+
+    def search(places: list[int]) -> list[str]:
+        asked.append(places)
+        return ["fine", "xx", ""]
+
+    assert search_again(["good", "x", "xx", "x"], lambda _, text: text.count("x"), search) == [
+        "good",
+        "fine",
+        "xx",
+        "x",
+    ]
+    assert asked == [[1, 2, 3]]
+    assert search_again(["good"], lambda _, text: 0, search) == ["good"] and len(asked) == 1
+
+
+def test_a_stricter_search_keeps_its_own_settings() -> None:
+    search = stricter(Beam(size=3, no_repeat_ngram=5, max_ratio=1.2, min_ratio=0.7))
+    assert search == Beam(size=3, no_repeat_ngram=5, max_ratio=1.2, min_ratio=0.7, max_extra=10)
+    short = stricter(Beam(max_ratio=0.1, max_extra=2))
+    assert (short.min_ratio, short.max_ratio, short.max_extra) == (0.1, 0.1, 2)
+    rule = stricter(MinimumBayesRisk(candidates=Beam(size=4, n_best=4)))
+    assert isinstance(rule, MinimumBayesRisk) and rule.candidates.no_repeat_ngram == 3
+
+
+@pytest.mark.parametrize("mends", [True, False])
+def test_a_loop_is_searched_again_and_mended_or_marked(
+    model: Path, monkeypatch: pytest.MonkeyPatch, mends: bool
+) -> None:
+    translator, searched = Translator.load(model, device="cpu"), []
+    encode, targets = translator.bundle.tokenizers.target.encode, dict(PAIRS)
+    looped = PAIRS[2][0]
+
+    def search(pieces: Sequence[Piece], rule: Beam, tell: Any) -> list[list[Hypothesis]]:
+        sources = [translator._constraints.source_text(piece) for piece in pieces]
+        searched.append((sources, rule.no_repeat_ngram))
+        goes_wrong = not mends or rule.no_repeat_ngram == 0
+        texts = ["Der Hund " * 9 if goes_wrong and source == looped else targets[source] for source in sources]
+        return [[Hypothesis(encode(text), -1.0, -1.0, False)] for text in texts]
+
+    monkeypatch.setattr(translator._batched, "_with_phrases", search)
+    lines = [source for source, _ in PAIRS[:4]]
+    faults = [translation.faults for translation in translator.translate(lines)]
+    assert searched == [(lines, 0), ([looped], 3)]
+    assert faults == [[], [], [] if mends else ["repeats itself", "is much longer than expected"], []]
