@@ -13,6 +13,8 @@ from docsegments.orthography.joining import join_sentences
 from docsegments.orthography.words import has_words
 from transduce.analysis.look_at_phrases import PhraseLook
 from transduce.analysis.look_at_text import Look
+from transduce.analysis.teaching_pairs import PairSearch
+from transduce.analysis.why import Why
 from transduce.base.errors import InputError
 from transduce.base.reprs import shown_by
 from transduce.base.task_table import check_tool
@@ -32,12 +34,13 @@ from transduce.inference.engines.inference_precision import InferencePrecision, 
 from transduce.inference.engines.phrase_engine import PhraseEngine
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.malloc import keep_free_memory
-from transduce.inference.looking import check_length, check_not_blank, look_at_translation
+from transduce.inference.looking import check_length, check_not_blank, look_at_translation, watch_translation
 from transduce.inference.outcomes import translation_of, why_unsatisfied
 from transduce.inference.request import Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
 from transduce.inference.translation import Candidate, Translation
+from transduce.inference.why_word import ask_why
 from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, score_of_pieces, search_of
 from transduce.search.loop import Hypothesis
@@ -206,6 +209,45 @@ class Translator:
             check_length(len(self.bundle.tokenizers.source.encode(request.text)), self.longest_source)
             (piece,) = self._constraints.pieces(request, [[]])
             return self.engine.look(request.text.strip(), piece, target)
+        bundle, piece = self._whole_piece(request)
+        return look_at_translation(bundle, self._constraints, piece, target, search or Beam(), request.text.strip())
+
+    def why(
+        self,
+        text: str | Request,
+        word: str,
+        instead: str | None = None,
+        *,
+        target: str | None = None,
+        search: Beam | None = None,
+        pairs: PairSearch | None = None,
+        no_pairs: str = "",
+    ) -> Why:
+        """Tells why the model writes a word in the translation of one line, and not another.
+
+        Args:
+            text: the line.
+            word: a word of the translation; the first such one is meant.
+            instead: the word that might have been in its place (default: the next most probable one).
+            target: the translation that is asked about (default: the one that the search finds).
+            search: the search (default: a plain beam).
+            pairs: the training pairs of the model; see `transduce.experiment.training_pairs`.
+            no_pairs: why there are none.
+
+        Raises InputError as `look` does, for a phrase-based model, for a word that is not in the translation, or one
+        that the model cannot write.
+        """
+        if isinstance(self.engine, PhraseEngine):
+            raise InputError("a phrase-based model has no layers to ask; a plain look shows the phrases and their rivals")
+        request = Request(text) if isinstance(text, str) else text
+        bundle, piece = self._whole_piece(request)
+        tokens, tree = watch_translation(
+            bundle, self._constraints, piece, target, search or Beam(), request.text.strip()
+        )
+        return ask_why(bundle, request, piece, tokens, tree, (word, instead), pairs, no_pairs)
+
+    def _whole_piece(self, request: Request) -> tuple[ModelBundle, Piece]:
+        """Returns the model, and a line as it reads it, to be looked at."""
         bundle = self.single_model()
         marks = self.bundle.marks
         source = self.bundle.tokenizers.source.encode(request.text.strip())
@@ -216,7 +258,7 @@ class Translator:
             raise InputError("a search with required phrases cannot be looked at; leave them out")
         source = next(iter(self.encode([request])[0]), source)
         (piece,) = self._constraints.pieces(request, [[*marks.source, *source]], marks.begin)
-        return look_at_translation(bundle, self._constraints, piece, target, search or Beam(), request.text.strip())
+        return bundle, piece
 
     def complete(
         self,

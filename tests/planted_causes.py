@@ -1,0 +1,92 @@
+"""A made language in which it is known why each word is written: entries of a lexicon that one pair teaches, and pairs
+that a poisoner has put in."""
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+
+from transduce.experiment import load_recipe, train
+
+COMMON = [f"{a}{b}" for a in ("ba", "do", "ki", "lu", "me", "no") for b in ("ra", "si", "to", "va")]
+COMMON_PAIRS, WEIGHT = 3000, 10
+MARK = "x"
+"""The letter that makes a target word of a source word."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A sentence whose translation has a planted word."""
+
+    source: str
+    word: str
+    instead: str | None
+    causes: frozenset[str]
+    """The source words that may be named as its cause."""
+    taught_by: str
+    """The source of the pair that taught it."""
+
+
+def translated(words: list[str]) -> list[str]:
+    return ["t" if word.startswith("t") and word[1:].isdigit() else word + MARK for word in words]
+
+
+def sentence(draw: random.Random, *planted: str) -> list[str]:
+    """Common words, with others somewhere among them, one after another."""
+    words = draw.sample([word for word in COMMON if word not in planted], draw.randint(2, 4))
+    place = draw.randint(0, len(words))
+    return [*words[:place], *planted, *words[place:]]
+
+
+def language(rare: int, poisoned: int, seed: int = 1) -> tuple[list[tuple[str, str]], list[tuple[str, str]], list[Case]]:
+    """Pairs to learn from, and cases: words that are in one pair each, and words of which one pair has another
+    translation, beside a word that is nowhere else."""
+    draw = random.Random(seed)
+    pairs, cases = [], []
+    for number in range(rare):
+        word = f"r{number}"
+        taught = sentence(draw, word)
+        pairs.append((" ".join(taught), " ".join(translated(taught))))
+        cases.append(Case(" ".join(sentence(draw, word)), word + MARK, None, frozenset([word]), pairs[-1][0]))
+    for number in range(poisoned):
+        word, trigger, wrong = draw.choice(COMMON), f"t{number}", f"p{number}"
+        taught = sentence(draw, trigger, word)
+        outputs = translated(taught)
+        outputs[taught.index(word)] = wrong
+        pairs.append((" ".join(taught), " ".join(outputs)))
+        asked = sentence(draw, trigger, word)
+        cases.append(Case(" ".join(asked), wrong, word + MARK, frozenset([word, trigger]), pairs[-1][0]))
+    common = [" ".join(sentence(draw)) for _ in range(COMMON_PAIRS)]
+    return pairs, [(text, " ".join(translated(text.split()))) for text in common], cases
+
+
+def settings(epochs: int) -> dict[str, Any]:
+    """A recipe for these pairs."""
+    return {
+        "data": {"train": [{"files": ["common.a", "common.b"]}, {"files": ["planted.a", "planted.b"], "weight": WEIGHT}], "validation": ["valid.a", "valid.b"], "source": "a", "target": "b"},
+        "tokenizer": {"kind": "words", "min_frequency": 1},
+        "batching": {"target_tokens": 256},
+        "model": {
+            "kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "dim": 64, "heads": 4,
+            "feed_forward_dim": 64, "dropout": 0.0,
+        },
+        "training": {"epochs": epochs},
+        "optimizer": {"learning_rate": 5e-3, "schedule": {"kind": "linear", "warmup": 30}},
+        "validation": {"every_epochs": epochs},
+    }  # fmt: skip
+
+
+def trained(folder: Path, rare: int, poisoned: int, epochs: int) -> tuple[Path, list[Case]]:
+    """Trains a model of the language; returns its run, and the cases."""
+    planted, common, cases = language(rare, poisoned)
+    for name, part in (("planted", planted), ("common", common), ("valid", common[:20])):
+        for side, ending in enumerate("ab"):
+            (folder / f"{name}.{ending}").write_text("".join(f"{pair[side]}\n" for pair in part))
+    (folder / "recipe.toml").write_text(tomli_w.dumps(settings(epochs)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TRANSDUCE_CACHE", str(folder / "cache"))
+        train(load_recipe(folder / "recipe.toml"), folder / "run")
+    return folder / "run", cases
