@@ -7,6 +7,8 @@ from transduce.base.environment import prepare_environment
 from transduce.base.version import VERSION
 
 if TYPE_CHECKING:
+    from transduce.analysis.interventions import intervene as intervene
+    from transduce.analysis.interventions import places as places
     from transduce.base.errors import TransduceError as TransduceError
     from transduce.corpora.corpus import SentencePair as SentencePair
     from transduce.evaluation.compare import compare as compare
@@ -43,6 +45,8 @@ _MODULES = {
     "backtranslate": "transduce.experiment.distillation",
     "evaluate": "transduce.evaluation.evaluate",
     "compare": "transduce.evaluation.compare",
+    "places": "transduce.analysis.interventions",
+    "intervene": "transduce.analysis.interventions",
     "Translator": "transduce.inference.translator",
     "Translation": "transduce.inference.translation",
     "DocumentTranslator": "transduce.inference.model_documents",
@@ -74,6 +78,8 @@ __all__ = [
     "backtranslate",
     "evaluate",
     "compare",
+    "places",
+    "intervene",
     "Translator",
     "Translation",
     "DocumentTranslator",

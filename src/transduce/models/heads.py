@@ -11,6 +11,7 @@ from transduce.base.ranges import PositiveFloat, PositiveInt, PositiveShare, Sha
 from transduce.base.shapes import Mask, Tokens
 from transduce.models.interface import EncodedText, Pooling, TextEncoder
 from transduce.nn.layers import ACTIVATIONS, Dropout
+from transduce.nn.places import Place, Places, within
 from transduce.nn.ragged import Ragged
 
 
@@ -184,6 +185,10 @@ class EncoderModel(nn.Module):
         """Returns the head's output, [rows, outputs] or [rows, time, outputs]; without a head, hidden vectors."""
         encoded: EncodedText = self.encoder(tokens, segments, is_real, rows)
         return encoded.hidden if self.head is None else self.head(encoded)
+
+    def places(self) -> Places:
+        """See Decoder."""
+        return within("encoder", self.encoder.places()) | {"logits": Place(self, is_arranged=False)}
 
 
 def fixed_projection(outputs: Tensor, is_real: Mask) -> Float[Tensor, " rows"]:

@@ -7,7 +7,7 @@ TextEncoder, on which heads are put (models/heads.py). Nothing else about a fami
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from transduce.base.shapes import Hidden, Logits, Mask, Tokens
 from transduce.nn.adaptive import AdaptiveOutput
+from transduce.nn.places import HasPlaces, Place, Places, places_of_blocks, within
 from transduce.nn.ragged import Ragged, RaggedHidden, RaggedTokens
 from transduce.nn.state import Carried, CarriedState, DecoderState
 
@@ -74,6 +75,10 @@ class Decoder(nn.Module, ABC, Generic[State]):
         """See Layered."""
         return [self.embedding, *self.layers]
 
+    def places(self) -> Places:
+        """Returns the values of a forward pass that can be seen and changed from outside, by their names."""
+        return {**places_of_blocks(self.blocks), "logits": Place(self)}
+
 
 @runtime_checkable
 class Writer(Protocol[State]):
@@ -107,6 +112,8 @@ class EncoderDecoder(nn.Module, ABC, Generic[State]):
     """
 
     decoder: Decoder[State]
+    readers: ClassVar[tuple[str, ...]] = ()
+    """Names of methods, other than the decoder's, whose first argument is target tokens that the decoder reads."""
 
     @property
     def source_limit(self) -> int | None:
@@ -125,6 +132,15 @@ class EncoderDecoder(nn.Module, ABC, Generic[State]):
     @abstractmethod
     def start(self, memory: Memory) -> State:
         """Returns the decoder's state before the first target token, one row a sentence."""
+
+    def places(self) -> Places:
+        """See Decoder: all places, whose names begin with `encoder` or `decoder`; a family may name more."""
+        encoder = getattr(self, "encoder", None)
+        if not isinstance(encoder, Layered):
+            return within("decoder", self.decoder.places())
+        of_encoder = encoder.places() if isinstance(encoder, HasPlaces) else places_of_blocks(encoder.blocks)
+        output = Place(self, "encode", is_arranged=False)
+        return within("encoder", {**of_encoder, "output": output}) | within("decoder", self.decoder.places())
 
 
 @runtime_checkable
@@ -241,6 +257,10 @@ class TextEncoder(nn.Module, ABC):
     @abstractmethod
     def blocks(self) -> Sequence[nn.Module]:
         """See Layered."""
+
+    def places(self) -> Places:
+        """See Decoder."""
+        return places_of_blocks(self.blocks)
 
     @abstractmethod
     def forward(self, tokens: Tokens, segments: Tokens, is_real: Mask, rows: Ragged | None = None) -> EncodedText:

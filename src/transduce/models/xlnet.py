@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -17,6 +18,7 @@ from transduce.nn.attention import Heads, KeysValues
 from transduce.nn.initialization import Initialization, InitializationKind
 from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual, layer_list
 from transduce.nn.masks import AttentionMask, memory_mask, padding_mask
+from transduce.nn.places import Place, Places, places_of_layer, within
 from transduce.nn.permutation import FactorizationOrder
 from transduce.nn.ragged import Ragged
 from transduce.nn.relative_attention import (
@@ -205,6 +207,22 @@ class XLNetStack(nn.Module):
         nothing = self.table.weight.new_empty(rows, 0, self.table.embedding_dim)
         return tuple(layer.attention.empty_past(nothing) for layer in self.layers)
 
+    def places(self, stream: Literal["query", "content"], call: int | None) -> Places:
+        """Returns the places of a stream, which is that call of each layer; what is before a layer is after the last.
+
+        The last layer has no content stream where there is a query stream, and the memory is the content's.
+        """
+        before = Place(self, "embed" if stream == "content" else "queries")
+        places = {"embedding": before}
+        for number, layer in enumerate(self.layers):
+            if stream == "content" and call and number == len(self.layers) - 1:
+                break
+            of_layer = {name: replace(place, stream=call) for name, place in places_of_layer(layer).items()}
+            del of_layer["attention.memory"]
+            places |= within(f"layers.{number}", {**of_layer, "before": before})
+            before = of_layer["after"]
+        return places
+
 
 class XLNetDecoder(Decoder[SegmentState]):
     """Continues a text: the order of factorisation is from left to right.
@@ -222,6 +240,18 @@ class XLNetDecoder(Decoder[SegmentState]):
     def blocks(self) -> Sequence[nn.Module]:
         """See Layered."""
         return [self.stack.table, *self.stack.layers]
+
+    def places(self) -> Places:
+        """See Decoder; of both streams."""
+        streams = {
+            **within("query", self.stack.places("query", 0)),
+            **within("content", self.stack.places("content", 1)),
+        }
+        memories = {
+            f"layers.{n}.attention.memory": layer.attention.places()["memory"]
+            for n, layer in enumerate(self.stack.layers)
+        }
+        return {**streams, **memories, "logits": Place(self)}
 
     def read(self, tokens: Tokens, state: SegmentState) -> tuple[Hidden, SegmentState]:
         """See Decoder."""
@@ -246,6 +276,7 @@ class XLNetLanguageModel(SegmentRecurrence[SegmentState]):
     """Predicts tokens in any order (`predict`), or continues a text; see models/interface.py for its contract."""
 
     decoder: XLNetDecoder
+    readers = ("predict",)
 
     @property
     def carried_shape(self) -> tuple[int, int, int]:
@@ -325,6 +356,10 @@ class XLNetEncoder(TextEncoder):
     def blocks(self) -> Sequence[nn.Module]:
         """See TextEncoder."""
         return [self.table, *self.stack.layers]
+
+    def places(self) -> Places:
+        """See TextEncoder."""
+        return self.stack.places("content", None)
 
     def arranged_back(self, hidden: Hidden, is_real: Mask) -> Hidden:
         """See Rearranges."""

@@ -15,6 +15,7 @@ from transduce.nn import cpu
 from transduce.nn.initialization import Initialization
 from transduce.nn.layers import Dropout
 from transduce.nn.masks import AttentionMask, Causal, causal_mask, masked_softmax
+from transduce.nn.places import Place, Places
 from transduce.nn.ragged import RowsApart, ragged_attention, takes_ragged
 from transduce.nn.recording import Write, write_nothing
 
@@ -226,6 +227,10 @@ class MultiHeadAttention(nn.Module):
         """See Recordable."""
         group = self.heads // self.kv_heads  # [rows, kv_heads, group * queries, keys] as [rows, heads, queries, keys]
         return partial(attention, write=lambda weights: write(weights.unflatten(2, (group, -1)).flatten(1, 2)))
+
+    def places(self) -> Places:
+        """See HasPlaces: the heads' contexts, before they are projected back."""
+        return {"heads": Place(self.output, argument=0, heads=self.heads)}
 
 
 def split_heads(projected: Hidden, heads: int) -> Heads:

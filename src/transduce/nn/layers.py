@@ -11,6 +11,7 @@ from torch.nn import functional
 from transduce.base.shapes import Hidden, Tokens
 from transduce.nn import cpu
 from transduce.nn.initialization import Initialization
+from transduce.nn.places import Place, Places
 
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "geglu"]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -139,3 +140,7 @@ class Residual(nn.Module):
         if self.place == "pre":
             return hidden + self.dropout(sublayer(self.norm(hidden)))  # x + f(norm(x))
         return self.norm(hidden + self.dropout(sublayer(hidden)))  # norm(x + f(x))
+
+    def places(self) -> Places:
+        """See HasPlaces: what is added to the input."""
+        return {"": Place(self.dropout)}

@@ -57,5 +57,36 @@ def record_inputs(layers: Iterable[nn.Module]) -> Iterator[list[Tensor]]:
             hook.remove()
 
 
+@contextmanager
+def swapped(module: nn.Module, method: str, new: Callable[..., Any]) -> Iterator[None]:
+    """Puts a function in the place of a module's method while open."""
+    before = vars(module).get(method)
+    setattr(module, method, new)
+    try:
+        yield
+    finally:
+        delattr(module, method) if before is None else setattr(module, method, before)
+
+
+_plain = 0
+
+
+@contextmanager
+def plain_paths() -> Iterator[None]:
+    """Lets models take no path around their modules' methods while open: none that is compiled, recomputed, packed or
+    in another process."""
+    global _plain
+    _plain += 1
+    try:
+        yield
+    finally:
+        _plain -= 1
+
+
+def takes_plain_paths() -> bool:
+    """Returns True while `plain_paths` is open."""
+    return _plain > 0
+
+
 def _writer(weights_of_calls: list[Tensor]) -> Write:
     return lambda weights: weights_of_calls.append(weights.detach())

@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transduce.base.shapes import Hidden, Mask
 from transduce.nn.initialization import RecurrentInitialization
 from transduce.nn.layers import Dropout, VariationalDropout, layer_list
+from transduce.nn.places import Place, Places
 
 CellKind = Literal["gru", "lstm"]
 Inputs = Float[Tensor, "rows time input_dim"]
@@ -63,6 +64,10 @@ class BidirectionalEncoder(nn.Module):
         states = torch.stack([part.transpose(0, 1).flatten(1) for part in parts], 1)  # [rows, parts, directions * dim]
         return pad_packed_sequence(outputs, batch_first=True, total_length=inputs.shape[1])[0], states
 
+    def places(self) -> Places:
+        """See HasPlaces: inputs and outputs of all tokens, and each row's last state."""
+        return {"before": Place(self, argument=0), "after": Place(self), "state": _state_of(self, self.rnn, "row")}
+
 
 class UnidirectionalEncoder(nn.Module):
     """A layer of a decoder, which continues from a state: over all steps at once, or one step with inputs projected."""
@@ -101,6 +106,21 @@ class UnidirectionalEncoder(nn.Module):
         reset, keep = gates.chunk(2, 1)  # r and z  [rows, dim]
         candidate = torch.addcmul(projected[:, 2 * dim :], reset, recurrent[:, 2 * dim :]).tanh()  # tanh(W x + r * U h)
         return (torch.lerp(candidate, hidden, keep),)  # (1 - z) * candidate + z * h
+
+    def places(self) -> Places:
+        """See HasPlaces: the state after each token, of a decoder that runs over all steps at once."""
+        return {"state": _state_of(self, self.rnn, "last")}
+
+    def place_of_steps(self) -> Place:
+        """Returns the place of the state after each token, of a decoder that takes steps."""
+        parts = parts_of(self.cell)
+        return Place(
+            self,
+            "step",
+            heads=parts,
+            get=lambda given: torch.cat(given, 1),
+            put=lambda _, new: tuple(part.contiguous() for part in new.chunk(parts, 1)),
+        )
 
 
 class UnidirectionalStack(nn.Module):
@@ -151,6 +171,19 @@ def reverse_real(
     times = torch.arange(is_real.shape[1], device=is_real.device)
     indices = torch.where(is_real, is_real.sum(1, keepdim=True) - 1 - times, times)
     return sequences.gather(1, indices[..., None].expand_as(sequences))
+
+
+def _state_of(layer: nn.Module, rnn: nn.GRU | nn.LSTM, holds: Literal["last", "row"]) -> Place:
+    """Returns the place of the state that a layer returns beside its outputs, whose last is changed with it."""
+
+    def put(given: tuple[Tensor, Tensor], new: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, state = given
+        if holds == "last":  # the only one, and the first part of the state
+            outputs = new[:, None, : outputs.shape[-1]]
+        return outputs, new.view_as(state)
+
+    parts = parts_of("lstm" if isinstance(rnn, nn.LSTM) else "gru")
+    return Place(layer, heads=parts, holds=holds, is_arranged=False, get=lambda given: given[1].flatten(1), put=put)
 
 
 def _build(

@@ -16,6 +16,7 @@ from transduce.nn.cache import Cache
 from transduce.nn.initialization import Initialization
 from transduce.nn.layers import Dropout
 from transduce.nn.masks import AttentionMask
+from transduce.nn.places import Place, Places
 from transduce.nn.recording import Write, write_nothing
 
 Scores = Float[Tensor, "rows heads queries keys"]
@@ -144,9 +145,30 @@ class RelativeSelfAttention(nn.Module):
         """See Recordable."""
         return partial(weigh, write=write)
 
+    def places(self) -> Places:
+        """See HasPlaces: the heads' contexts, before they are projected back, and the memory of earlier positions."""
+        memory = Place(self, "remember", argument=1, holds="before", get=_vectors_of, put=_with_vectors)
+        return {"heads": Place(self.output, argument=0, heads=self.heads), "memory": memory}
+
     def _project(self, hidden: Hidden) -> KeysValues:
         keys, values = self.key_value(hidden).split([self.heads * self.key_dim, self.heads * self.value_dim], -1)
         return KeysValues(split_heads(keys, self.heads), split_heads(values, self.heads))
+
+
+def _vectors_of(past: Past) -> Float[Tensor, "rows memory width"]:
+    """Returns a vector for each remembered position: its input, or the keys and values of all heads."""
+    if isinstance(past, Cache):
+        return torch.cat([past.known.keys, past.known.values], -1).transpose(1, 2).flatten(2)
+    return past
+
+
+def _with_vectors(past: Past, vectors: Float[Tensor, "rows memory width"]) -> Past:
+    """Returns the memory of these vectors, of the same kind."""
+    if not isinstance(past, Cache):
+        return vectors
+    heads, key_dim = past.buffer.keys.shape[1], past.buffer.keys.shape[3]
+    keys, values = split_heads(vectors, heads).tensor_split((key_dim,), -1)
+    return Cache(KeysValues(keys, values), past.length)
 
 
 def scores_by_distance(query: Heads, distances: ProjectedDistances, keys: int) -> Scores:

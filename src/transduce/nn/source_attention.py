@@ -11,6 +11,7 @@ from transduce.base.shapes import Hidden
 from transduce.nn.attention import KeysValues
 from transduce.nn.focus import Focus
 from transduce.nn.masks import SourceMask
+from transduce.nn.places import Place, Places
 from transduce.nn.recording import Write, write_nothing
 from transduce.nn.scores import AttentionScore
 
@@ -54,6 +55,10 @@ class SourceAttention(nn.Module):
     def recording_kernel(self, write: Write) -> Weigh:
         """See Recordable."""
         return partial(weigh, write=write)
+
+    def places(self) -> Places:
+        """See HasPlaces: the context, of one head."""
+        return {"heads": Place(self, heads=1)}
 
 
 def weigh(weights: Tensor, values: Tensor, write: Write = write_nothing) -> Tensor:

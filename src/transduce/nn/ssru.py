@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from transduce.base.shapes import Hidden
 from transduce.nn.initialization import Initialization
+from transduce.nn.places import Place, Places
 from transduce.nn.positions import Span
 from transduce.nn.ragged import Ragged
 
@@ -59,6 +60,17 @@ class SSRU(nn.Module):
             forget = forget * (at.positions > 0)[:, None]  # a row remembers none of those before it
         states = recur(forget, new, cell.value)  # c_t = f_t * c_(t-1) + (1 - f_t) * W y_t
         return states.relu().to(hidden.dtype), Cell(states[:, -1])
+
+    def places(self) -> Places:
+        """See HasPlaces: the memory after each token."""
+        return {
+            "state": Place(
+                self,
+                holds="last",
+                get=lambda given: given[1].value,
+                put=lambda given, new: (given[0], Cell(new)),
+            )
+        }
 
 
 def recur(decay: States, new: States, first: RowStates) -> States:

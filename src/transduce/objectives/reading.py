@@ -9,6 +9,7 @@ from torch import Tensor
 from transduce.base.shapes import Hidden, Tokens
 from transduce.data.batch import Batch
 from transduce.models.interface import Decoder, EncoderDecoder, Memory, ReadsLengths, ReadsRagged, State
+from transduce.nn.recording import takes_plain_paths
 from transduce.nn.state import Sampler
 
 
@@ -33,7 +34,7 @@ class BatchReading(TargetReading):
 def read_batch(model: EncoderDecoder[State], batch: Batch, teacher_forcing: float = 1.0) -> BatchReading:
     """Reads a batch; without its padding, all rows in one, where the model can and all true tokens are read."""
     of_source, of_target = batch.source_rows, batch.target_rows
-    is_whole = teacher_forcing == 1 and of_source is not None and of_target is not None
+    is_whole = teacher_forcing == 1 and of_source is not None and of_target is not None and not takes_plain_paths()
     if is_whole and isinstance(model, ReadsRagged) and model.takes_ragged:
         assert of_source is not None and of_target is not None
         target_in, target_out = (of_target.pack(tokens) for tokens in (batch.target_in, batch.target_out))

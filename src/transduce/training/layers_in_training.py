@@ -9,6 +9,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from transduce.models.named_parts import stacks
+from transduce.nn.recording import takes_plain_paths
 
 Forward = Callable[..., Any]
 
@@ -38,5 +39,5 @@ def _replace(model: nn.Module, change: Callable[[Forward], Forward]) -> None:
 
 
 def _run(in_training: Forward, otherwise: Forward, *inputs: Any) -> Any:
-    """Runs a layer; what no gradient is wanted of is run as ever."""
-    return (in_training if torch.is_grad_enabled() else otherwise)(*inputs)
+    """Runs a layer; what no gradient is wanted of, or is watched inside, is run as ever."""
+    return (in_training if torch.is_grad_enabled() and not takes_plain_paths() else otherwise)(*inputs)

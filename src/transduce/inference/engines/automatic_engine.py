@@ -9,6 +9,7 @@ from transduce.inference.constraints import Piece
 from transduce.inference.engines.engine import Engine, beyond
 from transduce.inference.engines.engine_table import automatic_form
 from transduce.inference.engines.pytorch import PyTorchEngine
+from transduce.nn.recording import takes_plain_paths
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
 
@@ -58,6 +59,8 @@ class AutomaticEngine:
             return self._reasons
         if os.getpid() != self._process:  # CTranslate2's threads are not in a forked process
             return ["a forked process"]
+        if takes_plain_paths():
+            return ["an intervention"]
         return beyond(self._form.RUNS, search, pieces)
 
     def _opened(self) -> Any:

@@ -22,6 +22,7 @@ from transduce.inference.execution.gpu_memory import USED, USED_WITH_GRAPHS, Sea
 from transduce.inference.execution.parallel_search import size_of, threads_for
 from transduce.inference.shortlist.shortlist import Shortlist
 from transduce.models.interface import Writer
+from transduce.nn.recording import takes_plain_paths
 from transduce.nn.state import DecoderState
 from transduce.search.beam import Beam
 from transduce.search.choices import Search, can_require
@@ -76,7 +77,7 @@ class PyTorchEngine:
 
     def workers(self, search: Search) -> int:
         """See Engine; 1 but on a CPU."""
-        return 1 if self.bundle.device.type != "cpu" else torch.get_num_threads()
+        return 1 if self.bundle.device.type != "cpu" or takes_plain_paths() else torch.get_num_threads()
 
     def batches(self, lengths: Sequence[int], search: Search) -> list[list[int]] | None:
         """Returns indices of sources in batches of similar length that fit into a GPU's free memory, the shortest
@@ -114,13 +115,14 @@ class PyTorchEngine:
 
         With a shortlist, outputs have each source's own tokens and those that its piece asks for.
         """
-        if self.graphs is not None and step is take_step:
+        is_plain = takes_plain_paths()
+        if self.graphs is not None and step is take_step and not is_plain:
             step = self.graphs
         special, device = self.bundle.special, self.bundle.device
         sources = pad([piece.source for piece in pieces], special.source_pad, special.source_eos)
         ids, is_real = to_device(sources, device)
         narrow = None if self.shortlist is None else VocabularyReduction(self.shortlist, ids, is_real, pieces)
-        is_compiled = len(pieces) == 1 and torch.get_num_threads() == self._threads  # as at compiling
+        is_compiled = len(pieces) == 1 and torch.get_num_threads() == self._threads and not is_plain  # as at compiling
         compiled = self.compiled if is_compiled else None
         with threads_for(len(pieces) * search.rows, self._size, device) if compiled is None else nullcontext():
             model, asked = self.model if compiled is None else compiled, pieces

@@ -11,6 +11,7 @@ from transduce.base.shapes import Hidden, Mask, Tokens
 from transduce.models.interface import Memory
 from transduce.nn.initialization import RecurrentInitialization
 from transduce.nn.layers import Dropout, layer_list
+from transduce.nn.places import Place, Places, places_of_blocks
 from transduce.nn.recurrence import BidirectionalEncoder, reverse_real
 
 
@@ -37,6 +38,10 @@ class RecurrentEncoder(nn.Module):
     def blocks(self) -> Sequence[nn.Module]:
         """See Layered."""
         return [self.embedding, *self.layers]
+
+    def places(self) -> Places:
+        """See HasPlaces; embeddings are in the input's order."""
+        return {**places_of_blocks(self.blocks), "embedding": Place(self.embedding, is_arranged=False)}
 
     def arranged_back(self, hidden: Hidden, is_real: Mask) -> Hidden:
         """See Rearranges."""
