@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from transduce.analysis.attribution import rank_correlation
+from transduce.analysis.carriers import Carrier
 from transduce.analysis.contrast import Side
 from transduce.analysis.pictures import Pictures
 from transduce.analysis.teaching_pairs import Taught
@@ -26,23 +27,6 @@ class WordCause:
     """The nats by which the difference of the two words' log-probabilities falls when this word is hidden."""
     gradient: float
     """The integrated gradients of the difference, in nats."""
-
-
-@dataclass(frozen=True)
-class HeadCause:
-    """What passes through one part of the model."""
-
-    part: str
-    """The part, such as `encoder`, `decoder`, `cross`."""
-    layer: int
-    """The layer of that part, counted from 0."""
-    head: int | None
-    """The head, counted from 0; None for a feed-forward network."""
-    patched: float
-    """The nats by which the difference falls when this part's output comes from a run without the causal word."""
-    direct: float | None
-    """The nats that this part's output adds to the difference by itself; None where the decoder's outputs do not add
-    up, or are not read directly."""
 
 
 @dataclass(frozen=True)
@@ -86,8 +70,8 @@ class Why:
     """The words that the model had read, in their order."""
     gradient_error: float
     """The difference between the sum of the gradients and what they should add up to."""
-    heads: list[HeadCause]
-    """The parts of the model, those that carry most first; empty where no word is a cause."""
+    parts: list[Carrier]
+    """The parts of the model, those that carry most of the cause first; empty where no word is one."""
     changes: list[Change]
     taught: Taught | None
     """What the training pairs say; None where they are unknown."""
@@ -101,11 +85,16 @@ class Why:
         return best if best is not None and best.left_out > 0 else None
 
     @property
+    def head(self) -> Carrier | None:
+        """The head that carries most of the cause; None if there is none."""
+        return next((part for part in self.parts if part.head is not None and part.patched > 0), None)
+
+    @property
     def agreement(self) -> float | None:
         """The rank correlation of gradients and leaving out over the words, -1 to 1."""
         import numpy as np
 
-        return rank_correlation(*(np.array([getattr(word, name) for word in self.words]) for name in MEASURES))
+        return rank_correlation(*(np.array([getattr(word, name) for word in self.words]) for name in ("gradient", "left_out")))
 
     @property
     def doubt(self) -> str:
@@ -129,10 +118,8 @@ class Why:
         return " ".join(filter(None, [because, self.doubt, self._way(), self._lesson(), self._closeness()]))
 
     def _way(self) -> str:
-        if not self.heads or self.heads[0].patched <= 0:
-            return ""
-        best = self.heads[0]
-        return f"Most of that passes through {describe_part(best)} ({best.patched:+.2f})."
+        best = self.head
+        return "" if best is None else f"Of all heads, {best} carries most of that ({best.patched:+.2f})."
 
     def _lesson(self) -> str:
         taught, cause, word = self.taught, self.cause, self.word.text
@@ -185,11 +172,3 @@ class Why:
         """Writes the page (.html), a figure (.png, .svg, .pdf) or the numbers (.json), by the file's ending."""
         self.pictures().save(path)
 
-
-MEASURES = ("gradient", "left_out")
-
-
-def describe_part(cause: HeadCause) -> str:
-    """Returns the name of a part of the model, such as `head 3 of decoder layer 1`."""
-    layer = f"{NAMES.get(cause.part, cause.part)} layer {cause.layer + 1}"
-    return f"the feed-forward network of {layer}" if cause.head is None else f"head {cause.head + 1} of {layer}"

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from transduce.analysis.carriers import Carrier
 from transduce.analysis.page import escape_text, html_table, render_sections
-from transduce.analysis.why import SIDES, HeadCause, Why, WordCause, describe_part
+from transduce.analysis.why import SIDES, Why, WordCause
 
 SHOWN = 12
 """The most words, and the most parts of the model, in a table."""
@@ -20,9 +21,9 @@ def render_why(why: Why) -> str:
         f"{agreement} {why.doubt}"
     )
     sections = [("Answer", why.answer, _sentence(why, explained)), ("Words", measured, _measures(ranked))]
-    if why.heads:
+    if why.parts:
         through = "What a part carries of the causal word (patched), and adds by itself (direct), in nats."
-        sections.append(("Layers and heads", through, _heads(why.heads)))
+        sections.append(("Layers and heads", through, _parts(why.parts)))
     sections.append(("Training pairs", *_pairs(why)))
     sections.append(("What if", f"What the model writes in place of “{why.word.text}”.", _changes(why)))
     return render_sections(why.model, f"Why “{why.word.text}” and not “{why.other.text}”?", sections)
@@ -72,8 +73,8 @@ def _bar(values: Sequence[float], number: int) -> str:
     )
 
 
-def _heads(heads: Sequence[HeadCause]) -> str:
-    rows = [[describe_part(head), head.patched, head.direct] for head in heads[:SHOWN]]
+def _parts(parts: Sequence[Carrier]) -> str:
+    rows = [[str(part), round(part.patched, 2), part.direct and round(part.direct, 2)] for part in parts[:SHOWN]]
     return html_table(["Part", "Patched", "Direct"], rows)
 
 
@@ -90,7 +91,7 @@ def _pairs(why: Why) -> tuple[str, str]:
             f" Beside “{why.cause.text}”, which {taught.with_cause:,} have, it is {taught.word_and_cause:,} and "
             f"{taught.other_and_cause:,}."
         )
-    rows = [[pair.similarity, pair.source, pair.target] for pair in taught.nearest]
+    rows = [[f"{pair.similarity:.2f}", pair.source, pair.target] for pair in taught.nearest]
     return f"{counts} The nearest, by the decoder's state:", html_table(["Cosine", "Source", "Target"], rows)
 
 

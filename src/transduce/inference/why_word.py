@@ -7,8 +7,10 @@ import torch
 
 from docsegments.orthography.words import word_texts
 from torch import Tensor
+from transduce.analysis.carriers import Carrier, carriers
 from transduce.analysis.contrast import Decision, InputWord, Side
 from transduce.analysis.findings import SearchTree
+from transduce.analysis.interventions import intervene
 from transduce.analysis.look_at_text import linked_words
 from transduce.analysis.teaching_pairs import PairSearch, Taught, bare
 from transduce.analysis.why import Change, Choice, Why, WordCause
@@ -68,6 +70,7 @@ def ask_why(
     cause = None if best is None or falls[best] <= 0 else inputs[best]
     known = {each.text for each in inputs if each.side != "output"}
     taught = None if pairs is None else pairs.teach(decision, word, other, len(decision.so_far) - start, cause, known)
+    through = [] if cause is None else carriers(decision, cause)
     chosen, refused = _choices(decision, (word, other), tree)
     return Why(
         model=name_of(bundle),
@@ -79,8 +82,8 @@ def ask_why(
         difference=float(decision.difference(decision.without())),
         words=causes,
         gradient_error=whole.error,
-        heads=[],
-        changes=[] if cause is None else _changes(decision, start, cause, taught),
+        parts=through,
+        changes=[] if cause is None else _changes(decision, start, cause, through, taught),
         taught=taught,
         no_pairs=no_pairs,
     )
@@ -175,9 +178,14 @@ def _choices(decision: Decision, texts: tuple[str, str], tree: SearchTree | None
     return choices
 
 
-def _changes(decision: Decision, start: int, cause: InputWord, taught: Taught | None) -> list[Change]:
-    """Returns what the model writes without the cause, and with another word in its place."""
+def _changes(decision: Decision, start: int, cause: InputWord, through: Sequence[Carrier], taught: Taught | None) -> list[Change]:
+    """Returns what the model writes without the cause, without the part that carries most of it, and with another word
+    in its place."""
     changes = [_change(decision, start, f"without “{cause.text}”", decision.without(cause))]
+    for part in [part for part in through if part.head is not None][:1]:
+        with intervene(decision.bundle.writer) as edit:
+            edit.zero(part.place, heads=part.head)
+            changes.append(_change(decision, start, f"without {part}", decision.without()))
     if cause.side == "source" and taught is not None and taught.instead is not None:
         tokenizer, first, stop = decision.bundle.tokenizers.source, cause.tokens[0], cause.tokens[-1] + 1
         ids = _in_place(tokenizer, decision.source[0].tolist(), first, stop, taught.instead)
