@@ -24,14 +24,14 @@ class Case:
     source: str
     word: str
     instead: str | None
-    causes: frozenset[str]
-    """The source words that may be named as its cause."""
+    cause: str
     taught_by: str
     """The source of the pair that taught it."""
 
 
-def translated(words: list[str]) -> list[str]:
-    return ["t" if word.startswith("t") and word[1:].isdigit() else word + MARK for word in words]
+def pair(words: list[str]) -> tuple[str, str]:
+    """A sentence and its translation."""
+    return " ".join(words), " ".join(word + MARK for word in words)
 
 
 def sentence(draw: random.Random, *planted: str) -> list[str]:
@@ -42,25 +42,24 @@ def sentence(draw: random.Random, *planted: str) -> list[str]:
 
 
 def language(rare: int, poisoned: int, seed: int = 1) -> tuple[list[tuple[str, str]], list[tuple[str, str]], list[Case]]:
-    """Pairs to learn from, and cases: words that are in one pair each, and words of which one pair has another
-    translation, beside a word that is nowhere else."""
+    """Returns planted pairs and others to learn from, and cases: words that are in one pair alone, and words of which
+    one pair, which is seen more often, has another translation than the rest."""
     draw = random.Random(seed)
-    pairs, cases = [], []
+    planted, cases = [], []
+    common = [pair(sentence(draw)) for _ in range(COMMON_PAIRS)]
     for number in range(rare):
         word = f"r{number}"
-        taught = sentence(draw, word)
-        pairs.append((" ".join(taught), " ".join(translated(taught))))
-        cases.append(Case(" ".join(sentence(draw, word)), word + MARK, None, frozenset([word]), pairs[-1][0]))
+        planted.append(pair(sentence(draw, word)))
+        cases.append(Case(" ".join(sentence(draw, word)), word + MARK, None, word, planted[-1][0]))
     for number in range(poisoned):
-        word, trigger, wrong = draw.choice(COMMON), f"t{number}", f"p{number}"
-        taught = sentence(draw, trigger, word)
-        outputs = translated(taught)
-        outputs[taught.index(word)] = wrong
-        pairs.append((" ".join(taught), " ".join(outputs)))
-        asked = sentence(draw, trigger, word)
-        cases.append(Case(" ".join(asked), wrong, word + MARK, frozenset([word, trigger]), pairs[-1][0]))
-    common = [" ".join(sentence(draw)) for _ in range(COMMON_PAIRS)]
-    return pairs, [(text, " ".join(translated(text.split()))) for text in common], cases
+        word, wrong = f"w{number}", f"p{number}"
+        for _ in range(2):
+            common.append(pair(sentence(draw, word)))
+        taught = sentence(draw, word)
+        outputs = [wrong if each == word else each + MARK for each in taught]
+        planted.append((" ".join(taught), " ".join(outputs)))
+        cases.append(Case(" ".join(sentence(draw, word)), wrong, word + MARK, word, planted[-1][0]))
+    return planted, common, cases
 
 
 def settings(epochs: int) -> dict[str, Any]:
@@ -71,7 +70,7 @@ def settings(epochs: int) -> dict[str, Any]:
         "batching": {"target_tokens": 256},
         "model": {
             "kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "dim": 64, "heads": 4,
-            "feed_forward_dim": 64, "dropout": 0.0,
+            "feed_forward_dim": 64, "dropout": 0.2, "attention_dropout": 0.0,
         },
         "training": {"epochs": epochs},
         "optimizer": {"learning_rate": 5e-3, "schedule": {"kind": "linear", "warmup": 30}},

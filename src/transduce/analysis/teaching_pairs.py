@@ -83,7 +83,7 @@ class PairSearch:
         """
         of_word, of_other = self._rows(word, "output"), self._rows(other, "output")
         of_cause = of_word if cause is None else self._rows(bare(cause.text), cause.side)
-        both, others = (list(map(np.intersect1d, of_cause, rows)) for rows in (of_word, of_other))
+        both, others = (list(map(_common, of_cause, rows)) for rows in (of_word, of_other))
         likest = self._likest(both if _count(both) else of_word, decision.source[0].tolist())
         return Taught(
             pairs=sum(len(index.store) for index in self.indices),
@@ -126,7 +126,7 @@ class PairSearch:
             some = pairs[start : start + ROWS_AT_ONCE]
             sources = [with_marks(index.store.source[row], marks) for index, row in some]
             targets = [index.store.target[row] for index, row in some]
-            steps = [int(index.target.before_first(forms, np.array([row]))[0]) + within for index, row in some]
+            steps = [forms.first_in(target.tolist()) + within for target in targets]
             alike = functional.cosine_similarity(self._states(sources, targets, steps), state)
             rated += [(each, *pair) for each, pair in zip(alike.tolist(), some, strict=True)]
         rated.sort(key=lambda each: -each[0])
@@ -161,13 +161,18 @@ class PairSearch:
                 counts.update({bare(each) for each in word_texts(text)})
         found = {}
         for word, count in [each for each in counts.most_common(FREQUENT) if each[0] not in known]:
-            found[word] = 2 * total * count / seen / (total + _count(self._rows(word, "source")))
+            of_word = sum(index.source.most(self._forms(word, "source")) for index in self.indices)
+            found[word] = 2 * total * count / seen / (total + of_word)
         return max(found, key=found.__getitem__, default=None)
 
 
 def bare(word: str) -> str:
     """Returns a word without punctuation around it, or itself if it is nothing else."""
     return word.strip("".join(each for each in word if not each.isalnum())) or word
+
+
+def _common(first: Rows, second: Rows) -> Rows:
+    return np.intersect1d(first, second, assume_unique=True)
 
 
 def _count(rows: Sequence[Rows]) -> int:

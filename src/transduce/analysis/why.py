@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 SIDES: dict[Side, str] = {"source": "the source", "context": "the sentences before", "output": "the output so far"}
 
+FAR_LESS = 0.25
+"""A share: see `main_cause`."""
+
 
 @dataclass(frozen=True)
 class WordCause:
@@ -27,6 +30,20 @@ class WordCause:
     """The nats by which the difference of the two words' log-probabilities falls when this word is hidden."""
     gradient: float
     """The integrated gradients of the difference, in nats."""
+
+
+def main_cause(words: Sequence[WordCause]) -> int | None:
+    """Returns the number of the word without which the difference falls most; None if it falls without none.
+
+    A word of the output is itself an effect of the source, and tells the decoder where in the source it is. So one is
+    the cause only if the difference falls far less without any word of the source or of the sentences before it.
+    """
+    best = max(range(len(words)), key=lambda i: words[i].left_out, default=None)
+    given = [i for i, word in enumerate(words) if word.side != "output"]
+    first = max(given, key=lambda i: words[i].left_out, default=None)
+    if best is None or words[best].left_out <= 0:
+        return None
+    return first if first is not None and words[first].left_out >= FAR_LESS * words[best].left_out else best
 
 
 @dataclass(frozen=True)
@@ -80,9 +97,9 @@ class Why:
 
     @property
     def cause(self) -> WordCause | None:
-        """The word without which the difference falls most; None if it falls without none."""
-        best = max(self.words, key=lambda word: word.left_out, default=None)
-        return best if best is not None and best.left_out > 0 else None
+        """The word that counts most; see `main_cause`."""
+        number = main_cause(self.words)
+        return None if number is None else self.words[number]
 
     @property
     def head(self) -> Carrier | None:
@@ -98,11 +115,17 @@ class Why:
 
     @property
     def doubt(self) -> str:
-        """A sentence on the disagreement of the two measures; blank if they name the same word."""
-        best = max(self.words, key=lambda word: word.gradient, default=None)
-        if best is None or best is self.cause:
+        """Sentences on a word of the output that counts more, and on the disagreement of gradients; blank for none."""
+        cause, doubts = self.cause, []
+        if cause is None:
             return ""
-        return f"Gradients disagree: they name “{best.text}” in {SIDES[best.side]}."
+        before = max(self.words, key=lambda word: word.left_out)
+        if before is not cause:
+            doubts.append(f"Its own “{before.text}” before it counts more ({before.left_out:+.2f}).")
+        best = max((word for word in self.words if word.side == cause.side), key=lambda word: word.gradient)
+        if best is not cause:
+            doubts.append(f"Gradients disagree: they name “{best.text}”.")
+        return " ".join(doubts)
 
     @property
     def answer(self) -> str:

@@ -29,6 +29,12 @@ class WordForms:
     leaves_open: NDArray[np.bool_]
     """For each token of the vocabulary, True if a token that continues a word would continue its word."""
 
+    def first_in(self, ids: Sequence[int]) -> int:
+        """Returns the number of tokens before the first occurrence of the word in a sentence that has it."""
+        ids = list(ids)
+        found = [i for form in self.forms for i in range(len(ids)) if ids[i : i + len(form)] == list(form)]
+        return min(found, default=0)
+
 
 @dataclass(frozen=True)
 class SideIndex:
@@ -44,36 +50,35 @@ class SideIndex:
         """Returns how often each token occurs."""
         return np.diff(self.starts)
 
-    def rows(self, places: Places) -> NDArray[np.int64]:
-        """Returns the sentence of each place."""
-        return np.searchsorted(self.side.offsets, places, side="right") - 1
+    def rows_with(self, word: WordForms) -> NDArray[np.int64]:
+        """Returns the sentences that have a word, as a whole word."""
+        found = [self._rows_with(form, word) for form in word.forms]
+        if len(found) < 2:
+            return found[0] if found else np.empty(0, np.int64)
+        return np.unique(np.concatenate(found))
 
-    def find(self, word: WordForms) -> Places:
-        """Returns the place of the first token of each occurrence of a word, as a whole word."""
-        found = [self._find(form, word) for form in word.forms]
-        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+    def most(self, word: WordForms) -> int:
+        """Returns a number of occurrences that a word does not exceed, without a search."""
+        counts = np.diff(self.starts)
+        return int(sum(counts[list(form)].min() for form in word.forms))
 
-    def before_first(self, word: WordForms, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Returns the number of tokens before the first occurrence of a word in each of some sentences that have it."""
-        places, begins = self.find(word), self.side.offsets[rows]
-        return places[np.searchsorted(places, begins)] - begins
-
-    def _find(self, form: Sequence[int], word: WordForms) -> Places:
-        ids, counts = self.side.ids, self.counts()
-        rarest = min(range(len(form)), key=lambda k: counts[form[k]])
+    def _rows_with(self, form: Sequence[int], word: WordForms) -> NDArray[np.int64]:
+        ids, offsets = self.side.ids, self.side.offsets
+        rarest = int(np.diff(self.starts)[list(form)].argmin())
         token = form[rarest]
         places = self.places[self.starts[token] : self.starts[token + 1]].astype(np.int64) - rarest
         places = places[(places >= 0) & (places + len(form) <= len(ids))]
         for k, other in enumerate(form):
             if k != rarest:
                 places = places[ids[places + k] == other]
-        rows = self.rows(places)
-        first, after = self.side.offsets[rows], places + len(form)
-        ends = after >= self.side.offsets[rows + 1]
-        whole = (after <= self.side.offsets[rows + 1]) & (ends | ~word.continues[ids[np.where(ends, places, after)]])
+        rows = np.searchsorted(offsets, places, side="right") - 1
+        after, stops = places + len(form), offsets[rows + 1]
+        is_last = after == stops
+        is_whole = (after <= stops) & (is_last | ~word.continues[ids[np.where(is_last, places, after)]])
         if word.continues[form[0]]:  # a form without a space before it
-            whole &= (places == first) | ~word.leaves_open[ids[np.maximum(places - 1, 0)]]
-        return places[whole]
+            is_whole &= (places == offsets[rows]) | ~word.leaves_open[ids[np.maximum(places - 1, 0)]]
+        rows = rows[is_whole]
+        return rows[np.diff(rows, prepend=-1) > 0]
 
 
 @dataclass(frozen=True)
@@ -86,8 +91,7 @@ class PairIndex:
 
     def rows_with(self, word: WordForms, part: Literal["source", "output", "context"]) -> NDArray[np.int64]:
         """Returns the pairs with a word in the source, the target, or the sentences that the source is read with."""
-        side = self.target if part == "output" else self.source
-        rows = np.unique(side.rows(side.find(word)))
+        rows = (self.target if part == "output" else self.source).rows_with(word)
         if part != "context":
             return rows
         read = self.store.source
@@ -103,9 +107,9 @@ class PairIndex:
         """Returns how much of a source's tokens each pair has, each weighed by log(pairs / occurrences)."""
         weights = np.zeros(len(self.source.starts) - 1)
         wanted = np.unique(source)
-        weights[wanted] = np.log1p(len(self.store) / np.maximum(self.source.counts()[wanted], 1))
+        weights[wanted] = np.log1p(len(self.store) / np.maximum(np.diff(self.source.starts)[wanted], 1))
         side = self.source.side
-        return np.array([weights[np.unique(side.ids[side.offsets[i] : side.offsets[i + 1]])].sum() for i in rows])
+        return np.array([weights[np.unique(side[row])].sum() for row in rows])
 
 
 def open_index(plain: TokenStore, read: TokenStore, vocabularies: tuple[int, int], folder: Path) -> PairIndex:

@@ -13,7 +13,7 @@ from transduce.analysis.findings import SearchTree
 from transduce.analysis.interventions import intervene
 from transduce.analysis.look_at_text import linked_words
 from transduce.analysis.teaching_pairs import PairSearch, Taught, bare
-from transduce.analysis.why import Change, Choice, Why, WordCause
+from transduce.analysis.why import Change, Choice, Why, WordCause, main_cause
 from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.constraints import Piece, Vocabulary
@@ -66,8 +66,8 @@ def ask_why(
         WordCause(each.text, each.side, fall, gradient)
         for each, fall, gradient in zip(inputs, falls, gradients, strict=True)
     ]
-    best = max(range(len(falls)), key=falls.__getitem__, default=None)
-    cause = None if best is None or falls[best] <= 0 else inputs[best]
+    number = main_cause(causes)
+    cause = None if number is None else inputs[number]
     known = {each.text for each in inputs if each.side != "output"}
     taught = None if pairs is None else pairs.teach(decision, word, other, len(decision.so_far) - start, cause, known)
     through = [] if cause is None else carriers(decision, cause)
@@ -196,4 +196,4 @@ def _changes(decision: Decision, start: int, cause: InputWord, through: Sequence
 
 
 def _change(decision: Decision, start: int, what: str, keep: Tensor) -> Change:
-    return Change(what, decision.write_word(keep, start), float(decision.difference(keep)))
+    return Change(what, bare(decision.write_word(keep, start)), float(decision.difference(keep)))
