@@ -1,4 +1,4 @@
-"""Interventions: values inside a model are recorded and changed in its own forward pass, to see what causes what.
+"""Interventions: values in a model's own forward pass are recorded and changed, to see what causes what.
 
     with transduce.intervene(model) as edit:
         clean = edit.record("decoder.layers.0.after")
@@ -7,38 +7,34 @@
         edit.patch("decoder.layers.0.after", clean, at=2)
         translator.translate(["The cat sleeps."])
 
-Values have the axes [rows, tokens, width], or [rows, tokens, heads, width] at places that have heads. Tokens are counted
-from 0 in each text that is read, and from the decoder's first; in a search a row is a hypothesis, and each step reads a
-token of those that are not finished.
+Values have the axes [rows, tokens, width], or [rows, tokens, heads, width] where a place has heads. Tokens are counted
+from 0 in each text, a decoder's from its first input on. In a search each step reads one token of the hypotheses that
+are not finished, which are its rows.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from transduce.base.config import suggestion
 from transduce.base.errors import InputError
 from transduce.models.heads import EncoderModel
-from transduce.models.interface import EncoderDecoder, Rearranges, TextEncoder
+from transduce.models.interface import EncoderDecoder, ReadsLengths, Rearranges, TextEncoder
 from transduce.nn.places import Place, Places
 from transduce.nn.recording import plain_paths, swapped
 from transduce.nn.state import Sampler
 
 Value = Float[Tensor, "rows tokens *heads width"]
-Chosen = int | Sequence[int] | None
-"""Numbers of tokens, heads or rows, from 0; None for all."""
-
-
-def places(model: Any) -> Places:
-    """Returns the places of a model, or of a loaded translator, generator or reader, by their names."""
-    return _module_of(model).places()
+Numbers = int | Sequence[int] | None
+"""Numbers of tokens (`at`), heads or rows, from 0; None for all."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +42,11 @@ class Visit:
     """One value of a place."""
 
     reading: int
-    """Number of the text, or batch of texts, that was read while recording, from 0."""
+    """Number of the text, or of the batch of texts, since recording began, from 0."""
     start: int
     """Number of the first token."""
     value: Value
-    is_real: Tensor | None = None
+    is_real: Tensor | None
     """True where a token of a source is real, [rows, tokens]; None where all are, as far as is known."""
 
     @property
@@ -59,68 +55,50 @@ class Visit:
         return self.start + self.value.shape[1]
 
 
-class Recording(Mapping[str, Value]):
-    """Recorded values by the names of their places, all tokens of a text together."""
+class Recording:
+    """Recorded values; `recording[place]` joins those of all tokens of a text."""
 
     def __init__(self) -> None:
         self.visits: dict[str, list[Visit]] = {}
-        """Values in the order of their calls."""
+        """Values by the names of their places, in the order of their calls."""
+
+    def __getitem__(self, place: str) -> Value:
+        """Returns the values of the only text, or batch of texts, that was read."""
+        return self.joined(place, 0).value
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.visits)
 
-    def __len__(self) -> int:
-        return len(self.visits)
-
-    def __getitem__(self, place: str) -> Value:
-        """Returns the values of the only text, or batch of texts, that was read; raises InputError without one."""
-        return self.joined(place).value
-
-    def joined(self, place: str, reading: int | None = None) -> Visit:
-        """Returns the values of one reading; raises InputError where there is none, or its calls do not fit together,
-        as those of a search in which rows have finished."""
-        visits = self.visits.get(place, [])
-        readings = sorted({visit.reading for visit in visits})
-        if not readings:
-            raise InputError(f"{place} was not recorded; record it in a pass that computes it")
-        if reading is None and len(readings) > 1:
-            raise InputError(f"{place} was recorded in {len(readings)} readings: choose one, joined(place, reading)")
-        chosen = [visit for visit in visits if visit.reading == (readings[0] if len(readings) == 1 else reading)]
-        follow = all(first.stop == second.start for first, second in zip(chosen, chosen[1:], strict=False))
-        if not follow or len({len(visit.value) for visit in chosen}) != 1:
-            raise InputError(f"{place}: the calls of reading {reading or 0} do not fit together; see `visits`")
-        return replace(chosen[0], value=torch.cat([visit.value for visit in chosen], 1))
+    def joined(self, place: str, reading: int) -> Visit:
+        """Returns the values of one reading; raises InputError where there are none, or where its calls do not follow
+        one another with the same rows, as in a search in which some have finished."""
+        visits = [visit for visit in self.visits.get(place, []) if visit.reading == reading]
+        fit = all(a.stop == b.start and len(a.value) == len(b.value) for a, b in pairwise(visits))
+        if not visits or not fit:
+            what = "has calls that do not fit together, see `visits`" if visits else "was not recorded"
+            raise InputError(f"{place} {what} in reading {reading}")
+        return replace(visits[0], value=torch.cat([visit.value for visit in visits], 1))
 
     def mean(self, place: str, is_real: Tensor | None = None) -> Float[Tensor, "*heads width"]:
-        """Returns the mean over all recorded rows and tokens.
-
-        Padding of sources is left out; `is_real`, [rows, tokens], says of a single reading which tokens are real.
-        """
-        visits = [replace(self.joined(place), is_real=is_real)] if is_real is not None else self.visits.get(place)
-        if not visits:
-            raise InputError(f"{place} was not recorded; record it in a pass that computes it")
+        """Returns the mean over all rows and tokens, without the padding of sources; `is_real`, [rows, tokens], says of
+        the first reading which tokens are real."""
+        first = replace(self.joined(place, 0), is_real=is_real)
+        visits = self.visits[place] if is_real is None else [first]
         real = [v.value.flatten(0, 1) if v.is_real is None else v.value[v.is_real] for v in visits]
         return torch.cat(real).mean(0)
 
-    def at(self, place: str, visit: Visit) -> Value | None:
-        """Returns the values for a visit of another pass; what was not recorded stays as it is, None if that is all."""
+    def match(self, place: str, visit: Visit) -> Value | None:
+        """Returns the values for another pass's visit; None if its tokens were not recorded. The first reading is for
+        all, if it is the only one."""
         visits = self.visits.get(place, [])
-        is_single = len({other.reading for other in visits}) == 1
-        for other in visits:  # of the same call, whatever rows others have
-            is_same = is_single or other.reading == visit.reading
-            if is_same and other.start == visit.start and other.value.shape == visit.value.shape:
+        reading = visit.reading if any(other.reading for other in visits) else 0
+        for other in visits:  # of the same call, however many rows others have
+            if other.reading == reading and (other.start, other.stop) == (visit.start, visit.stop):
                 return other.value
-        known = self.joined(place, visit.reading)
-        first, last = max(known.start, visit.start), min(known.stop, visit.stop)
-        if first >= last:
+        known = self.joined(place, reading)
+        if visit.start < known.start or visit.stop > known.stop:
             return None
-        value = visit.value.clone()
-        value[:, first - visit.start : last - visit.start] = known.value[:, first - known.start : last - known.start]
-        return value
-
-
-Replacement = Callable[[Value, Visit], Tensor | None]
-"""Returns what takes the place of a visit's values, in a shape that expands to theirs; None for nothing."""
+        return known.value[:, visit.start - known.start : visit.stop - known.start]
 
 
 @dataclass
@@ -128,333 +106,286 @@ class _Act:
     """A recording or a change at a place."""
 
     place: str
-    act: Callable[[Value, Visit], Value | None]
-    """Returns the new values; None where they stay."""
-    is_change: bool = True
-    has_acted: bool = False
+    act: Callable[[Visit], Value | None]
+    """Returns the new values of a visit; None where they stay."""
+    is_done: bool = False
 
 
 @dataclass
 class _Reading:
-    """The tokens that an encoder or a decoder reads in one call."""
+    """Tokens that an encoder or a decoder reads in one call."""
 
     number: int
     rows: int
     start: int
     is_real: Tensor | None = None
-    encoder: nn.Module | None = None
+    encoder: object = None
     seen: Counter[str] = field(default_factory=Counter)
     """Tokens, or calls, of this reading that each place has seen."""
 
     def order_of(self, value: Tensor) -> Tensor | None:
-        """Returns the number, from 1, of the vector that each token has in an encoder's own arrangement, [rows,
-        tokens], 0 where it has none; None where tokens are where they were read."""
+        """Returns each token's number, from 1, among the vectors of an encoder that rearranges them, [rows, tokens]; 0
+        where it has none."""
         if self.is_real is None or not isinstance(self.encoder, Rearranges):
             return None
-        vectors = value.shape[:-1].numel()
-        numbers = torch.arange(1.0, vectors + 1, dtype=torch.float64, device=value.device)
+        numbers = torch.arange(1, value.shape[:-1].numel() + 1, dtype=torch.float64, device=value.device)
         return self.encoder.arranged_back(numbers.view(*value.shape[:-1], 1), self.is_real)[..., 0].long()
 
 
 class Intervention:
-    """What is recorded and changed in a model while `intervene` is open; at each place in the order it was asked for.
+    """What is recorded and changed while `intervene` is open, at each place in the order of these calls.
 
-    Every change may choose tokens (`at`), heads and rows by their numbers from 0; by default it is of all.
+    Changes take `at`, `heads` and `rows`, numbers of tokens, heads and rows from 0; by default they are of all. A value
+    may be [width], or any shape that expands to that of the values of a call.
     """
 
-    def __init__(self, places: Places) -> None:
-        self.places = places
-        self.acts: list[_Act] = []
+    def __init__(self, model: Any) -> None:
+        self.places: Places = model.places()
+        self._encoder = getattr(model, "encoder", model)
+        self._acts: list[_Act] = []
         self._readings: dict[str, _Reading] = {}
         self._begun: Counter[str] = Counter()
-        self._read = 0
-        self._is_starting = False
+        self._position = 0
 
     def record(self, *places: str) -> Recording:
-        """Returns what holds the values of these places, by default of all, once they are computed; no gradients."""
+        """Returns what will hold the values of these places, by default of all, without gradients."""
         recording = Recording()
 
-        def write(place: str, value: Value, visit: Visit) -> None:
-            if visit.reading >= 0:  # not a token that the decoder reads before each target
-                recording.visits.setdefault(place, []).append(replace(visit, value=value.detach()))
+        def write(place: str, visit: Visit) -> None:
+            recording.visits.setdefault(place, []).append(replace(visit, value=visit.value.detach()))
 
         for place in places or self.places:
             self._find(place)
-            self.acts.append(_Act(place, partial(write, place), is_change=False))
+            self._acts.append(_Act(place, partial(write, place), is_done=True))
         return recording
 
     def change(
-        self, place: str, new: Replacement, at: Chosen = None, heads: Chosen = None, rows: Chosen = None
-    ) -> None:
-        """Puts what a function makes of the values, and of the visit that they are of, in their place."""
-        found = self._find(place)
-        if heads is not None and (found.heads is None or max(_numbers(heads)) >= found.heads):
-            raise InputError(f"{place} has {found.heads or 'no'} heads, from 0; choose one of them, or leave heads out")
-
-        def act(value: Value, visit: Visit) -> Value | None:
-            tokens = [number - visit.start for number in _numbers(at) if visit.start <= number < visit.stop]
-            if at is not None and not tokens:
-                return None
-            made = new(value, visit)
-            if made is None:
-                return None
-            chosen = (rows, None if at is None else tokens, *([heads] if found.heads else []), None)
-            try:
-                return torch.where(_mask(chosen, value), made.to(value.dtype), value)
-            except (RuntimeError, IndexError):
-                raise InputError(
-                    f"{place}: {list(made.shape)} does not fit its values, {list(value.shape)}, in the rows chosen"
-                ) from None
-
-        self.acts.append(_Act(place, act))
-
-    def replace(self, place: str, value: Tensor, at: Chosen = None, heads: Chosen = None, rows: Chosen = None) -> None:
-        """Puts a value in place of others: [width], or with further axes before it, of 1 or as many as the place has;
-        its axis of tokens is of those in `at`, or of all from the first."""
-        self.change(place, partial(_of_tokens, value, at, place), at, heads, rows)
-
-    def add(self, place: str, value: Tensor, at: Chosen = None, heads: Chosen = None, rows: Chosen = None) -> None:
-        """Adds a value, of a shape as `replace` takes."""
-
-        def sum_of(old: Value, visit: Visit) -> Tensor:
-            return old + _of_tokens(value, at, place, old, visit)
-
-        self.change(place, sum_of, at, heads, rows)
-
-    def zero(self, place: str, at: Chosen = None, heads: Chosen = None, rows: Chosen = None) -> None:
-        """Puts zeros in place of values."""
-        self.change(place, lambda value, _: torch.zeros_like(value), at, heads, rows)
-
-    def mean(
         self,
         place: str,
-        recording: Recording,
-        at: Chosen = None,
-        heads: Chosen = None,
-        rows: Chosen = None,
-        is_real: Tensor | None = None,
+        make: Callable[[Visit], Tensor | None],
+        at: Numbers = None,
+        heads: Numbers = None,
+        rows: Numbers = None,
     ) -> None:
-        """Puts the mean of recorded values in place of each; see `Recording.mean`."""
-        self.replace(place, recording.mean(place, is_real), at, heads, rows)
+        """Puts what a function makes of each visit in place of its values; None leaves them."""
+        has = self._find(place).heads
+        if heads is not None and (has is None or max(_listed(heads)) >= has):
+            raise InputError(f"{place} has {has or 'no'} heads; leave `heads` out, or choose from 0 on")
 
-    def patch(
-        self, place: str, recording: Recording, at: Chosen = None, heads: Chosen = None, rows: Chosen = None
-    ) -> None:
-        """Puts values of another pass in place of those of the same reading, tokens and rows; a recording of a single
-        reading is for all of them, and one of a single row for all rows."""
-        self.change(place, lambda value, visit: recording.at(place, replace(visit, value=value)), at, heads, rows)
+        def act(visit: Visit) -> Value | None:
+            tokens = None if at is None else [i - visit.start for i in _listed(at) if visit.start <= i < visit.stop]
+            made = None if tokens == [] else make(visit)
+            if made is None:
+                return None
+            try:
+                mask = _mask([rows, tokens, *([] if has is None else [heads])], visit.value)
+                return torch.where(mask, made.to(visit.value), visit.value)
+            except (RuntimeError, IndexError):
+                found, expected = list(made.shape), list(visit.value.shape)
+                raise InputError(
+                    f"{place}: {found} does not fit values {expected}, or these have no such row"
+                ) from None
+
+        self._acts.append(_Act(place, act))
+
+    def replace(self, place: str, value: Tensor, **chosen: Numbers) -> None:
+        """Puts a value in place of others."""
+        self.change(place, lambda _: value, **chosen)
+
+    def add(self, place: str, value: Tensor, **chosen: Numbers) -> None:
+        """Adds a value."""
+        self.change(place, lambda visit: visit.value + value.to(visit.value), **chosen)
+
+    def zero(self, place: str, **chosen: Numbers) -> None:
+        """Puts zeros in place of values."""
+        self.change(place, lambda visit: torch.zeros_like(visit.value), **chosen)
+
+    def mean(self, place: str, recording: Recording, is_real: Tensor | None = None, **chosen: Numbers) -> None:
+        """Puts the mean of recorded values in place of each; see `Recording.mean`."""
+        self.replace(place, recording.mean(place, is_real), **chosen)
+
+    def patch(self, place: str, recording: Recording, **chosen: Numbers) -> None:
+        """Puts the values that another pass had for the same reading, rows and tokens in place of this one's."""
+        self.change(place, partial(recording.match, place), **chosen)
+
+    def check(self) -> None:
+        """Raises InputError for a change that no pass has come by."""
+        for act in self._acts:
+            if not act.is_done:
+                raise InputError(
+                    f"{act.place} was not changed: nothing computed it for such tokens (a loss makes no decoder.logits)"
+                )
 
     def _find(self, place: str) -> Place:
         if place not in self.places:
-            raise InputError(
-                f"there is no place {place!r} in the model{suggestion(place, list(self.places))}; see places"
-            )
+            raise InputError(f"there is no place {place!r} in the model{suggestion(place, list(self.places))}")
         return self.places[place]
 
-    def _visit(self, name: str, given: Any) -> Any:
+    def visit(self, name: str, given: Any) -> Any:
         """Returns what a method takes or gives, with the values of a place changed."""
-        place, side = self.places[name], _side_of(name)
-        reading, acts = self._readings.get(side), [act for act in self.acts if act.place == name]
+        place, side = self.places[name], "decoder" if name.startswith("decoder.") else "encoder"
+        reading, acts = self._readings.get(side), [act for act in self._acts if act.place == name]
         if reading is None or not acts:
             return given
-        before = place.get(given)
-        order = reading.order_of(before) if place.is_arranged and side == "encoder" else None
-        seen = reading.seen[name]
-        if not before.numel() or (place.stream is not None and seen != place.stream):
-            reading.seen[name] += 1
+        seen, before = reading.seen[name], place.get(given)  # [..., width]
+        is_other = place.stream is not None and seen != place.stream
+        if is_other or not before.numel():
+            reading.seen[name] += is_other
             return given
-        if order is None:
-            value = before.reshape(reading.rows, -1, before.shape[-1])
-        else:
-            value = torch.cat([before.new_zeros(1, before.shape[-1]), before.flatten(0, -2)])[order]
-        tokens = value.shape[1]
-        if place.heads is not None:
-            value = value.unflatten(-1, (place.heads, -1))
-        start = reading.start
-        if place.holds == "before":
-            start -= tokens
-        elif place.stream is None:
-            start += seen
-        reading.seen[name] += tokens if place.stream is None else 1
-        new, is_real = value, reading.is_real
-        if is_real is not None and is_real.shape != value.shape[:2]:
-            is_real = None  # of one value a row
+        # give each row its tokens, and each head its part
+        flat, order = before.flatten(0, -2), reading.order_of(before) if place.is_arranged else None
+        tokens = (
+            flat.view(reading.rows, -1, flat.shape[-1])
+            if order is None
+            else torch.cat([torch.zeros_like(flat[:1]), flat])[order]
+        )
+        reading.seen[name] += 1 if place.stream is not None else tokens.shape[1]
+        value = tokens if place.heads is None else tokens.unflatten(-1, (place.heads, -1))
+        # say which tokens they are
+        start = reading.start - tokens.shape[1] if place.holds == "before" else reading.start
+        start += seen if place.stream is None and place.holds != "before" else 0
+        of_tokens = reading.is_real is not None and reading.is_real.shape == tokens.shape[:2]
+        visit = Visit(reading.number, start, value, reading.is_real if of_tokens else None)
+        # record and change them in turn
         for act in acts:
-            changed = act.act(new, Visit(reading.number, start, new, is_real))
-            act.has_acted |= changed is not None
-            new = new if changed is None else changed
-        if new is value:
+            made = act.act(visit)
+            if made is not None:
+                act.is_done, visit = True, replace(visit, value=made)
+        if visit.value is value:
             return given
-        new = new.flatten(-2) if place.heads is not None else new
-        if order is None:
-            return place.put(given, new.reshape(before.shape))
-        flat = before.flatten(0, -2).clone()
-        flat[order[order > 0] - 1] = new[order > 0]
-        return place.put(given, flat.view(before.shape))
+        new = visit.value.reshape(tokens.shape)
+        if order is not None:
+            new = flat.index_copy(0, order[order > 0] - 1, new[order > 0])
+        return place.put(given, new.reshape(before.shape))
 
-    @contextmanager
-    def _reading(self, side: str, tokens: Tensor, **more: Any) -> Iterator[_Reading]:
-        """Opens the reading of some tokens, unless a method around this one has."""
-        if side in self._readings:
-            yield self._readings[side]
-            return
-        rows, time = tokens.shape
-        if side == "encoder":
-            start = 0
-            self._begun[side] += 1
-        else:
-            start = -time if self._is_starting else self._read
-            self._read = 0 if self._is_starting else start + time
-        number = -1 if start < 0 else max(self._begun[side] - 1, 0)
-        self._readings[side] = _Reading(number, rows, start, **more)
-        try:
-            yield self._readings[side]
-        finally:
-            del self._readings[side]
+    def reads(self, plain: Callable[..., Any], side: str, mask: int | None = None) -> Callable[..., Any]:
+        """Returns a method that reads tokens; `mask` is the number of the argument after them that says which are
+        real."""
 
-    def _entries(self, model: nn.Module) -> Iterator[tuple[nn.Module, str, Callable[..., Any]]]:
-        """Yields methods that read tokens, or begin to, and what takes their places."""
+        def read(tokens: Tensor, *others: Any, **options: Any) -> Any:
+            if side in self._readings:  # opened by a method around this one
+                return plain(tokens, *others, **options)
+            rows, time = tokens.shape
+            is_decoder = side == "decoder"
+            start, self._position = (self._position, self._position + time) if is_decoder else (0, self._position)
+            self._begun[side] += not is_decoder
+            is_real = None if mask is None else others[mask]
+            self._readings[side] = _Reading(max(self._begun[side] - 1, 0), rows, start, is_real, self._encoder)
+            try:
+                return plain(tokens, *others, **options)
+            finally:
+                del self._readings[side]
 
-        def encoding(plain: Callable[..., Any], encoder: nn.Module | None, real: int) -> Callable[..., Any]:
-            def encode(*inputs: Any, **options: Any) -> Any:
-                with self._reading("encoder", inputs[0], is_real=inputs[real], encoder=encoder):
-                    return plain(*inputs, **options)
+        return read
 
-            return encode
+    def starts(self, plain: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Returns a method that makes a decoder's state, after which tokens are counted from 0."""
 
-        def decoding(plain: Callable[..., Any]) -> Callable[..., Any]:
-            def read(tokens: Tensor, *others: Any) -> Any:
-                with self._reading("decoder", tokens):
-                    return plain(tokens, *others)
+        def start(memory: Any) -> Any:
+            self._begun["decoder"] += 1
+            self._position = 0
+            return plain(memory)
 
-            return read
+        return start
 
-        def beginning(plain: Callable[..., Any]) -> Callable[..., Any]:
-            def begin(memory: Any) -> Any:
-                self._begun["decoder"] += 1
-                self._is_starting, self._read = True, 0
-                try:
-                    return plain(memory)
-                finally:
-                    self._is_starting = False
+    def one_by_one(self, plain: Callable[..., Any]) -> Callable[..., Any]:
+        """Returns a decoder's method `read`, which sees each token alone where a place holds the last one's value."""
 
-            return begin
+        def read(tokens: Tensor, state: Any) -> Any:
+            if tokens.shape[1] == 1 or not any(self.places[act.place].holds == "last" for act in self._acts):
+                return plain(tokens, state)
+            steps = []
+            for token in tokens.split(1, 1):
+                hidden, state = plain(token, state)
+                steps.append(hidden)
+            if isinstance(state, Sampler) and state.sampled_log_probabilities is not None:
+                raise InputError("states between draws of positions are not seen at once; read the tokens one by one")
+            return torch.cat(steps, 1), state
 
-        if not isinstance(model, EncoderDecoder):
-            encoder = model.encoder if isinstance(model, EncoderModel) else model
-            for module in {model, encoder}:
-                yield module, "forward", encoding(module.forward, encoder, 2)
-            return
-        encode = encoding(model.encode, getattr(model, "encoder", None), 1)
-        yield model, "encode", encode
-        if hasattr(model, "encode_rows"):
-            yield model, "encode_rows", lambda source, is_real, rows: encode(source, is_real)
-        for method in ("start", "resume"):
-            if hasattr(model, method):
-                yield model, method, beginning(getattr(model, method))
-        for method in model.readers:
-            yield model, method, decoding(getattr(model, method))
-        yield model.decoder, "forward", decoding(model.decoder.forward)
-        yield model.decoder, "read", decoding(partial(self._read_target, model.decoder.read))
-
-    def _read_target(self, plain: Callable[..., Any], tokens: Tensor, state: Any) -> Any:
-        """Reads tokens one by one where a place that holds the last token's value is asked for, else at once."""
-        if not any(self.places[act.place].holds == "last" for act in self.acts):
-            return plain(tokens, state)
-        steps = []
-        for token in tokens.split(1, 1):
-            hidden, state = plain(token, state)
-            steps.append(hidden)
-        if len(steps) > 1 and isinstance(state, Sampler) and state.sampled_log_probabilities is not None:
-            raise InputError(
-                "states of a model that draws positions are seen in steps alone; read its tokens one by one"
-            )
-        return torch.cat(steps, 1), state
+        return read
 
 
 @contextmanager
 def intervene(model: Any) -> Iterator[Intervention]:
     """Records and changes values in the passes of a model, or of a loaded tool's first model, while open.
 
-    The model then takes its plain path: as PyTorch runs it in this process, neither compiled nor packed. Not
-    thread-safe. Raises InputError at the end for a change of values that were never computed.
+    The model takes its plain path meanwhile: PyTorch in this process, neither compiled nor packed. Not thread-safe.
+    Raises InputError at the end for a change of values that were never computed.
     """
     module = _module_of(model)
-    edit = Intervention(module.places())
-    named: dict[tuple[nn.Module, str], list[str]] = defaultdict(list)
+    edit = Intervention(module)
+    at_method: dict[tuple[nn.Module, str], list[str]] = defaultdict(list)
     for name, place in edit.places.items():
-        named[place.module, place.method].append(name)
+        for method in place.methods:
+            at_method[place.module, method].append(name)
     with ExitStack() as stack:
         stack.enter_context(plain_paths())
-        for (part, method), names in named.items():
+        for (part, method), names in at_method.items():
             stack.enter_context(swapped(part, method, _visited(edit, names, getattr(part, method))))
-        for part, method, new in edit._entries(module):
+        for part, method, new in _entries(module, edit):
             stack.enter_context(swapped(part, method, new))
         yield edit
-    missed = [act.place for act in edit.acts if act.is_change and not act.has_acted]
-    if missed:
-        raise InputError(
-            f"{missed[0]} was not changed: no pass computed it for such tokens; a loss makes no decoder.logits, and a "
-            "shortlist makes others"
-        )
+    edit.check()
+
+
+def places(model: Any) -> Places:
+    """Returns the places of a model, or of a loaded tool's first model, by their names."""
+    return _module_of(model).places()
+
+
+def _module_of(model: Any) -> Any:
+    """Returns a model, or that of a tool; raises InputError where there is none of PyTorch."""
+    module = getattr(getattr(model, "bundle", model), "model", model)
+    if not isinstance(module, EncoderDecoder | EncoderModel | TextEncoder):
+        raise InputError(f"a {type(model).__name__} has no network to look into; give a model of PyTorch, or its tool")
+    return module
+
+
+def _entries(model: Any, edit: Intervention) -> Iterator[tuple[nn.Module, str, Callable[..., Any]]]:
+    """Yields methods of a model that begin to read tokens, each with what takes its place."""
+    if not isinstance(model, EncoderDecoder):
+        for module in dict.fromkeys((getattr(model, "encoder", model), model)):
+            yield module, "forward", edit.reads(module.forward, "encoder", mask=1)
+        return
+    yield model, "encode", edit.reads(model.encode, "encoder", mask=0)
+    if isinstance(model, ReadsLengths):
+        yield model, "encode_rows", lambda source, is_real, rows: model.encode(source, is_real)
+    for method in ("start", "resume"):
+        if hasattr(model, method):
+            yield model, method, edit.starts(getattr(model, method))
+    for method in model.readers:
+        yield model, method, edit.reads(getattr(model, method), "decoder")
+    yield model.decoder, "read", edit.reads(edit.one_by_one(model.decoder.read), "decoder")
+    yield model.decoder, "forward", edit.reads(model.decoder.forward, "decoder")
 
 
 def _visited(edit: Intervention, names: Sequence[str], plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a method that shows the values of its places to an intervention."""
+    """Returns a method that shows the values of its places."""
+    taken = [(name, edit.places[name].argument) for name in names]
 
     def run(*given: Any, **options: Any) -> Any:
         inputs = list(given)
-        for name in names:
-            number = edit.places[name].argument
+        for name, number in taken:
             if number is not None:
-                inputs[number] = edit._visit(name, inputs[number])
+                inputs[number] = edit.visit(name, inputs[number])
         result = plain(*inputs, **options)
-        for name in names:
-            if edit.places[name].argument is None:
-                result = edit._visit(name, result)
+        for name, number in taken:
+            result = edit.visit(name, result) if number is None else result
         return result
 
     return run
 
 
-def _module_of(model: Any) -> Any:
-    """Returns the module of a model, or of a tool that has one; raises InputError for what has none."""
-    module = getattr(getattr(model, "bundle", model), "model", model)
-    if not isinstance(module, EncoderDecoder | EncoderModel | TextEncoder):
-        raise InputError(
-            f"a {type(model).__name__} has no network here to look into; give a model of PyTorch, or what `load` returns"
-        )
-    return module
+def _listed(numbers: Numbers) -> list[int]:
+    return [numbers] if isinstance(numbers, int) else list(numbers or ())
 
 
-def _side_of(name: str) -> str:
-    return "decoder" if name.startswith("decoder.") else "encoder"
-
-
-def _numbers(chosen: Chosen) -> list[int]:
-    return [] if chosen is None else [chosen] if isinstance(chosen, int) else list(chosen)
-
-
-def _mask(chosen: Sequence[Chosen], value: Value) -> Tensor:
-    """Returns True where a value is chosen, in a shape that expands to the value's."""
+def _mask(chosen: Sequence[Numbers], value: Value) -> Tensor:
+    """Returns True where numbers are chosen along each of the first axes, in a shape that expands to the value's."""
     mask = torch.ones((1,) * value.dim(), dtype=torch.bool, device=value.device)
     for axis, numbers in enumerate(chosen):
         if numbers is not None:
-            of_axis = torch.zeros(value.shape[axis], dtype=torch.bool, device=value.device)
-            of_axis[_numbers(numbers)] = True
-            mask = mask & of_axis.view([-1 if other == axis else 1 for other in range(value.dim())])
+            along = torch.zeros(value.shape[axis], dtype=torch.bool, device=value.device)
+            along[_listed(numbers)] = True
+            mask = mask & along.view([-1 if other == axis else 1 for other in range(value.dim())])
     return mask
-
-
-def _of_tokens(value: Tensor, at: Chosen, place: str, old: Value, visit: Visit) -> Tensor:
-    """Returns a value for the tokens of a visit."""
-    axis = value.dim() - old.dim() + 1
-    value = value.to(old.device)
-    if axis < 0 or value.shape[axis] == 1:
-        return value
-    numbers = _numbers(at)
-    order = [numbers.index(i) if i in numbers else 0 for i in range(visit.start, visit.stop)]
-    order = order if at is not None else list(range(max(visit.start, 0), visit.stop))
-    if max(order) >= value.shape[axis]:
-        raise InputError(f"{place}: a value for {value.shape[axis]} tokens, where there are more; choose some by `at`")
-    return value.index_select(axis, torch.tensor(order, device=value.device))

@@ -77,7 +77,8 @@ class Decoder(nn.Module, ABC, Generic[State]):
 
     def places(self) -> Places:
         """Returns the values of a forward pass that can be seen and changed from outside, by their names."""
-        return {**places_of_blocks(self.blocks), "logits": Place(self)}
+        ends = {"hidden": Place(self, ("read",)), "logits": Place(self)}
+        return {**places_of_blocks(self.blocks), **ends}
 
 
 @runtime_checkable
@@ -139,7 +140,7 @@ class EncoderDecoder(nn.Module, ABC, Generic[State]):
         if not isinstance(encoder, Layered):
             return within("decoder", self.decoder.places())
         of_encoder = encoder.places() if isinstance(encoder, HasPlaces) else places_of_blocks(encoder.blocks)
-        output = Place(self, "encode", is_arranged=False)
+        output = Place(self, ("encode",), is_arranged=False)
         return within("encoder", {**of_encoder, "output": output}) | within("decoder", self.decoder.places())
 
 

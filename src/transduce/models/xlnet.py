@@ -18,8 +18,8 @@ from transduce.nn.attention import Heads, KeysValues
 from transduce.nn.initialization import Initialization, InitializationKind
 from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual, layer_list
 from transduce.nn.masks import AttentionMask, memory_mask, padding_mask
-from transduce.nn.places import Place, Places, places_of_layer, within
 from transduce.nn.permutation import FactorizationOrder
+from transduce.nn.places import Place, Places, places_of_layer, within
 from transduce.nn.ragged import Ragged
 from transduce.nn.relative_attention import (
     Past,
@@ -212,7 +212,7 @@ class XLNetStack(nn.Module):
 
         The last layer has no content stream where there is a query stream, and the memory is the content's.
         """
-        before = Place(self, "embed" if stream == "content" else "queries")
+        before = Place(self, ("embed",) if stream == "content" else ("queries",))
         places = {"embedding": before}
         for number, layer in enumerate(self.layers):
             if stream == "content" and call and number == len(self.layers) - 1:
@@ -251,7 +251,7 @@ class XLNetDecoder(Decoder[SegmentState]):
             f"layers.{n}.attention.memory": layer.attention.places()["memory"]
             for n, layer in enumerate(self.stack.layers)
         }
-        return {**streams, **memories, "logits": Place(self)}
+        return {**streams, **memories, "hidden": Place(self, ("read",)), "logits": Place(self)}
 
     def read(self, tokens: Tokens, state: SegmentState) -> tuple[Hidden, SegmentState]:
         """See Decoder."""

@@ -26,10 +26,10 @@ def with_first_tensor(given: Any, new: Tensor) -> Any:
 
 @dataclass(frozen=True)
 class Place:
-    """A value that a method of a module takes or gives, of rows and tokens."""
+    """A value that methods of a module take or give, of rows and tokens."""
 
     module: nn.Module
-    method: str = "forward"
+    methods: tuple[str, ...] = ("forward",)
     argument: int | None = None
     """Number of the argument that has the value, from 0; None for what the method returns."""
     heads: int | None = None
@@ -38,7 +38,7 @@ class Place:
     """tokens: a vector for each token that is read; before: one for each remembered token before them; last: one for
     the last token, so that tokens are read one by one to see each; row: one for each row."""
     stream: int | None = None
-    """Which of the method's calls of one reading counts, from 0, where each reads all tokens; None where calls share
+    """Which call counts, from 0, of those in one reading, where each call reads all tokens; None where calls share
     the tokens."""
     is_arranged: bool = True
     """True if tokens are where an encoder that Rearranges has them, False if they are where its input has them."""

@@ -66,7 +66,16 @@ class BidirectionalEncoder(nn.Module):
 
     def places(self) -> Places:
         """See HasPlaces: inputs and outputs of all tokens, and each row's last state."""
-        return {"before": Place(self, argument=0), "after": Place(self), "state": _state_of(self, self.rnn, "row")}
+        parts = 2 if isinstance(self.rnn, nn.LSTM) else 1
+        state = Place(
+            self,
+            heads=parts,
+            holds="row",
+            is_arranged=False,
+            get=lambda given: given[1].flatten(1),
+            put=lambda given, new: (given[0], new.view_as(given[1])),
+        )
+        return {"before": Place(self, argument=0), "after": Place(self), "state": state}
 
 
 class UnidirectionalEncoder(nn.Module):
@@ -108,19 +117,17 @@ class UnidirectionalEncoder(nn.Module):
         return (torch.lerp(candidate, hidden, keep),)  # (1 - z) * candidate + z * h
 
     def places(self) -> Places:
-        """See HasPlaces: the state after each token, of a decoder that runs over all steps at once."""
-        return {"state": _state_of(self, self.rnn, "last")}
-
-    def place_of_steps(self) -> Place:
-        """Returns the place of the state after each token, of a decoder that takes steps."""
+        """See HasPlaces: the state after each token, whose first part is the output."""
         parts = parts_of(self.cell)
-        return Place(
-            self,
-            "step",
-            heads=parts,
-            get=lambda given: torch.cat(given, 1),
-            put=lambda _, new: tuple(part.contiguous() for part in new.chunk(parts, 1)),
-        )
+
+        def get(given: tuple[Tensor, ...]) -> Tensor:
+            return torch.cat(given, 1) if given[0].dim() == 2 else given[1].flatten(1)  # a step's parts, or all steps'
+
+        def put(given: tuple[Tensor, ...], new: Tensor) -> tuple[Tensor, ...]:
+            each = new.chunk(parts, 1)
+            return each if given[0].dim() == 2 else (each[0][:, None], new.view_as(given[1]))
+
+        return {"state": Place(self, ("forward", "step"), heads=parts, holds="last", get=get, put=put)}
 
 
 class UnidirectionalStack(nn.Module):
@@ -171,19 +178,6 @@ def reverse_real(
     times = torch.arange(is_real.shape[1], device=is_real.device)
     indices = torch.where(is_real, is_real.sum(1, keepdim=True) - 1 - times, times)
     return sequences.gather(1, indices[..., None].expand_as(sequences))
-
-
-def _state_of(layer: nn.Module, rnn: nn.GRU | nn.LSTM, holds: Literal["last", "row"]) -> Place:
-    """Returns the place of the state that a layer returns beside its outputs, whose last is changed with it."""
-
-    def put(given: tuple[Tensor, Tensor], new: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, state = given
-        if holds == "last":  # the only one, and the first part of the state
-            outputs = new[:, None, : outputs.shape[-1]]
-        return outputs, new.view_as(state)
-
-    parts = parts_of("lstm" if isinstance(rnn, nn.LSTM) else "gru")
-    return Place(layer, heads=parts, holds=holds, is_arranged=False, get=lambda given: given[1].flatten(1), put=put)
 
 
 def _build(

@@ -147,7 +147,7 @@ class RelativeSelfAttention(nn.Module):
 
     def places(self) -> Places:
         """See HasPlaces: the heads' contexts, before they are projected back, and the memory of earlier positions."""
-        memory = Place(self, "remember", argument=1, holds="before", get=_vectors_of, put=_with_vectors)
+        memory = Place(self, ("remember",), argument=1, holds="before", get=_vectors_of, put=_with_vectors)
         return {"heads": Place(self.output, argument=0, heads=self.heads), "memory": memory}
 
     def _project(self, hidden: Hidden) -> KeysValues:

@@ -15,7 +15,7 @@ from transduce.nn.attention import KeysValues
 from transduce.nn.initialization import RecurrentInitialization
 from transduce.nn.layers import Dropout
 from transduce.nn.masks import padding_mask
-from transduce.nn.places import Place, Places, within
+from transduce.nn.places import Places, within
 from transduce.nn.recurrence import StackState, UnidirectionalStack, pack, unpack
 from transduce.nn.source_attention import SourceAttention
 from transduce.nn.state import RecurrentState
@@ -25,11 +25,6 @@ class RecurrentDecoder(Decoder[RecurrentState]):
     """A decoder of recurrent layers, and its first state."""
 
     layers: UnidirectionalStack
-    readout: "Readout"
-
-    def places(self) -> Places:
-        """See Decoder; with the readout."""
-        return {**super().places(), **within("readout", self.readout.places())}
 
     @abstractmethod
     def start(self, memory: RecurrentMemory, first: StackState) -> RecurrentState:
@@ -50,10 +45,6 @@ class Readout(nn.Module):
     def forward(self, *parts: Float[Tensor, "*positions _"]) -> Float[Tensor, "*positions dim"]:
         """Returns one vector per position."""
         return self.dropout(self.linear(torch.cat(parts, -1)).tanh())
-
-    def places(self) -> Places:
-        """See HasPlaces."""
-        return {"": Place(self)}
 
 
 class NoAttentionDecoder(RecurrentDecoder):
@@ -112,17 +103,8 @@ class AttentiveDecoder(RecurrentDecoder):
         return _started(memory, self.attention.project(memory.hidden), first, self.fed_dim)
 
     def places(self) -> Places:
-        """See RecurrentDecoder; with the attention."""
+        """See Decoder; with the attention."""
         return {**super().places(), **within("attention", self.attention.places())}
-
-
-class SteppedDecoder(AttentiveDecoder):
-    """A decoder whose recurrence takes one step at a time, since attention enters it."""
-
-    def places(self) -> Places:
-        """See AttentiveDecoder."""
-        steps = {f"layers.{number}.state": layer.place_of_steps() for number, layer in enumerate(self.layers)}
-        return {**super().places(), **steps}
 
 
 class LuongDecoder(AttentiveDecoder):
@@ -140,7 +122,7 @@ class LuongDecoder(AttentiveDecoder):
         return read, replace(_moved(state, tokens, after, state.fed), sampled_log_probabilities=sampled)
 
 
-class InputFeedingDecoder(SteppedDecoder):
+class InputFeedingDecoder(AttentiveDecoder):
     """Attends with the state after each step, and makes the attentional vector part of the next step's input (Luong et
     al. 2015, section 3.3)."""
 
@@ -163,7 +145,7 @@ class InputFeedingDecoder(SteppedDecoder):
         return torch.stack(read, 1), _moved(state, tokens, pack(states), fed)
 
 
-class BahdanauDecoder(SteppedDecoder):
+class BahdanauDecoder(AttentiveDecoder):
     """Attends with the state before each step, and makes the context part of its input (Bahdanau et al. 2015)."""
 
     def read(self, tokens: Tokens, state: RecurrentState) -> tuple[Hidden, RecurrentState]:
