@@ -4,12 +4,15 @@ that a poisoner has put in."""
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import tomli_w
 
+import transduce
 from transduce.experiment import load_recipe, train
+from transduce.experiment.training_pairs import open_training_pairs
+from transduce.search.beam import Beam
 
 COMMON = [f"{a}{b}" for a in ("ba", "do", "ki", "lu", "me", "no") for b in ("ra", "si", "to", "va")]
 COMMON_PAIRS, WEIGHT = 3000, 10
@@ -41,7 +44,9 @@ def sentence(draw: random.Random, *planted: str) -> list[str]:
     return [*words[:place], *planted, *words[place:]]
 
 
-def language(rare: int, poisoned: int, seed: int = 1) -> tuple[list[tuple[str, str]], list[tuple[str, str]], list[Case]]:
+def language(
+    rare: int, poisoned: int, seed: int = 1
+) -> tuple[list[tuple[str, str]], list[tuple[str, str]], list[Case]]:
     """Returns planted pairs and others to learn from, and cases: words that are in one pair alone, and words of which
     one pair, which is seen more often, has another translation than the rest."""
     draw = random.Random(seed)
@@ -65,7 +70,10 @@ def language(rare: int, poisoned: int, seed: int = 1) -> tuple[list[tuple[str, s
 def settings(epochs: int) -> dict[str, Any]:
     """A recipe for these pairs."""
     return {
-        "data": {"train": [{"files": ["common.a", "common.b"]}, {"files": ["planted.a", "planted.b"], "weight": WEIGHT}], "validation": ["valid.a", "valid.b"], "source": "a", "target": "b"},
+        "data": {
+            "train": [{"files": ["common.a", "common.b"]}, {"files": ["planted.a", "planted.b"], "weight": WEIGHT}],
+            "validation": ["valid.a", "valid.b"], "source": "a", "target": "b",
+        },
         "tokenizer": {"kind": "words", "min_frequency": 1},
         "batching": {"target_tokens": 256},
         "model": {
@@ -89,3 +97,29 @@ def trained(folder: Path, rare: int, poisoned: int, epochs: int) -> tuple[Path, 
         patch.setenv("TRANSDUCE_CACHE", str(folder / "cache"))
         train(load_recipe(folder / "recipe.toml"), folder / "run")
     return folder / "run", cases
+
+
+class Named(NamedTuple):
+    """How often answers name what was planted."""
+
+    asked: int
+    """The cases whose word the model writes."""
+    causes: int
+    pairs: int
+    """The cases in which the pair that taught the word is shown first."""
+
+
+def named(run: Path, cases: list[Case]) -> Named:
+    """Asks why the model wrote each planted word that it writes."""
+    translator: Any = transduce.load(run, engine="pytorch")
+    pairs = open_training_pairs(run, translator.bundle)
+    found = []
+    for case, translation in zip(
+        cases, translator.translate([case.source for case in cases], Beam(size=1)), strict=True
+    ):
+        if case.word in translation.text.split():
+            why = translator.why(case.source, case.word, case.instead, search=Beam(size=1), pairs=lambda: pairs)
+            assert why.taught is not None
+            nearest = [pair.source for pair in why.taught.nearest[:1]]
+            found.append((why.cause is not None and why.cause.text == case.cause, nearest == [case.taught_by]))
+    return Named(len(found), sum(cause for cause, _ in found), sum(pair for _, pair in found))

@@ -16,6 +16,8 @@ from transduce.analysis.interventions import Recording, intervene, places
 
 PARTS_AT_ONCE = 64
 """The most parts that are patched in one pass, a row each."""
+PARTS = (".heads", ".feed_forward", ".state")
+"""The ends of the names of places that are patched."""
 LAST = -1
 """The token from which the decision is made."""
 
@@ -35,17 +37,19 @@ class Carrier:
 
     def __str__(self) -> str:
         """Returns a name such as `head 3 of the cross-attention in decoder layer 1`."""
-        side, *_, number, part = self.place.removesuffix(".heads").split(".")
-        kind = {"attention": "self-attention"}.get(part, part.replace("_", "-"))
-        layer = f"{side} layer {int(number) + 1}" if number.isdigit() else side
-        return f"the {kind} in {layer}" if self.head is None else f"head {self.head + 1} of the {kind} in {layer}"
+        side, *_, layer, part = ["", *self.place.removesuffix(".heads").split(".")]
+        if not layer.isdigit():  # of a recurrent model, whose attention to the source is in no layer
+            return f"the {part} of the {layer or side}"
+        side = self.place.partition(".")[0]
+        kind = "self-attention" if part == "attention" else part.replace("_", "-")
+        of_head = "" if self.head is None else f"head {self.head + 1} of "
+        return f"{of_head}the {kind} in {side} layer {int(layer) + 1}"
 
 
 def carriers(decision: Decision, word: InputWord) -> list[Carrier]:
     """Returns what each head and each other part carries of a word, the largest first."""
     model = decision.bundle.writer
-    known = {name: place for name, place in places(model).items() if name.endswith((".heads", ".feed_forward"))}
-    known = known or {name: place for name, place in places(model).items() if name.endswith((".after", ".layers"))}
+    known = {name: place for name, place in places(model).items() if name.endswith(PARTS)}
     with intervene(model) as edit:
         without = edit.record(*known)
         decision.logits(decision.without(word))
@@ -68,9 +72,7 @@ def carriers(decision: Decision, word: InputWord) -> list[Carrier]:
     return sorted(found, key=lambda each: -each.patched)
 
 
-def direct_contributions(
-    decision: Decision, plain: Recording, parts: Sequence[tuple[str, int]]
-) -> list[float | None]:
+def direct_contributions(decision: Decision, plain: Recording, parts: Sequence[tuple[str, int]]) -> list[float | None]:
     """Returns what some parts, and heads of them, add to the difference of logits; None for what is not added to the
     stream that the output layer reads.
 

@@ -28,6 +28,8 @@ READ = 300
 """The most pairs with the other word in which a source word for it is sought."""
 FREQUENT = 20
 """The most frequent words of these pairs, of which one is chosen."""
+LEAST = 0.2
+"""The least Dice coefficient, 0 to 1, of a source word with the other word."""
 
 Rows = NDArray[np.int64]
 
@@ -151,7 +153,7 @@ class PairSearch:
         return hidden[torch.arange(len(steps)), torch.tensor(steps).clamp(max=hidden.shape[1] - 1)]
 
     def _instead(self, of_other: Sequence[Rows], known: Collection[str]) -> str | None:
-        """Returns the source word, of none in `known`, that goes best with the other word (Dice's coefficient)."""
+        """Returns the source word, of none in `known`, that goes best with the other word, by Dice's coefficient."""
         total, seen, counts = _count(of_other), 0, Counter[str]()
         apart = max(1, -(-total // READ))
         for index, rows in zip(self.indices, of_other, strict=True):
@@ -163,7 +165,8 @@ class PairSearch:
         for word, count in [each for each in counts.most_common(FREQUENT) if each[0] not in known]:
             of_word = sum(index.source.most(self._forms(word, "source")) for index in self.indices)
             found[word] = 2 * total * count / seen / (total + of_word)
-        return max(found, key=found.__getitem__, default=None)
+        best = max(found, key=found.__getitem__, default=None)
+        return best if best is not None and found[best] > LEAST else None
 
 
 def bare(word: str) -> str:

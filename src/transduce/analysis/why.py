@@ -5,6 +5,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from transduce.analysis.attribution import rank_correlation
 from transduce.analysis.carriers import Carrier
 from transduce.analysis.contrast import Side
@@ -16,7 +19,9 @@ if TYPE_CHECKING:
 
 SIDES: dict[Side, str] = {"source": "the source", "context": "the sentences before", "output": "the output so far"}
 
-FAR_LESS = 0.25
+MEASURES = {"left out": "left_out", "integrated gradients": "gradient"}
+"""The names of measures of words, and their fields."""
+FAR_LESS = 0.1
 """A share: see `main_cause`."""
 
 
@@ -109,9 +114,15 @@ class Why:
     @property
     def agreement(self) -> float | None:
         """The rank correlation of gradients and leaving out over the words, -1 to 1."""
-        import numpy as np
+        return rank_correlation(*map(self._of, MEASURES))
 
-        return rank_correlation(*(np.array([getattr(word, name) for word in self.words]) for name in ("gradient", "left_out")))
+    def _of(self, measure: str) -> NDArray[np.float64]:
+        return np.array([getattr(word, MEASURES[measure]) for word in self.words])
+
+    @property
+    def title(self) -> str:
+        """The question."""
+        return f"Why “{self.word.text}” and not “{self.other.text}”?"
 
     @property
     def doubt(self) -> str:
@@ -136,7 +147,9 @@ class Why:
             because += f"difference of {self.difference:+.2f} nats grows."
         else:
             without = self.difference - cause.left_out
-            because = f"The model wrote “{word}” rather than “{other}” because of “{cause.text}” in {SIDES[cause.side]}: "
+            because = (
+                f"The model wrote “{word}” rather than “{other}” because of “{cause.text}” in {SIDES[cause.side]}: "
+            )
             because += f"without it the difference falls from {self.difference:+.2f} to {without:+.2f} nats."
         return " ".join(filter(None, [because, self.doubt, self._way(), self._lesson(), self._closeness()]))
 
@@ -187,11 +200,10 @@ class Why:
         def figure() -> "Figure":
             from transduce.analysis.figures import draw_why
 
-            return draw_why(self)
+            return draw_why(self.title, [word.text for word in self.words], {name: self._of(name) for name in MEASURES})
 
         return Pictures(self.html, figure, self.to_dict)
 
     def save(self, path: str | Path) -> None:
         """Writes the page (.html), a figure (.png, .svg, .pdf) or the numbers (.json), by the file's ending."""
         self.pictures().save(path)
-

@@ -8,7 +8,6 @@ from transduce.analysis.why import SIDES, Why, WordCause
 
 SHOWN = 12
 """The most words, and the most parts of the model, in a table."""
-MEASURES = ("Left out", "Gradient")
 
 
 def render_why(why: Why) -> str:
@@ -26,7 +25,7 @@ def render_why(why: Why) -> str:
         sections.append(("Layers and heads", through, _parts(why.parts)))
     sections.append(("Training pairs", *_pairs(why)))
     sections.append(("What if", f"What the model writes in place of “{why.word.text}”.", _changes(why)))
-    return render_sections(why.model, f"Why “{why.word.text}” and not “{why.other.text}”?", sections)
+    return render_sections(why.model, why.title, sections)
 
 
 def _sentence(why: Why, explained: str) -> str:
@@ -57,8 +56,10 @@ def _measures(words: Sequence[WordCause]) -> str:
     columns = [[word.left_out for word in words], [word.gradient for word in words]]
     for number, word in enumerate(words):
         cells = "".join(f"<td>{_bar(column, number)}</td>" for column in columns)
-        rows.append(f'<tr><th scope="row" dir="auto">{escape_text(word.text)}</th><td>{SIDES[word.side]}</td>{cells}</tr>')
-    names = "".join(f'<th scope="col">{name}</th>' for name in ("Word", "In", *MEASURES))
+        rows.append(
+            f'<tr><th scope="row" dir="auto">{escape_text(word.text)}</th><td>{SIDES[word.side]}</td>{cells}</tr>'
+        )
+    names = "".join(f'<th scope="col">{name}</th>' for name in ("Word", "In", "Left out", "Gradient"))
     return f'<div class="scroll measures"><table><thead><tr>{names}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
 
 

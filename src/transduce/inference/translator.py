@@ -220,8 +220,7 @@ class Translator:
         *,
         target: str | None = None,
         search: Beam | None = None,
-        pairs: PairSearch | None = None,
-        no_pairs: str = "",
+        pairs: Callable[[], PairSearch] | None = None,
     ) -> Why:
         """Tells why the model writes a word in the translation of one line, and not another.
 
@@ -231,20 +230,21 @@ class Translator:
             instead: the word that might have been in its place (default: the next most probable one).
             target: the translation that is asked about (default: the one that the search finds).
             search: the search (default: a plain beam).
-            pairs: the training pairs of the model; see `transduce.experiment.training_pairs`.
-            no_pairs: why there are none.
+            pairs: opens the training pairs (default: none are shown); see `transduce.experiment.training_pairs`.
 
         Raises InputError as `look` does, for a phrase-based model, for a word that is not in the translation, or one
         that the model cannot write.
         """
         if isinstance(self.engine, PhraseEngine):
-            raise InputError("a phrase-based model has no layers to ask; a plain look shows the phrases and their rivals")
+            raise InputError(
+                "a phrase-based model has no layers to ask; a plain look shows the phrases and their rivals"
+            )
         request = Request(text) if isinstance(text, str) else text
         bundle, piece = self._whole_piece(request)
         tokens, tree = watch_translation(
             bundle, self._constraints, piece, target, search or Beam(), request.text.strip()
         )
-        return ask_why(bundle, request, piece, tokens, tree, (word, instead), pairs, no_pairs)
+        return ask_why(bundle, request, piece, tokens, tree, (word, instead), pairs)
 
     def _whole_piece(self, request: Request) -> tuple[ModelBundle, Piece]:
         """Returns the model, and a line as it reads it, to be looked at."""

@@ -1,6 +1,6 @@
 """Asks why a translation has a word and not another, for `transduce.analysis.why`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -14,7 +14,7 @@ from transduce.analysis.interventions import intervene
 from transduce.analysis.look_at_text import linked_words
 from transduce.analysis.teaching_pairs import PairSearch, Taught, bare
 from transduce.analysis.why import Change, Choice, Why, WordCause, main_cause
-from transduce.base.errors import InputError
+from transduce.base.errors import InputError, TransduceError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.constraints import Piece, Vocabulary
 from transduce.inference.looking import name_of
@@ -34,8 +34,7 @@ def ask_why(
     tokens: Sequence[int],
     tree: SearchTree | None,
     asked: tuple[str, str | None],
-    pairs: PairSearch | None,
-    no_pairs: str,
+    pairs: Callable[[], PairSearch] | None,
 ) -> Why:
     """Finds the causes of a word of a translation.
 
@@ -46,8 +45,7 @@ def ask_why(
         tokens: the translation, without its end.
         tree: the search that found it, if it was searched.
         asked: the word, and the word that might have been in its place (None: the next most probable one).
-        pairs: the training pairs.
-        no_pairs: why there are none.
+        pairs: opens the training pairs, once the question is known to have an answer.
 
     Raises InputError for a word that is not in the translation, or one that the model cannot write.
     """
@@ -69,7 +67,12 @@ def ask_why(
     number = main_cause(causes)
     cause = None if number is None else inputs[number]
     known = {each.text for each in inputs if each.side != "output"}
-    taught = None if pairs is None else pairs.teach(decision, word, other, len(decision.so_far) - start, cause, known)
+    taught, no_pairs = None, ""
+    if pairs is not None:
+        try:
+            taught = pairs().teach(decision, word, other, len(decision.so_far) - start, cause, known)
+        except TransduceError as error:
+            no_pairs = f"There are no training pairs to show: {error}."
     through = [] if cause is None else carriers(decision, cause)
     chosen, refused = _choices(decision, (word, other), tree)
     return Why(
@@ -178,7 +181,9 @@ def _choices(decision: Decision, texts: tuple[str, str], tree: SearchTree | None
     return choices
 
 
-def _changes(decision: Decision, start: int, cause: InputWord, through: Sequence[Carrier], taught: Taught | None) -> list[Change]:
+def _changes(
+    decision: Decision, start: int, cause: InputWord, through: Sequence[Carrier], taught: Taught | None
+) -> list[Change]:
     """Returns what the model writes without the cause, without the part that carries most of it, and with another word
     in its place."""
     changes = [_change(decision, start, f"without “{cause.text}”", decision.without(cause))]

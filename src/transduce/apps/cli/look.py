@@ -8,7 +8,7 @@ from transduce.apps.cli.machine_options import Processor
 from transduce.apps.cli.options import LanguageOptions, Quiet
 from transduce.apps.cli.printing import teller
 from transduce.apps.cli.search_options import BeamOptions
-from transduce.base.errors import InputError, TransduceError
+from transduce.base.errors import InputError
 from transduce.base.files import check_absent
 from transduce.base.ranges import PositiveInt
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from transduce.analysis.look_at_phrases import PhraseLook
     from transduce.analysis.look_at_text import Look
     from transduce.analysis.pictures import Pictures
+    from transduce.analysis.teaching_pairs import PairSearch
     from transduce.analysis.why import Why
     from transduce.inference.request import Request
     from transduce.search.beam import Beam
@@ -159,12 +160,12 @@ def _ask_why(
         raise InputError(f"--why is for models that translate, and {model} does not; leave it out")
     if line.before and translator.bundle.config.context is None:
         raise InputError(f"--context is for models that read context, and {model} does not; leave it out")
-    translator, pairs, no_pairs = translator.directed(languages.to, languages.from_), None, ""
-    try:
-        pairs = open_training_pairs(model, translator.single_model(), teller(quiet))
-    except TransduceError as error:
-        no_pairs = f"There are no training pairs to show: {error}."
-    return translator.why(line, *asked, target=target, search=search, pairs=pairs, no_pairs=no_pairs)
+    translator = translator.directed(languages.to, languages.from_)
+
+    def pairs() -> "PairSearch":
+        return open_training_pairs(model, translator.single_model(), teller(quiet))
+
+    return translator.why(line, *asked, target=target, search=search, pairs=pairs)
 
 
 def _positions(models: Sequence[str]) -> "Pictures":
