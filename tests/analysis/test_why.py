@@ -15,9 +15,8 @@ import pronoun_corpus
 import transduce
 from models.toy_models import CONFIGS
 from transduce.analysis.carriers import carriers, direct_contributions
-from transduce.analysis.contrast import Decision, InputWord
+from transduce.analysis.contrast import Decision, InputWord, main_cause
 from transduce.analysis.interventions import intervene
-from transduce.analysis.why import WordCause, main_cause
 from transduce.apps.cli.main import app
 from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
@@ -148,11 +147,10 @@ def test_a_head_that_copies_is_the_one_that_carries_its_word(tiny_run: Path) -> 
 
 
 def test_a_word_of_the_output_is_the_cause_only_where_no_given_word_is() -> None:
-    given, written = WordCause("a", "source", 1.0, 0.0), WordCause("b", "output", 3.0, 0.0)
-    assert main_cause([given, written]) == 0
-    assert main_cause([replace(given, left_out=0.1), written]) == 1
-    assert main_cause([replace(given, left_out=-1.0)]) is None
-    assert main_cause([]) is None
+    given, written = InputWord("a", "source", (0,), 1.0), InputWord("b", "output", (0,), 30.0)
+    assert main_cause([replace(given, left_out=4.0), written]) == replace(given, left_out=4.0)
+    assert main_cause([given, written]) == written
+    assert main_cause([replace(given, left_out=-1.0)]) is main_cause([]) is None
 
 
 def test_what_cannot_be_asked_is_said(tiny_run: Path) -> None:

@@ -91,8 +91,8 @@ def direct_contributions(decision: Decision, plain: Recording, parts: Sequence[t
         return vector - vector.mean() if isinstance(norm, nn.LayerNorm) else vector
 
     scale = (centred(plain[of_last][0, LAST]).square().mean() + (norm.eps or 0)).sqrt()
-    weights = decoder.output.weight
-    direction = (weights[decision.token] - weights[decision.other]) * norm.weight / scale  # [dim]
+    weights = decoder.output.weight.detach()
+    direction = (weights[decision.token] - weights[decision.other]) * norm.weight.detach() / scale  # [dim]
     found: list[float | None] = []
     for name, head in parts:
         if not name.startswith("decoder."):
@@ -102,6 +102,6 @@ def direct_contributions(decision: Decision, plain: Recording, parts: Sequence[t
         if name.endswith(".heads"):
             of_head, project = torch.zeros_like(value), known[name].module
             of_head[head] = value[head]
-            value = project(of_head.flatten()) - project(torch.zeros_like(value).flatten())
+            value = (project(of_head.flatten()) - project(torch.zeros_like(of_head).flatten())).detach()
         found.append(float(centred(value) @ direction))
     return found

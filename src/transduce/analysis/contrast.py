@@ -5,7 +5,7 @@ logits. Words of the source and of the output so far are hidden as in `transduce
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -14,13 +14,15 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from docsegments.orthography.words import words
-from transduce.analysis.attribution import Attribution, gradients_of, hidden_in_part
+from transduce.analysis.attribution import gradients_of, hidden_in_part
 from transduce.base.shapes import Tokens
 from transduce.bundle.model_bundle import ModelBundle
 
 Side = Literal["source", "context", "output"]
 """Where a word stands: in the source, in the sentences read before it, or in the output so far."""
 ROWS_AT_ONCE = 32
+FAR_LESS = 0.1
+"""A share: see `main_cause`."""
 LONGEST_WORD = 12
 """The most tokens of a word that is written."""
 
@@ -33,6 +35,23 @@ class InputWord:
     side: Side
     tokens: tuple[int, ...]
     """The positions of its tokens among those of the source, or among those of the output."""
+    left_out: float = 0.0
+    """The nats by which the difference of two tokens' log-probabilities falls when the word is hidden."""
+    gradient: float = 0.0
+    """The integrated gradients of that difference, in nats."""
+
+
+def main_cause(words: Sequence[InputWord]) -> InputWord | None:
+    """Returns the word without which the difference falls most; None if it falls without none.
+
+    A word of the output is itself an effect of the source, and tells the decoder where in the source it is. So one is
+    the cause only if the difference falls far less without any word of the source or of the sentences before it.
+    """
+    first = max(words, key=lambda word: word.left_out, default=None)
+    if first is None or first.left_out <= 0:
+        return None
+    given = max((word for word in words if word.side != "output"), key=lambda word: word.left_out, default=first)
+    return given if given.left_out >= FAR_LESS * first.left_out else first
 
 
 @dataclass(frozen=True)
@@ -88,21 +107,17 @@ class Decision:
         logits = self.logits(keep)
         return (logits[:, self.token] - logits[:, self.other])[:, None]
 
-    def leave_out(self, inputs: Sequence[InputWord]) -> list[float]:
-        """Returns by how many nats the difference falls without each word."""
-        plain = self.difference(self.without())
-        keep = torch.cat([self.without(word) for word in inputs])  # [words, inputs]
+    def measure(self, words: Sequence[InputWord]) -> tuple[list[InputWord], float]:
+        """Returns words with what each does to the difference, and the error of the sum of all gradients."""
+        if not words:
+            return [], 0.0
+        keep = torch.cat([self.without(word) for word in words])  # [words, inputs]
         hidden = torch.cat([self.difference(rows) for rows in keep.split(ROWS_AT_ONCE)])  # [words, 1]
-        falls: list[float] = (plain - hidden)[:, 0].tolist()
-        return falls
-
-    def gradients(self, inputs: Sequence[InputWord]) -> tuple[list[float], Attribution]:
-        """Returns the integrated gradients of the difference for each word, and for each token of the input."""
-        time = self.source.shape[1]
-        found = gradients_of(self.difference, self.source.new_zeros(1, time + len(self.so_far)))
-        firsts = [time if word.side == "output" else 0 for word in inputs]
-        both = zip(inputs, firsts, strict=True)
-        return [float(found.attributions[[first + i for i in word.tokens]].sum()) for word, first in both], found
+        falls = (self.difference(self.without()) - hidden)[:, 0].tolist()
+        found = gradients_of(self.difference, keep.new_zeros(1, keep.shape[1], dtype=torch.long))
+        gradients = (1 - keep.cpu()) @ torch.from_numpy(found.attributions)  # [words]
+        measured = zip(words, falls, gradients.tolist(), strict=True)
+        return [replace(word, left_out=fall, gradient=own) for word, fall, own in measured], found.error
 
     def write_word(self, keep: Float[Tensor, "1 inputs"], before: int, begun: Sequence[int] = ()) -> str:
         """Returns the word that the model writes after some of the tokens so far, by greedy search.

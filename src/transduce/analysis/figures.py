@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from transduce.analysis.design import colour_map, colours, styled
 from transduce.analysis.findings import AttentionMap, Findings
@@ -81,11 +80,11 @@ def draw_look(look: Findings) -> Figure:
 
 
 @styled()
-def draw_why(title: str, words: Sequence[str], measures: Mapping[str, NDArray[np.floating]]) -> Figure:
+def draw_why(title: str, words: Sequence[str], measures: Mapping[str, Sequence[float]]) -> Figure:
     """Draws what each word that a model had read says for its choice, by several measures, in nats."""
     figure = Figure(figsize=(max(0.4 * len(words), 5), 3), layout="constrained")
     axes = figure.subplots()
-    side_by_side_bars(axes, dict(measures), words)
+    side_by_side_bars(axes, {name: np.array(values) for name, values in measures.items()}, words)
     axes.set_title(readable(title), fontsize=9)
     return figure
 

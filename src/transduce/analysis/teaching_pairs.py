@@ -31,6 +31,7 @@ FREQUENT = 20
 LEAST = 0.2
 """The least Dice coefficient, 0 to 1, of a source word with the other word."""
 
+Ids = Sequence[int] | NDArray[np.integer]
 Rows = NDArray[np.int64]
 
 
@@ -142,7 +143,7 @@ class PairSearch:
         ]
 
     def _states(
-        self, sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], steps: Sequence[int]
+        self, sources: Sequence[Ids], targets: Sequence[Ids], steps: Sequence[int]
     ) -> Float[Tensor, "rows dim"]:
         """Returns the decoder's state from which it predicts one token of each target."""
         batch = make_batch(sources, targets, self.bundle.special).to(self.bundle.device)

@@ -1,105 +1,60 @@
 """The page that says why a model wrote a word: the answer, the words, the layers and heads, the training pairs."""
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from transduce.analysis.carriers import Carrier
 from transduce.analysis.page import escape_text, html_table, render_sections
-from transduce.analysis.why import SIDES, Why, WordCause
+
+if TYPE_CHECKING:
+    from transduce.analysis.why import Why
 
 SHOWN = 12
 """The most words, and the most parts of the model, in a table."""
+SIDES = {"context": "The sentences before", "source": "The source", "output": "The output so far"}
 
 
-def render_why(why: Why) -> str:
+def render_why(why: "Why") -> str:
     """Returns the page of an answer; it needs no script."""
-    explained = f"Blue: the word speaks for “{why.word.text}”; orange: for “{why.other.text}”. Nats, by leaving it out."
+    taught, chosen = why.taught, (why.word, why.other)
     ranked = sorted(why.words, key=lambda word: -max(abs(word.left_out), abs(word.gradient)))[:SHOWN]
-    agreement = "" if why.agreement is None else f" Rank correlation over all words: {why.agreement:.2f}."
-    measured = (
-        "Fall of the difference of log-probabilities without the word, and its integrated gradients, in nats."
-        f"{agreement} {why.doubt}"
-    )
-    sections = [("Answer", why.answer, _sentence(why, explained)), ("Words", measured, _measures(ranked))]
-    if why.parts:
-        through = "What a part carries of the causal word (patched), and adds by itself (direct), in nats."
-        sections.append(("Layers and heads", through, _parts(why.parts)))
-    sections.append(("Training pairs", *_pairs(why)))
-    sections.append(("What if", f"What the model writes in place of “{why.word.text}”.", _changes(why)))
-    return render_sections(why.model, why.title, sections)
+    words = [[word.text, SIDES[word.side], _shown(word.left_out), _shown(word.gradient)] for word in ranked]
+    parts = [[str(part), _shown(part.patched), _shown(part.direct)] for part in why.parts[:SHOWN]]
+    pairs = [] if taught is None else [[_shown(pair.similarity), pair.source, pair.target] for pair in taught.nearest]
+    changes = [["nothing is changed", why.word.text, _shown(why.difference)]]
+    changes += [[each.what, each.writes or "nothing more", _shown(each.difference)] for each in why.changes]
+    choices = [[each.text, f"{each.probability:.2g}", f"{each.rank:,}", each.beam or "–"] for each in chosen]
+    agreement = "" if why.agreement is None else f"; their rank correlation is {why.agreement:.2f}"
+    measured = f"Nats of the difference that go without the word, and its integrated gradients{agreement}."
+    carried = "Nats of the causal word that a part carries (patched), and nats that it adds itself (direct)."
+    counted = why.lesson + (" These are nearest by the decoder's state before the word." if pairs else "")
+    sections = [
+        ("Answer", why.answer, _sentences(why)),
+        ("What if", "What the model writes instead.", html_table(["change", "writes", "difference"], changes)),
+        ("Training pairs", counted, html_table(["cosine", "source", "target"], pairs) if pairs else ""),
+        ("Words", measured, html_table(["word", "in", "left out", "gradient"], words)),
+        ("Layers and heads", carried, html_table(["part", "patched", "direct"], parts) if parts else ""),
+        ("Both words", "At the step at which they part.", html_table(["word", "probability", "rank", "beam"], choices)),
+    ]
+    return render_sections(why.model, why.title, [section for section in sections if section[2]])
 
 
-def _sentence(why: Why, explained: str) -> str:
+def _sentences(why: "Why") -> str:
+    """Returns the words that the model had read, each tinted by how far the difference falls without it."""
     largest = max((abs(word.left_out) for word in why.words), default=0) or 1
     blocks = []
     for side, name in SIDES.items():
-        words = [
-            f'<span class="token ends-word" title="{word.left_out:+.2f}" style="background: {_tint(word.left_out, largest)}">'
-            f"{escape_text(word.text)}</span>"
-            for word in why.words
-            if word.side == side
-        ]
+        spans = []
+        for word in why.words:
+            colour, share = "accent" if word.left_out > 0 else "second", 60 * abs(word.left_out) / largest
+            tint = f"background: color-mix(in srgb, var(--{colour}) {share:.0f}%, var(--surface))"
+            if word.side == side:
+                spans.append(f'<span class="token ends-word" style="{tint}">{escape_text(word.text)}</span>')
         if side == "output":
-            words.append(f'<strong class="token">{escape_text(why.word.text)}</strong>')
-        if words:
-            blocks.append(f'<div class="block"><p class="label">{name[0].upper()}{name[1:]}</p>')
-            blocks.append(f'<p class="tokens" dir="auto">{"".join(words)}</p></div>')
-    return f'{"".join(blocks)}<p class="note">{escape_text(explained)}</p>'
+            spans.append(f'<strong class="token">{escape_text(why.word.text)}</strong>')
+        if spans:
+            blocks.append(f'<p class="label">{name}</p><p class="tokens" dir="auto">{"".join(spans)}</p>')
+    key = f"Blue words speak for “{why.word.text}”, orange ones for “{why.other.text}”."
+    return f'{"".join(blocks)}<p class="note">{escape_text(key)}</p>'
 
 
-def _tint(value: float, largest: float) -> str:
-    colour = "accent" if value > 0 else "second"
-    return f"color-mix(in srgb, var(--{colour}) {60 * abs(value) / largest:.0f}%, var(--surface))"
-
-
-def _measures(words: Sequence[WordCause]) -> str:
-    rows = []
-    columns = [[word.left_out for word in words], [word.gradient for word in words]]
-    for number, word in enumerate(words):
-        cells = "".join(f"<td>{_bar(column, number)}</td>" for column in columns)
-        rows.append(
-            f'<tr><th scope="row" dir="auto">{escape_text(word.text)}</th><td>{SIDES[word.side]}</td>{cells}</tr>'
-        )
-    names = "".join(f'<th scope="col">{name}</th>' for name in ("Word", "In", "Left out", "Gradient"))
-    return f'<div class="scroll measures"><table><thead><tr>{names}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-
-
-def _bar(values: Sequence[float], number: int) -> str:
-    low, high = min(0.0, *values), max(0.0, *values)
-    unit, value = 100 / ((high - low) or 1), values[number]
-    kind = ' class="is-negative"' if value < 0 else ""
-    bar = f"left: {(min(value, 0) - low) * unit:.1f}%; width: {abs(value) * unit:.1f}%"
-    return (
-        f'<div class="measure"><div class="track"><b style="left: {-low * unit:.1f}%"></b><i{kind} style="{bar}"></i></div>'
-        f'<span class="number">{value:+.2f}</span></div>'
-    )
-
-
-def _parts(parts: Sequence[Carrier]) -> str:
-    rows = [[str(part), round(part.patched, 2), part.direct and round(part.direct, 2)] for part in parts[:SHOWN]]
-    return html_table(["Part", "Patched", "Direct"], rows)
-
-
-def _pairs(why: Why) -> tuple[str, str]:
-    taught = why.taught
-    if taught is None:
-        return why.no_pairs or "The training pairs are unknown.", ""
-    counts = (
-        f"Of {taught.pairs:,} training pairs, {taught.with_word:,} have “{why.word.text}” and {taught.with_other:,} "
-        f"“{why.other.text}”."
-    )
-    if why.cause is not None:
-        counts += (
-            f" Beside “{why.cause.text}”, which {taught.with_cause:,} have, it is {taught.word_and_cause:,} and "
-            f"{taught.other_and_cause:,}."
-        )
-    rows = [[f"{pair.similarity:.2f}", pair.source, pair.target] for pair in taught.nearest]
-    return f"{counts} The nearest, by the decoder's state:", html_table(["Cosine", "Source", "Target"], rows)
-
-
-def _changes(why: Why) -> str:
-    rows: list[list[str | float | None]] = [["as it is", why.word.text, why.difference]]
-    rows += [[change.what, change.writes, change.difference] for change in why.changes]
-    choices = [[choice.text, choice.probability, choice.rank, choice.beam or "–"] for choice in (why.word, why.other)]
-    return html_table(["Change", "Writes", "Difference, nats"], rows) + html_table(
-        ["Word", "Probability there", "Rank", "In the beam"], choices
-    )
+def _shown(nats: float | None) -> str:
+    return "–" if nats is None else f"{nats:+.2f}"

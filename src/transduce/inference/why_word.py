@@ -4,16 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from docsegments.orthography.words import word_texts
-from torch import Tensor
 from transduce.analysis.carriers import Carrier, carriers
-from transduce.analysis.contrast import Decision, InputWord, Side
+from transduce.analysis.contrast import Decision, InputWord, Side, main_cause
 from transduce.analysis.findings import SearchTree
 from transduce.analysis.interventions import intervene
 from transduce.analysis.look_at_text import linked_words
 from transduce.analysis.teaching_pairs import PairSearch, Taught, bare
-from transduce.analysis.why import Change, Choice, Why, WordCause, main_cause
+from transduce.analysis.why import Change, Choice, Why
 from transduce.base.errors import InputError, TransduceError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.constraints import Piece, Vocabulary
@@ -59,20 +59,14 @@ def ask_why(
         decision, other = _other_word(written, [*tokens, target.eos], stop, asked[1]), asked[1]
     word = bare(target.decode(tokens[:stop])[len(target.decode(tokens[:start])) :].strip())
     inputs = [*_words_read(bundle.tokenizers.source, piece.source), *_words_of(target, tokens[:start], 0, "output")]
-    falls, (gradients, whole) = decision.leave_out(inputs), decision.gradients(inputs)
-    causes = [
-        WordCause(each.text, each.side, fall, gradient)
-        for each, fall, gradient in zip(inputs, falls, gradients, strict=True)
-    ]
-    number = main_cause(causes)
-    cause = None if number is None else inputs[number]
-    known = {each.text for each in inputs if each.side != "output"}
+    words, error = decision.measure(inputs)
+    cause, known = main_cause(words), {each.text for each in words if each.side != "output"}
     taught, no_pairs = None, ""
     if pairs is not None:
         try:
             taught = pairs().teach(decision, word, other, len(decision.so_far) - start, cause, known)
-        except TransduceError as error:
-            no_pairs = f"There are no training pairs to show: {error}."
+        except TransduceError as missing:
+            no_pairs = f"There are no training pairs to show: {missing}."
     through = [] if cause is None else carriers(decision, cause)
     chosen, refused = _choices(decision, (word, other), tree)
     return Why(
@@ -83,8 +77,9 @@ def ask_why(
         word=chosen,
         other=refused,
         difference=float(decision.difference(decision.without())),
-        words=causes,
-        gradient_error=whole.error,
+        words=words,
+        cause=cause,
+        gradient_error=error,
         parts=through,
         changes=[] if cause is None else _changes(decision, start, cause, through, taught),
         taught=taught,
@@ -94,14 +89,13 @@ def ask_why(
 
 def _find_word(tokenizer: Tokenizer, tokens: Sequence[int], word: str) -> tuple[int, int]:
     """Returns the first token of a word of an output, and the one after its last."""
-    text = tokenizer.decode(tokens)
+    text, sought = tokenizer.decode(tokens), bare(word.strip())
     words = [bare(each) for each in word_texts(text)]
-    folded = [each.casefold() for each in words]
-    for sought, among in ((bare(word.strip()), words), (bare(word.strip()).casefold(), folded)):
-        if sought in among:
-            number = among.index(sought)
-            places = [place for place, of in enumerate(linked_words(tokenizer, tokens)) if number in of]
-            return places[0], places[-1] + 1
+    for fold in (str, str.casefold):
+        for number, each in enumerate(words):
+            if fold(each) == fold(sought):
+                places = [place for place, of in enumerate(linked_words(tokenizer, tokens)) if number in of]
+                return places[0], places[-1] + 1
     raise InputError(f"“{word}” is not a word of the translation “{text}”; ask about one of its words")
 
 
