@@ -8,6 +8,7 @@ import pytest
 import tomli_w
 import torch
 from safetensors.torch import load_file
+from torch.testing import assert_close
 
 import transduce
 from marian_folder import write_marian
@@ -234,3 +235,58 @@ def test_a_model_trained_further_reads_sources_as_long_and_says_how_it_was_searc
     assert (search["num_beams"], search["max_length"]) == (4, 40)
     long = " ".join(SOURCE)[:150]
     assert theirs[1].from_pretrained(tmp_path / "out")(long).input_ids == theirs[1](long).input_ids
+
+
+@pytest.mark.parametrize(
+    ("place", "module", "of_input"),
+    [
+        ("encoder.layers.0.attention.heads", "encoder.layers.0.self_attn.out_proj", True),
+        ("encoder.layers.1.feed_forward", "encoder.layers.1.fc2", False),
+        ("encoder.output", "encoder.layers.1", False),
+        ("decoder.layers.1.before", "decoder.layers.1", True),
+        ("decoder.layers.1.attention.heads", "decoder.layers.1.self_attn.out_proj", True),
+        ("decoder.layers.2.cross_attention.heads", "decoder.layers.2.encoder_attn.out_proj", True),
+        ("decoder.layers.1.cross_attention", "decoder.layers.1.encoder_attn.out_proj", False),
+        ("decoder.layers.2.feed_forward", "decoder.layers.2.fc2", False),
+        ("decoder.layers.0.after", "decoder.layers.0", False),
+    ],
+)
+@torch.no_grad()
+def test_patches_are_those_of_pytorch_hooks_on_the_exported_model(
+    place: str, module: str, of_input: bool, theirs: tuple[Any, Any, Path], imported: ModelBundle
+) -> None:
+    """One head, or the whole width, at two tokens of one sentence becomes what it was in a pass over other ones."""
+    folder = theirs[2].parent / "exported"
+    if not folder.exists():
+        export_huggingface(theirs[2].parent / "model", folder)
+    model = pytest.importorskip("transformers").MarianMTModel.from_pretrained(folder).eval()
+    sources, others, target = torch.randint(3, 40, (3, 2, 6), generator=torch.Generator().manual_seed(1))
+    part = model.get_submodule(f"model.{module}")
+    heads, tokens = (1 if place.endswith("heads") else None), [2, 4]
+    kept: list[torch.Tensor] = []
+
+    def hook(_: Any, inputs: Any, output: Any = None) -> None:
+        given = inputs if of_input else output
+        value = given[0] if isinstance(given, tuple) else given
+        if kept:
+            width = slice(4, 8) if heads else slice(None)  # of the second of three heads
+            value[1, tokens, width] = kept[0][1, tokens, width]
+        kept.append(value.clone())
+
+    added = part.register_forward_pre_hook(hook) if of_input else part.register_forward_hook(hook)
+    _, expected = (model(input_ids=ids, decoder_input_ids=target).logits for ids in (others, sources))
+    added.remove()
+    writer = imported.writer
+
+    def run(ids: torch.Tensor) -> torch.Tensor:
+        return writer.decoder(target, writer.start(writer.encode(ids, ids >= 0)))[0]
+
+    plain = run(sources)
+    with transduce.intervene(imported.model) as edit:
+        recording = edit.record(place)
+        run(others)
+    with transduce.intervene(imported.model) as edit:
+        edit.patch(place, recording, at=tokens, heads=heads, rows=1)
+        found = run(sources)
+    assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    assert torch.equal(found[0], plain[0]) and (found[1] - plain[1]).abs().max() > 1e-3
