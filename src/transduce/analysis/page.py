@@ -123,7 +123,7 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str | float | Link |
     """Returns a table as content of a section; numbers are set right."""
     cells = "".join(f'<th scope="col">{escape_text(name)}</th>' for name in head)
     lines = [f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows]
-    return f'<div class="drawing"><table><thead><tr>{cells}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    return f'<div class="scroll"><table><thead><tr>{cells}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
 
 
 def _document(title: str, scripts: tuple[str, ...], facts: dict[str, Any]) -> str:

@@ -9,13 +9,16 @@ import numpy as np
 from transduce.analysis.attribution import rank_correlation
 from transduce.analysis.carriers import Carrier
 from transduce.analysis.contrast import InputWord, Side
+from transduce.analysis.page import escape_text, html_table, render_sections
 from transduce.analysis.pictures import Pictures
 from transduce.analysis.teaching_pairs import Taught
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SIDES: dict[Side, str] = {"source": "the source", "context": "the sentences before", "output": "the output so far"}
+SHOWN = 12
+"""The most words, and the most parts of the model, in a table of the page."""
+SIDES: dict[Side, str] = {"context": "the sentences before", "source": "the source", "output": "the output so far"}
 
 
 @dataclass(frozen=True)
@@ -112,10 +115,8 @@ class Why:
             return f"None of the {taught.pairs:,} training pairs has “{word}”: the model put it together."
         if self.cause is None:
             return f"Of {taught.pairs:,} training pairs {taught.with_word:,} have “{word}”."
-        return (
-            f"Of {taught.with_cause:,} training pairs with “{self.cause.text}”, {taught.word_and_cause:,} have “{word}” and "
-            f"{taught.other_and_cause:,} “{self.other.text}”."
-        )
+        both = f"{taught.word_and_cause:,} have “{word}” and {taught.other_and_cause:,} “{self.other.text}”"
+        return f"Of {taught.with_cause:,} training pairs with “{self.cause.text}”, {both}."
 
     def __str__(self) -> str:
         """Returns the answer, the changes and the nearest training pairs."""
@@ -130,20 +131,64 @@ class Why:
     def pictures(self) -> Pictures:
         """Returns the same findings as a page, a figure or numbers, which `save` writes."""
 
-        def html() -> str:
-            from transduce.analysis.why_page import render_why
-
-            return render_why(self)
-
         def figure() -> "Figure":
             from transduce.analysis.figures import draw_why
 
             return draw_why(self.title, [word.text for word in self.words], self._measures())
 
-        return Pictures(html, figure, self.to_dict)
+        return Pictures(lambda: _page(self), figure, self.to_dict)
 
     def _measures(self) -> dict[str, list[float]]:
         return {
             "left out": [word.left_out for word in self.words],
             "integrated gradients": [word.gradient for word in self.words],
         }
+
+
+def _page(why: Why) -> str:
+    """Returns the page of an answer; it needs no script."""
+    taught, chosen = why.taught, (why.word, why.other)
+    ranked = sorted(why.words, key=lambda word: -max(abs(word.left_out), abs(word.gradient)))[:SHOWN]
+    words = [[word.text, SIDES[word.side], _shown(word.left_out), _shown(word.gradient)] for word in ranked]
+    parts = [[str(part), _shown(part.patched), _shown(part.direct)] for part in why.parts[:SHOWN]]
+    pairs = [] if taught is None else [[f"{pair.similarity:.2f}", pair.source, pair.target] for pair in taught.nearest]
+    changes = [["nothing is changed", why.word.text, _shown(why.difference)]]
+    changes += [[each.what, each.writes or "nothing more", _shown(each.difference)] for each in why.changes]
+    choices = [[each.text, f"{each.probability:.2g}", f"{each.rank:,}", each.beam or "–"] for each in chosen]
+    agreement = "" if why.agreement is None else f"; their rank correlation is {why.agreement:.2f}"
+    measured = f"Nats of the difference that go without the word, and its integrated gradients{agreement}."
+    carried = "Nats of the causal word that a part carries (patched), and nats that it adds itself (direct)."
+    counted = why.lesson + (" These are nearest by the decoder's state before the word." if pairs else "")
+    sections = [
+        ("Answer", why.answer, _sentences(why)),
+        ("What if", "What the model writes instead.", html_table(["change", "writes", "difference"], changes)),
+        ("Training pairs", counted, html_table(["cosine", "source", "target"], pairs) if pairs else ""),
+        ("Words", measured, html_table(["word", "in", "left out", "gradient"], words)),
+        ("Layers and heads", carried, html_table(["part", "patched", "direct"], parts) if parts else ""),
+        ("Both words", "At the step at which they part.", html_table(["word", "probability", "rank", "beam"], choices)),
+    ]
+    return render_sections(why.model, why.title, [section for section in sections if section[2]])
+
+
+def _sentences(why: Why) -> str:
+    """Returns the words that the model had read, each tinted by how far the difference falls without it."""
+    largest = max((abs(word.left_out) for word in why.words), default=0) or 1
+    blocks = []
+    for side, name in SIDES.items():
+        spans = []
+        for word in why.words:
+            colour, share = "accent" if word.left_out > 0 else "second", 60 * abs(word.left_out) / largest
+            tint = f"background: color-mix(in srgb, var(--{colour}) {share:.0f}%, var(--surface))"
+            if word.side == side:
+                spans.append(f'<span class="token ends-word" style="{tint}">{escape_text(word.text)}</span>')
+        if side == "output":
+            spans.append(f'<strong class="token">{escape_text(why.word.text)}</strong>')
+        if spans:
+            label = f'<p class="label">{name[0].upper()}{name[1:]}</p>'
+            blocks.append(f'<div class="block">{label}<p class="tokens" dir="auto">{"".join(spans)}</p></div>')
+    key = f"Blue words speak for “{why.word.text}”, orange ones for “{why.other.text}”."
+    return f'{"".join(blocks)}<p class="note">{escape_text(key)}</p>'
+
+
+def _shown(nats: float | None) -> str:
+    return "–" if nats is None else f"{nats:+.2f}"
