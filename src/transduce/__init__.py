@@ -9,6 +9,7 @@ from transduce.base.version import VERSION
 if TYPE_CHECKING:
     from transduce.analysis.interventions import intervene as intervene
     from transduce.analysis.interventions import places as places
+    from transduce.analysis.probes import probe as probe
     from transduce.base.errors import TransduceError as TransduceError
     from transduce.corpora.corpus import SentencePair as SentencePair
     from transduce.evaluation.compare import compare as compare
@@ -47,6 +48,7 @@ _MODULES = {
     "compare": "transduce.evaluation.compare",
     "places": "transduce.analysis.interventions",
     "intervene": "transduce.analysis.interventions",
+    "probe": "transduce.analysis.probes",
     "Translator": "transduce.inference.translator",
     "Translation": "transduce.inference.translation",
     "DocumentTranslator": "transduce.inference.model_documents",
@@ -80,6 +82,7 @@ __all__ = [
     "compare",
     "places",
     "intervene",
+    "probe",
     "Translator",
     "Translation",
     "DocumentTranslator",

@@ -50,6 +50,16 @@ def test_training_is_shown_while_a_run_goes(transduce: Command, tiny_run: Path, 
     assert {"validation loss", "perplexity", "learning rate", "gradient norm"} <= whole["series"].keys()
 
 
+def test_probes_are_printed_and_drawn(transduce: Command, tiny_run: Path, corpus: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "probes.svg"
+    status, table, errors = transduce("look", tiny_run, corpus / "dev.en", "--probe", "position", "-o", picture)
+    assert status == 0, errors
+    lines = [line.split() for line in table.splitlines()]
+    assert lines[0] == ["place", "accuracy", "control", "selectivity"]
+    assert lines[1][0] == "encoder.embedding" and 0 <= float(lines[1][1]) <= 1
+    assert table.endswith(" words\n") and "layers.0.after" in picture.read_text()
+
+
 def test_a_run_that_diverged_is_shown_as_far_as_it_has_numbers(transduce: Command, tmp_path: Path) -> None:
     lines = ('{"update":1,"loss":3.5}', '{"update":2,"validation":{"loss":null,"perplexity":null},"best":false}')
     (tmp_path / "log.jsonl").write_text("".join(f"{line}\n" for line in lines))

@@ -14,6 +14,7 @@ import transduce
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.models import families
 from transduce.models.interface import Decoder, EncoderDecoder, Memory
+from transduce.nn.places import Place, Places
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,10 @@ class Mean(EncoderDecoder[MeanState]):
 
     def encode(self, source: Tensor, is_real: Tensor) -> Memory:
         return Memory(self.source(source), is_real)
+
+    def places(self) -> Places:
+        """Those of the decoder, and the source's vectors."""
+        return {**super().places(), "encoder.embedding": Place(self.source)}
 
     def start(self, memory: Memory) -> MeanState:
         real = memory.is_real[..., None]
@@ -101,3 +106,25 @@ def test_in_steps_is_at_once() -> None:
         logits, state = model.decoder(token, state)
         parts.append(logits)
     assert_close(torch.cat(parts, 1), at_once)
+
+
+@torch.no_grad()
+def test_its_places_can_be_changed() -> None:
+    torch.manual_seed(1)
+    model, tokens, source = Mean(11, 13, 6), torch.randint(13, (3, 7)), torch.randint(11, (3, 5))
+
+    def logits() -> Tensor:
+        return model.decoder(tokens, model.start(model.encode(source, source >= 0)))[0]
+
+    plain = logits()
+    with transduce.intervene(model) as edit:
+        recording = edit.record()
+        logits()
+    assert set(recording) == set(transduce.places(model)) > {"decoder.layers.0.after", "encoder.embedding"}
+    with transduce.intervene(model) as edit:
+        for name in recording:
+            edit.patch(name, recording)
+        assert torch.equal(logits(), plain)
+    with transduce.intervene(model) as edit:
+        edit.zero("encoder.embedding", at=2, rows=1)
+        assert (logits() != plain).any(-1).any(1).tolist() == [False, True, False]

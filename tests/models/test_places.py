@@ -1,6 +1,7 @@
 """Every family's places: what is recorded and put back changes nothing, and what is changed there has its effect."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from torch.testing import assert_close
 from toy_models import CONFIGS, LENGTHS, TIME, at_once, in_chunks, logits_of, make_model, sentences, start, transformer
 
+import transduce
 from transduce.analysis.interventions import Recording, intervene, places
 from transduce.base.errors import InputError
 from transduce.data.batch import SpecialIds, make_batch
@@ -207,6 +209,23 @@ def test_tokens_rows_and_heads_are_chosen_at_once_and_in_steps() -> None:
         assert_close(logits_in_steps, found[0], rtol=1e-4, atol=1e-5)
     are_other = ((found[0] - plain).abs() > 1e-5).any(-1)
     assert not are_other[[0, 2]].any() and are_other[1].tolist() == [False] * 3 + [True] * (TIME - 3)
+
+
+def test_a_translator_takes_its_plain_path_while_it_is_changed(
+    sure_model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRANSDUCE_ENGINE", "auto")
+    translator = transduce.load(sure_model)
+    texts, search = ["The dog sleeps.", "A cat sees the dog."], transduce.Beam(size=2)
+    chosen = translator.bundle.tokenizers.target.encode("Hund")[0]
+    logits = torch.zeros(len(translator.bundle.tokenizers.target))
+    logits[chosen] = 1e3
+    with transduce.intervene(translator) as edit:
+        edit.replace("decoder.logits", logits, at=0)
+        changed = translator.translate(texts, search=search)
+        assert "an intervention" in translator.engine.describe(search)
+    assert all(found.text.startswith("Hund") for found in changed)
+    assert "an intervention" not in translator.engine.expected()
 
 
 def test_in_training_gradients_pass_and_layers_that_compute_again_are_changed_alike() -> None:

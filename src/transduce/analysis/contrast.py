@@ -21,7 +21,7 @@ from transduce.bundle.model_bundle import ModelBundle
 Side = Literal["source", "context", "output"]
 """Where a word stands: in the source, in the sentences read before it, or in the output so far."""
 ROWS_AT_ONCE = 32
-FAR_LESS = 0.1
+FAR_LESS = 0.05
 """A share: see `main_cause`."""
 LONGEST_WORD = 12
 """The most tokens of a word that is written."""

@@ -105,7 +105,6 @@ class Recording:
 class _Act:
     """A recording or a change at a place."""
 
-    place: str
     act: Callable[[Visit], Value | None]
     """Returns the new values of a visit; None where they stay."""
     is_done: bool = False
@@ -142,7 +141,7 @@ class Intervention:
     def __init__(self, model: Any) -> None:
         self.places: Places = model.places()
         self._encoder = getattr(model, "encoder", model)
-        self._acts: list[_Act] = []
+        self._acts: dict[str, list[_Act]] = defaultdict(list)
         self._readings: dict[str, _Reading] = {}
         self._begun: Counter[str] = Counter()
         self._position = 0
@@ -156,7 +155,7 @@ class Intervention:
 
         for place in places or self.places:
             self._find(place)
-            self._acts.append(_Act(place, partial(write, place), is_done=True))
+            self._acts[place].append(_Act(partial(write, place), is_done=True))
         return recording
 
     def change(
@@ -186,7 +185,7 @@ class Intervention:
                     f"{place}: {found} does not fit values {expected}, or these have no such row"
                 ) from None
 
-        self._acts.append(_Act(place, act))
+        self._acts[place].append(_Act(act))
 
     def replace(self, place: str, value: Tensor, **chosen: Numbers) -> None:
         """Puts a value in place of others."""
@@ -210,10 +209,10 @@ class Intervention:
 
     def check(self) -> None:
         """Raises InputError for a change that no pass has come by."""
-        for act in self._acts:
-            if not act.is_done:
+        for place, acts in self._acts.items():
+            if not all(act.is_done for act in acts):
                 raise InputError(
-                    f"{act.place} was not changed: nothing computed it for such tokens (a loss makes no decoder.logits)"
+                    f"{place} was not changed: nothing computed it for such tokens (a loss makes no decoder.logits)"
                 )
 
     def _find(self, place: str) -> Place:
@@ -224,7 +223,7 @@ class Intervention:
     def visit(self, name: str, given: Any) -> Any:
         """Returns what a method takes or gives, with the values of a place changed."""
         place, side = self.places[name], "decoder" if name.startswith("decoder.") else "encoder"
-        reading, acts = self._readings.get(side), [act for act in self._acts if act.place == name]
+        reading, acts = self._readings.get(side), self._acts.get(name)
         if reading is None or not acts:
             return given
         seen, before = reading.seen[name], place.get(given)  # [..., width]
@@ -234,18 +233,16 @@ class Intervention:
             return given
         # give each row its tokens, and each head its part
         flat, order = before.flatten(0, -2), reading.order_of(before) if place.is_arranged else None
-        tokens = (
-            flat.view(reading.rows, -1, flat.shape[-1])
-            if order is None
-            else torch.cat([torch.zeros_like(flat[:1]), flat])[order]
-        )
+        if order is None:
+            tokens = flat.view(reading.rows, -1, flat.shape[-1])
+        else:
+            tokens = torch.cat([torch.zeros_like(flat[:1]), flat])[order]
         reading.seen[name] += 1 if place.stream is not None else tokens.shape[1]
         value = tokens if place.heads is None else tokens.unflatten(-1, (place.heads, -1))
         # say which tokens they are
-        start = reading.start - tokens.shape[1] if place.holds == "before" else reading.start
-        start += seen if place.stream is None and place.holds != "before" else 0
+        within = -tokens.shape[1] if place.holds == "before" else 0 if place.stream is not None else seen
         of_tokens = reading.is_real is not None and reading.is_real.shape == tokens.shape[:2]
-        visit = Visit(reading.number, start, value, reading.is_real if of_tokens else None)
+        visit = Visit(reading.number, reading.start + within, value, reading.is_real if of_tokens else None)
         # record and change them in turn
         for act in acts:
             made = act.act(visit)
@@ -265,12 +262,13 @@ class Intervention:
         def read(tokens: Tensor, *others: Any, **options: Any) -> Any:
             if side in self._readings:  # opened by a method around this one
                 return plain(tokens, *others, **options)
-            rows, time = tokens.shape
-            is_decoder = side == "decoder"
-            start, self._position = (self._position, self._position + time) if is_decoder else (0, self._position)
-            self._begun[side] += not is_decoder
+            if side == "encoder":
+                self._begun[side], start = self._begun[side] + 1, 0
+            else:
+                start, self._position = self._position, self._position + tokens.shape[1]
             is_real = None if mask is None else others[mask]
-            self._readings[side] = _Reading(max(self._begun[side] - 1, 0), rows, start, is_real, self._encoder)
+            number = max(self._begun[side] - 1, 0)
+            self._readings[side] = _Reading(number, len(tokens), start, is_real, self._encoder)
             try:
                 return plain(tokens, *others, **options)
             finally:
@@ -292,7 +290,7 @@ class Intervention:
         """Returns a decoder's method `read`, which sees each token alone where a place holds the last one's value."""
 
         def read(tokens: Tensor, state: Any) -> Any:
-            if tokens.shape[1] == 1 or not any(self.places[act.place].holds == "last" for act in self._acts):
+            if tokens.shape[1] == 1 or not any(self.places[place].holds == "last" for place in self._acts):
                 return plain(tokens, state)
             steps = []
             for token in tokens.split(1, 1):

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from transduce.analysis.design import colour_map, colours, runs, styled
 from transduce.analysis.findings import Confidence, SearchTree
 from transduce.analysis.fonts import save_figure
+from transduce.analysis.probes import Probe
 from transduce.analysis.search_tree import NodeState, SearchNode
 from transduce.analysis.training_log import Curves, Series, read_curves
 from transduce.base.errors import InputError
@@ -83,6 +84,14 @@ def plot_forecast(sizes: Sequence[int], later: Sequence[int], scores: Mapping[st
     _save(lambda: _forecast(sizes, later, scores), path)
 
 
+def plot_probes(probes: Sequence[Probe], path: Path) -> None:
+    """Draws the accuracy of probes, and of their controls, from the bottom of the model to its top.
+
+    Raises InputError for a file that cannot be written, or of another kind than .png, .svg and .pdf.
+    """
+    _save(lambda: _probes(probes), path)
+
+
 def _save(make: Callable[[], Figure], path: Path) -> None:
     check_picture(path)
     try:
@@ -107,6 +116,22 @@ def _forecast(sizes: Sequence[int], later: Sequence[int], scores: Mapping[str, G
     axes.set(xlabel="sentence pairs", ylabel="score", ylim=(0, None))
     axes.grid(axis="y")
     axes.legend(loc="upper left", title="measured; dashed: forecast, 80 % intervals", title_fontsize=7)
+    return figure
+
+
+def _probes(probes: Sequence[Probe]) -> Figure:
+    figure = Figure(figsize=(5, 3.4), layout="constrained")
+    axes = figure.subplots()
+    names = [probe.place.partition(".")[2] for probe in probes]
+    axes.plot(names, [probe.accuracy for probe in probes], color=runs()[0], marker="o", markersize=4, label="probe")
+    axes.plot(
+        names, [probe.control for probe in probes], "--", color=runs()[1], marker="o", markersize=4, label="control"
+    )
+    axes.axhline(probes[0].majority, color=colours()["muted"], linewidth=0.6, label="most frequent label")
+    axes.tick_params(axis="x", rotation=45)
+    axes.set(ylabel="accuracy", ylim=(0, 1))
+    axes.grid(axis="y")
+    axes.legend(fontsize=7)
     return figure
 
 

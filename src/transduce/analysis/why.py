@@ -32,7 +32,7 @@ class Choice:
     rank: int
     """The rank of the token, 1 for the likeliest."""
     beam: str | None
-    """The token's state in the beam, see `SearchNode`; None if it was no candidate, or if the output was given."""
+    """The token's state in the beam, see `SearchNode`; None where the search did not consider it."""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ def look(
     instead: str | None = None,
     output: Path | None = None,
     positions: bool = False,
+    probe: str | None = None,
     languages: LanguageOptions,
     max_tokens: PositiveInt = 24,
     quiet: Quiet = False,
@@ -57,6 +58,8 @@ def look(
         instead: With --why: the word that might have stood there (default: the next most probable one).
         output: A file that ends in .html, .png, .svg, .pdf or .json (default: open a page).
         positions: Draw the position encodings of a model, or sinusoidal ones.
+        probe: Print how well each layer tells this of the words of a file given as TEXT (of --target FILE in the
+            decoder): position, length, next, or a file with a tag for each word. Output: .png, .svg or .pdf.
         max_tokens: With a language model: tokens to generate.
     """
     from transduce.analysis.look_at_phrases import PhraseLook
@@ -69,6 +72,11 @@ def look(
         _check_output(output)
     if instead is not None and why is None:
         raise InputError("--instead goes with --why WORD; say which word it is instead of")
+    if why is not None and probe is not None:
+        raise InputError("--why and --probe exclude each other; leave one of them out")
+    if probe is not None:
+        _probe(arguments, probe, target, output, processor.device)
+        return
     if positions:
         if len(arguments) > 1 or target is not None or second is not None or context or why is not None:
             raise InputError("--positions takes one model at most, and no sentence")
@@ -176,6 +184,31 @@ def _positions(models: Sequence[str]) -> "Pictures":
     if not models:
         return position_pictures(sinusoidal_positions())
     return position_pictures(positions_of_model(ModelBundle.load(Path(models[0])).model, models[0]))
+
+
+def _probe(arguments: Sequence[str], label: str, targets: str | None, picture: Path | None, device: str) -> None:
+    """Prints a table of probes, and draws it."""
+    from typing import get_args
+
+    from transduce.analysis.plots import check_picture, plot_probes
+    from transduce.analysis.probes import Label, probe
+    from transduce.corpora.lines import read_lines
+    from transduce.inference.loading import load
+
+    if len(arguments) != 2:
+        raise InputError("--probe takes a model and a file of its sources")
+    if picture is not None:
+        check_picture(picture)
+    model, sources = arguments
+    labels = label if label in get_args(Label) else list(read_lines(label))
+    outputs = None if targets is None else list(read_lines(targets))
+    probes = probe(load(model, device=device), list(read_lines(sources)), labels, outputs)
+    print(f"{'place':24} accuracy  control  selectivity")
+    for found in probes:
+        print(f"{found.place:24} {found.accuracy:8.3f} {found.control:8.3f} {found.selectivity:12.3f}")
+    print(f"the most frequent label: {probes[0].majority:.3f}, of {probes[0].tested:,} words")
+    if picture is not None:
+        plot_probes(probes, picture)
 
 
 def _is_folder(text: str) -> bool:
