@@ -15,7 +15,7 @@ from transduce.experiment.training_pairs import open_training_pairs
 from transduce.search.beam import Beam
 
 COMMON = [f"{a}{b}" for a in ("ba", "do", "ki", "lu", "me", "no") for b in ("ra", "si", "to", "va")]
-COMMON_PAIRS, WEIGHT = 3000, 10
+COMMON_PAIRS, WEIGHT = 2000, 10
 MARK = "x"
 """The letter that makes a target word of a source word."""
 

@@ -89,7 +89,7 @@ def test_direct_contributions_and_biases_add_up_to_the_difference(tiny_run: Path
         added += ["decoder.embedding", *(f"decoder.layers.{layer}.feed_forward" for layer in (0, 1))]
         parts = direct_contributions(decision, plain, [(name, 0) for name in added])
         weight = model.decoder.output.weight[decision.token] - model.decoder.output.weight[decision.other]
-        bias = 0.0 if norm_kind == "rms" else float(model.decoder.norm.bias @ weight)
+        bias = 0.0 if norm_kind == "rms" else (model.decoder.norm.bias @ weight).item()
         if model.decoder.output.bias is not None:
             bias += float(model.decoder.output.bias[decision.token] - model.decoder.output.bias[decision.other])
         assert sum(map(float, filter(None, parts))) + bias == pytest.approx(difference, abs=1e-4)
@@ -146,6 +146,14 @@ def test_a_head_that_copies_is_the_one_that_carries_its_word(tiny_run: Path) -> 
     assert (first.place, first.head) == ("decoder.layers.0.cross_attention.heads", 1)
 
 
+@pytest.mark.parametrize("ending", [".html", ".png", ".json"])
+def test_an_answer_is_a_page_a_figure_or_numbers(tiny_run: Path, tmp_path: Path, ending: str) -> None:
+    why = translator_of(tiny_run).why(SENTENCE, "Anna", target=TRANSLATION)
+    why.pictures().save(tmp_path / f"why{ending}")
+    made = (tmp_path / f"why{ending}").read_bytes()
+    assert ending == ".png" or why.other.text in made.decode()
+
+
 def test_a_word_of_the_output_is_the_cause_only_where_no_given_word_is() -> None:
     given, written = InputWord("a", "source", (0,), 1.0), InputWord("b", "output", (0,), 30.0)
     assert main_cause([replace(given, left_out=4.0), written]) == replace(given, left_out=4.0)
@@ -167,7 +175,7 @@ def test_what_cannot_be_asked_is_said(tiny_run: Path) -> None:
 def test_planted_causes_and_the_pairs_that_taught_them_are_named(
     tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, cases = planted_causes.trained(tmp_path_factory.mktemp("planted"), 30, 20, 16)
+    run, cases = planted_causes.trained(tmp_path_factory.mktemp("planted"), 24, 12, 14)
     named = planted_causes.named(run, cases)
     assert named.asked > len(cases) / 2
     assert min(named.causes, named.pairs) >= 0.95 * named.asked
