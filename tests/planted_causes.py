@@ -102,7 +102,7 @@ def trained(folder: Path, rare: int, poisoned: int, epochs: int) -> tuple[Path, 
 class Named(NamedTuple):
     """How often answers name what was planted."""
 
-    asked: int
+    asked: list[Case]
     """The cases whose word the model writes."""
     causes: int
     pairs: int
@@ -118,8 +118,11 @@ def named(run: Path, cases: list[Case]) -> Named:
         cases, translator.translate([case.source for case in cases], Beam(size=1)), strict=True
     ):
         if case.word in translation.text.split():
-            why = translator.why(case.source, case.word, case.instead, search=Beam(size=1), pairs=lambda: pairs)
+            why = transduce.why(
+                translator, case.source, case.word, case.instead, search=Beam(size=1), pairs=lambda: pairs
+            )
             assert why.taught is not None
             nearest = [pair.source for pair in why.taught.nearest[:1]]
-            found.append((why.cause is not None and why.cause.text == case.cause, nearest == [case.taught_by]))
-    return Named(len(found), sum(cause for cause, _ in found), sum(pair for _, pair in found))
+            found.append((case, why.cause is not None and why.cause.text == case.cause, nearest == [case.taught_by]))
+    asked, causes, taught = zip(*found, strict=True)
+    return Named(list(asked), sum(causes), sum(taught))

@@ -47,7 +47,7 @@ def test_phrases_make_up_the_sentence_and_its_translation(translator: transduce.
 
 def test_phrases_are_not_asked_why(translator: transduce.Translator) -> None:
     with pytest.raises(InputError, match="a phrase-based model has no layers to ask"):
-        translator.why("What does Anna open?", "Anna")
+        transduce.why(translator, "What does Anna open?", "Anna")
 
 
 def test_a_given_translation_is_explained_as_far_as_phrases_go(translator: transduce.Translator) -> None:

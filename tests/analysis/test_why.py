@@ -57,7 +57,7 @@ def decision_of(bundle: ModelBundle) -> Decision:
 
 def test_the_difference_is_that_of_the_probabilities_which_a_look_tells(tiny_run: Path) -> None:
     translator = translator_of(tiny_run)
-    why = translator.why(SENTENCE, "öffnet", "Anna", target=TRANSLATION)
+    why = transduce.why(translator, SENTENCE, "öffnet", "Anna", target=TRANSLATION)
     score = translator.score((SENTENCE, TRANSLATION))
     written = next(token for token in score.tokens if token.piece == why.word.token)
     assert np.log(why.word.probability) == pytest.approx(written.log_probability, abs=1e-4)
@@ -69,7 +69,7 @@ def test_the_difference_is_that_of_the_probabilities_which_a_look_tells(tiny_run
 
 def test_a_word_is_hidden_with_all_its_tokens_and_the_next_most_probable_one_is_its_rival(tiny_run: Path) -> None:
     translator = translator_of(tiny_run)
-    why = translator.why(SENTENCE, "Anna", target=TRANSLATION)
+    why = transduce.why(translator, SENTENCE, "Anna", target=TRANSLATION)
     assert why.other.text.casefold() != "anna" and why.other.rank > 0
     assert why.to_dict()["words"][0]["text"] == "What"
     assert json.loads(json.dumps(why.to_dict()))["answer"] == why.answer
@@ -108,7 +108,7 @@ def _with(plain: Any, value: torch.Tensor) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("name", ["transformer, norm after", "transformer, recurrence", "bahdanau", "luong, fed"])
 def test_every_family_is_asked(tiny_run: Path, name: str) -> None:
     config = msgspec.structs.replace(CONFIGS[name], tie="none") if "luong" in name else CONFIGS[name]
-    why = Translator(with_model(tiny_run, config)).why(SENTENCE, "öffnet", target=TRANSLATION)
+    why = transduce.why(Translator(with_model(tiny_run, config)), SENTENCE, "öffnet", target=TRANSLATION)
     assert why.cause is None or why.parts
     assert all(part.direct is None for part in why.parts if part.place.startswith("encoder"))
 
@@ -148,7 +148,7 @@ def test_a_head_that_copies_is_the_one_that_carries_its_word(tiny_run: Path) -> 
 
 @pytest.mark.parametrize("ending", [".html", ".png", ".json"])
 def test_an_answer_is_a_page_a_figure_or_numbers(tiny_run: Path, tmp_path: Path, ending: str) -> None:
-    why = translator_of(tiny_run).why(SENTENCE, "Anna", target=TRANSLATION)
+    why = transduce.why(translator_of(tiny_run), SENTENCE, "Anna", target=TRANSLATION)
     why.pictures().save(tmp_path / f"why{ending}")
     made = (tmp_path / f"why{ending}").read_bytes()
     assert ending == ".png" or why.other.text in made.decode()
@@ -164,11 +164,11 @@ def test_a_word_of_the_output_is_the_cause_only_where_no_given_word_is() -> None
 def test_what_cannot_be_asked_is_said(tiny_run: Path) -> None:
     translator = translator_of(tiny_run)
     with pytest.raises(InputError, match="is not a word of the translation"):
-        translator.why(SENTENCE, "Katze", target=TRANSLATION)
+        transduce.why(translator, SENTENCE, "Katze", target=TRANSLATION)
     with pytest.raises(InputError, match="is not one word"):
-        translator.why(SENTENCE, "Anna", "die Zeitung", target=TRANSLATION)
+        transduce.why(translator, SENTENCE, "Anna", "die Zeitung", target=TRANSLATION)
     with pytest.raises(InputError, match="is the word that stands there"):
-        translator.why(SENTENCE, "Anna", "Anna", target=TRANSLATION)
+        transduce.why(translator, SENTENCE, "Anna", "Anna", target=TRANSLATION)
 
 
 @pytest.mark.slow
@@ -177,13 +177,13 @@ def test_planted_causes_and_the_pairs_that_taught_them_are_named(
 ) -> None:
     run, cases = planted_causes.trained(tmp_path_factory.mktemp("planted"), 24, 12, 14)
     named = planted_causes.named(run, cases)
-    assert named.asked > len(cases) / 2
-    assert min(named.causes, named.pairs) >= 0.95 * named.asked
+    assert len(named.asked) > 10
+    assert min(named.causes, named.pairs) >= 0.95 * len(named.asked)
     capsys.readouterr()
-    text, word = cases[-1].source, cases[-1].word
-    app(["look", str(run), text, "--why", word, "--instead", cases[-1].instead or "", "-o", str(run / "why.html")])
-    assert cases[-1].taught_by in capsys.readouterr().out
-    assert cases[-1].taught_by in (run / "why.html").read_text(encoding="utf-8")
+    case = named.asked[-1]
+    app(["look", str(run), case.source, "--why", case.word, "--beam-size", "1", "-o", str(run / "why.html")])
+    assert case.taught_by in capsys.readouterr().out
+    assert case.taught_by in (run / "why.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -194,7 +194,7 @@ def test_the_word_of_the_context_that_tells_a_pronoun_is_named(tmp_path: Path) -
     for person, pronoun in pronoun_corpus.PEOPLE.items():
         other = {"she": "he", "he": "she"}[pronoun]
         asked = Request("dann ruft", before=("dann lacht", f"{person} kommt"))
-        why = translator.why(asked, pronoun, other, search=GREEDY, pairs=lambda: pairs)
+        why = transduce.why(translator, asked, pronoun, other, search=GREEDY, pairs=lambda: pairs)
         assert why.cause is not None and (why.cause.text, why.cause.side) == (person, "context")
         assert why.taught is not None
         assert why.taught.word_and_cause > why.taught.other_and_cause

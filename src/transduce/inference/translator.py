@@ -13,8 +13,6 @@ from docsegments.orthography.joining import join_sentences
 from docsegments.orthography.words import has_words
 from transduce.analysis.look_at_phrases import PhraseLook
 from transduce.analysis.look_at_text import Look
-from transduce.analysis.teaching_pairs import PairSearch
-from transduce.analysis.why import Why
 from transduce.base.errors import InputError
 from transduce.base.reprs import shown_by
 from transduce.base.task_table import check_tool
@@ -34,13 +32,12 @@ from transduce.inference.engines.inference_precision import InferencePrecision, 
 from transduce.inference.engines.phrase_engine import PhraseEngine
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.malloc import keep_free_memory
-from transduce.inference.looking import check_length, check_not_blank, look_at_translation, watch_translation
+from transduce.inference.looking import check_length, check_not_blank, look_at_translation
 from transduce.inference.outcomes import translation_of, why_unsatisfied
 from transduce.inference.request import Request
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
 from transduce.inference.translation import Candidate, Translation
-from transduce.inference.why_word import ask_why
 from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, score_of_pieces, search_of
 from transduce.search.loop import Hypothesis
@@ -82,8 +79,8 @@ class Translator:
         longest = min(member.config.longest_source for member in (bundle, *others))
         limit, marked = self.engine.source_limit, 0 if bundle.config.languages is None else 1
         self.longest_source = min(longest, limit - 1 - marked if limit else longest)
-        self._constraints = Constraints(bundle.tokenizers.target, bundle.tokenizers.source)
-        self._batched = BatchedSearch(self.engine, self._constraints, tokens_at_once)
+        self.constraints = Constraints(bundle.tokenizers.target, bundle.tokenizers.source)
+        self._batched = BatchedSearch(self.engine, self.constraints, tokens_at_once)
         self._completer: Completer | None = None
 
     @staticmethod
@@ -126,7 +123,7 @@ class Translator:
         with compiling():
             for length in (2, min(16, self.longest_source)):  # odd with the end token, as few other sizes are
                 piece = Piece([*marks.source, *[unknown] * length], [], [], [], marks.begin)
-                self.engine.of(piece, at_length).search([piece], self._constraints, at_length)
+                self.engine.of(piece, at_length).search([piece], self.constraints, at_length)
 
     def directed(self, to: str | None = None, from_: str | None = None) -> "Translator":
         """Returns the translator in a direction; see `BundleConfig.find_direction`."""
@@ -207,57 +204,21 @@ class Translator:
         if isinstance(self.engine, PhraseEngine):
             check_not_blank(request.text)
             check_length(len(self.bundle.tokenizers.source.encode(request.text)), self.longest_source)
-            (piece,) = self._constraints.pieces(request, [[]])
+            (piece,) = self.constraints.pieces(request, [[]])
             return self.engine.look(request.text.strip(), piece, target)
-        bundle, piece = self._whole_piece(request)
-        return look_at_translation(bundle, self._constraints, piece, target, search or Beam(), request.text.strip())
+        bundle, piece = self.whole_piece(request)
+        return look_at_translation(bundle, self.constraints, piece, target, search or Beam(), request.text.strip())
 
-    def why(
-        self,
-        text: str | Request,
-        word: str,
-        instead: str | None = None,
-        *,
-        target: str | None = None,
-        search: Beam | None = None,
-        pairs: Callable[[], PairSearch] | None = None,
-    ) -> Why:
-        """Tells why the model writes a word in the translation of one line, and not another.
-
-        Args:
-            text: the line.
-            word: a word of the translation; the first such one is meant.
-            instead: the word that might have been in its place (default: the next most probable one).
-            target: the translation that is asked about (default: the one that the search finds).
-            search: the search (default: a plain beam).
-            pairs: opens the training pairs (default: none are shown); see `transduce.experiment.training_pairs`.
-
-        Raises InputError as `look` does, for a phrase-based model, for a word that is not in the translation, or one
-        that the model cannot write.
-        """
-        if isinstance(self.engine, PhraseEngine):
-            raise InputError(
-                "a phrase-based model has no layers to ask; a plain look shows the phrases and their rivals"
-            )
-        request = Request(text) if isinstance(text, str) else text
-        bundle, piece = self._whole_piece(request)
-        tokens, tree = watch_translation(
-            bundle, self._constraints, piece, target, search or Beam(), request.text.strip()
-        )
-        return ask_why(bundle, request, piece, tokens, tree, (word, instead), pairs)
-
-    def _whole_piece(self, request: Request) -> tuple[ModelBundle, Piece]:
-        """Returns the model, and a line as it reads it, to be looked at."""
-        bundle = self.single_model()
-        marks = self.bundle.marks
-        source = self.bundle.tokenizers.source.encode(request.text.strip())
-        if not source:
+    def whole_piece(self, request: Request) -> tuple[ModelBundle, Piece]:
+        """Returns the model, and a line as it reads it, to be looked at; InputError as for `look`."""
+        bundle, marks, tokenizer = self.single_model(), self.bundle.marks, self.bundle.tokenizers.source
+        if not (source := tokenizer.encode(request.text.strip())):
             raise InputError("there is no text to look at")
         check_length(len(source), self.longest_source)
         if request.required:
             raise InputError("a search with required phrases cannot be looked at; leave them out")
         source = next(iter(self.encode([request])[0]), source)
-        (piece,) = self._constraints.pieces(request, [[*marks.source, *source]], marks.begin)
+        (piece,) = self.constraints.pieces(request, [[*marks.source, *source]], marks.begin)
         return bundle, piece
 
     def complete(
@@ -289,7 +250,7 @@ class Translator:
         engine = self._pytorch("complete what is typed")
         if self._completer is None or self._completer.engine is not engine:  # in a copy with another model
             bundle = self._directed_bundle(engine.bundle)
-            self._completer = Completer(engine, bundle, self._constraints, self.encode)
+            self._completer = Completer(engine, bundle, self.constraints, self.encode)
         return self._completer.complete(text, typed, search, most_words, glossary, tell, before)
 
     def exclusively(self, work: Callable[[], Result]) -> Result:
@@ -324,7 +285,7 @@ class Translator:
         encoded = self.encode(requests) if encoded is None else encoded
         marks = self.bundle.marks
         lines = [
-            self._constraints.pieces(
+            self.constraints.pieces(
                 request,
                 [[*marks.source, *ids] for ids in pieces],
                 marks.begin,
@@ -339,7 +300,7 @@ class Translator:
 
     def why_unsatisfied(self, translation: Translation, phrase: str) -> str:
         """Explains why a translation lacks a phrase that it was required to hold, and what may help."""
-        return why_unsatisfied(translation, phrase, self._constraints)
+        return why_unsatisfied(translation, phrase, self.constraints)
 
     def encode(self, texts: Sequence[str | Request]) -> list[list[list[int]]]:
         """Returns the token ids of each line's pieces: one piece unless it is too long, none if it has no words; each
@@ -376,7 +337,7 @@ class Translator:
         return translation_of(
             request,
             [self._joined([piece.n_best[0] for piece in pieces], rule)],
-            self._constraints,
+            self.constraints,
             was_split=True,
             truncated=any(piece.truncated for piece in pieces),
             details=Details.joined(details) if len(details) == len(pieces) else None,
@@ -426,7 +387,7 @@ class Translator:
             if self._is_translated(request.text) or not request.text.strip():
                 return Translation("", [])
             return translation_of(
-                request, [Candidate(request.text, 0.0, 0.0)], self._constraints, was_split=False, truncated=False
+                request, [Candidate(request.text, 0.0, 0.0)], self.constraints, was_split=False, truncated=False
             )
         if not all(pieces):
             raise InputError(
@@ -436,4 +397,4 @@ class Translator:
         best, *others = [[Candidate(decode(h.tokens), h.score, h.log_probability) for h in n_best] for n_best in pieces]
         candidates = [self._joined([best[0], *(other[0] for other in others)], rule)] if others else best
         truncated = any(hypotheses[0].truncated for hypotheses in pieces)
-        return translation_of(request, candidates, self._constraints, was_split=bool(others), truncated=truncated)
+        return translation_of(request, candidates, self.constraints, was_split=bool(others), truncated=truncated)

@@ -17,8 +17,11 @@ from transduce.analysis.why import Change, Choice, Why
 from transduce.base.errors import InputError, TransduceError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.constraints import Piece, Vocabulary
-from transduce.inference.looking import name_of
+from transduce.inference.engines.phrase_engine import PhraseEngine
+from transduce.inference.looking import name_of, watch_translation
 from transduce.inference.request import Request
+from transduce.inference.translator import Translator
+from transduce.search.beam import Beam
 from transduce.text.tokenizer import Tokenizer
 from transduce.text.tokenizer_settings import BREAK
 
@@ -27,7 +30,39 @@ RIVALS = 5
 
 
 @torch.no_grad()
-def ask_why(
+def why(
+    translator: Translator,
+    text: str | Request,
+    word: str,
+    instead: str | None = None,
+    target: str | None = None,
+    search: Beam | None = None,
+    pairs: Callable[[], PairSearch] | None = None,
+) -> Why:
+    """Tells why a model writes a word in the translation of one line, and not another.
+
+    Args:
+        translator: has the model, a single one of PyTorch.
+        text: the line.
+        word: a word of the translation; the first such one is meant.
+        instead: the word that might have been in its place (default: the next most probable one).
+        target: the translation that is asked about (default: the one that the search finds).
+        search: the search (default: a plain beam).
+        pairs: opens the training pairs, once the question has an answer; see `open_training_pairs`.
+
+    Raises InputError as `Translator.look` does, for a phrase-based model, for a word that is not in the translation, or
+    one that the model cannot write.
+    """
+    if isinstance(translator.engine, PhraseEngine):
+        raise InputError("a phrase-based model has no layers to ask; a plain look shows the phrases and their rivals")
+    request = Request(text) if isinstance(text, str) else text
+    bundle, piece = translator.whole_piece(request)
+    constraints, line = translator.constraints, request.text.strip()
+    tokens, tree = watch_translation(bundle, constraints, piece, target, search or Beam(), line)
+    return _answer(bundle, request, piece, tokens, tree, (word, instead), pairs)
+
+
+def _answer(
     bundle: ModelBundle,
     request: Request,
     piece: Piece,
@@ -36,19 +71,6 @@ def ask_why(
     asked: tuple[str, str | None],
     pairs: Callable[[], PairSearch] | None,
 ) -> Why:
-    """Finds the causes of a word of a translation.
-
-    Args:
-        bundle: the model, in float32.
-        request: the source.
-        piece: the same as the model reads it.
-        tokens: the translation, without its end.
-        tree: the search that found it, if it was searched.
-        asked: the word, and the word that might have been in its place (None: the next most probable one).
-        pairs: opens the training pairs, once the question is known to have an answer.
-
-    Raises InputError for a word that is not in the translation, or one that the model cannot write.
-    """
     target = bundle.tokenizers.target
     start, stop = _find_word(target, tokens, asked[0])
     source = torch.tensor([[*piece.source, bundle.special.source_eos]], device=bundle.device)

@@ -162,6 +162,7 @@ def _ask_why(
     from transduce.experiment.training_pairs import open_training_pairs
     from transduce.inference.loading import load
     from transduce.inference.translator import Translator
+    from transduce.inference.why_word import why
 
     translator = load(model, device=device)
     if not isinstance(translator, Translator):
@@ -173,7 +174,7 @@ def _ask_why(
     def pairs() -> "PairSearch":
         return open_training_pairs(model, translator.single_model(), teller(quiet))
 
-    return translator.why(line, *asked, target=target, search=search, pairs=pairs)
+    return why(translator, line, *asked, target, search, pairs)
 
 
 def _positions(models: Sequence[str]) -> "Pictures":
