@@ -90,10 +90,12 @@ def probe(
     if tested.all() or not tested.any():
         raise InputError(f"a probe needs {TESTED} texts or more, with words in them; there are {len(texts)}")
     majority = float((true[tested] == np.bincount(true[~tested]).argmax()).mean())
-    return [
-        Probe(name, *(_accuracy(vectors[name], each, tested) for each in (true, control)), majority, int(tested.sum()))
-        for name in names
-    ]
+
+    def accuracy(name: str, labels: Int[np.ndarray, " words"]) -> float:
+        return _accuracy(vectors[name], labels, tested)
+
+    count = int(tested.sum())
+    return [Probe(name, accuracy(name, true), accuracy(name, control), majority, count) for name in names]
 
 
 def _labels(spelled: Sequence[Sequence[str]], label: Label | Sequence[str]) -> list[list[str]]:

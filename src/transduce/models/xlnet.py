@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -19,7 +18,7 @@ from transduce.nn.initialization import Initialization, InitializationKind
 from transduce.nn.layers import Activation, Dropout, FeedForward, NormPlace, Residual, layer_list
 from transduce.nn.masks import AttentionMask, memory_mask, padding_mask
 from transduce.nn.permutation import FactorizationOrder
-from transduce.nn.places import Place, Places, places_of_layer, within
+from transduce.nn.places import Place, Places, places_of_stream, within
 from transduce.nn.ragged import Ragged
 from transduce.nn.relative_attention import (
     Past,
@@ -207,22 +206,6 @@ class XLNetStack(nn.Module):
         nothing = self.table.weight.new_empty(rows, 0, self.table.embedding_dim)
         return tuple(layer.attention.empty_past(nothing) for layer in self.layers)
 
-    def places(self, stream: Literal["query", "content"], call: int | None) -> Places:
-        """Returns the places of a stream, which is that call of each layer; what is before a layer is after the last.
-
-        The last layer has no content stream where there is a query stream, and the memory is the content's.
-        """
-        before = Place(self, ("embed",) if stream == "content" else ("queries",))
-        places = {"embedding": before}
-        for number, layer in enumerate(self.layers):
-            if stream == "content" and call and number == len(self.layers) - 1:
-                break
-            of_layer = {name: replace(place, stream=call) for name, place in places_of_layer(layer).items()}
-            del of_layer["attention.memory"]
-            places |= within(f"layers.{number}", {**of_layer, "before": before})
-            before = of_layer["after"]
-        return places
-
 
 class XLNetDecoder(Decoder[SegmentState]):
     """Continues a text: the order of factorisation is from left to right.
@@ -242,16 +225,14 @@ class XLNetDecoder(Decoder[SegmentState]):
         return [self.stack.table, *self.stack.layers]
 
     def places(self) -> Places:
-        """See Decoder; of both streams."""
-        streams = {
-            **within("query", self.stack.places("query", 0)),
-            **within("content", self.stack.places("content", 1)),
-        }
+        """See Decoder; of both streams, but not the last layer's content, which nothing reads."""
+        stack, layers = self.stack, self.stack.layers
+        query = within("query", places_of_stream(Place(stack, ("queries",)), layers, 0))
+        content = within("content", places_of_stream(Place(stack, ("embed",)), layers[:-1], 1))
         memories = {
-            f"layers.{n}.attention.memory": layer.attention.places()["memory"]
-            for n, layer in enumerate(self.stack.layers)
+            f"layers.{n}.attention.memory": layer.attention.places()["memory"] for n, layer in enumerate(layers)
         }
-        return {**streams, **memories, "hidden": Place(self, ("read",)), "logits": Place(self)}
+        return {**query, **content, **memories, "hidden": Place(self, ("read",)), "logits": Place(self)}
 
     def read(self, tokens: Tokens, state: SegmentState) -> tuple[Hidden, SegmentState]:
         """See Decoder."""
@@ -359,7 +340,7 @@ class XLNetEncoder(TextEncoder):
 
     def places(self) -> Places:
         """See TextEncoder."""
-        return self.stack.places("content", None)
+        return places_of_stream(Place(self.stack, ("embed",)), self.stack.layers, None)
 
     def arranged_back(self, hidden: Hidden, is_real: Mask) -> Hidden:
         """See Rearranges."""

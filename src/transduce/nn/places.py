@@ -4,7 +4,7 @@ A place says which method of which module takes or gives a value; nothing in tha
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from torch import Tensor, nn
@@ -19,9 +19,11 @@ def first_tensor(given: Any) -> Tensor:
 
 def with_first_tensor(given: Any, new: Tensor) -> Any:
     """Returns the same as given, with another first tensor."""
+    if isinstance(given, Tensor):
+        return new
     if isinstance(given, tuple):
         return (with_first_tensor(given[0], new), *given[1:])
-    return replace(given, **{fields(given)[0].name: new}) if is_dataclass(given) else new
+    return replace(given, **{fields(given)[0].name: new})
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,18 @@ def places_of_blocks(blocks: Sequence[nn.Module]) -> Places:
     places = {"embedding": Place(embedding)}
     for number, layer in enumerate(layers):
         places |= within(f"layers.{number}", places_of_layer(layer))
+    return places
+
+
+def places_of_stream(embedding: Place, layers: Sequence[nn.Module], call: int | None) -> Places:
+    """Returns the places of one of a stack's streams, which is that call of each layer; what is before a layer is what
+    is after the one below, since layers may read it by other methods too."""
+    places, before = {"embedding": embedding}, embedding
+    for number, layer in enumerate(layers):
+        of_tokens = {name: place for name, place in places_of_layer(layer).items() if place.holds == "tokens"}
+        of_layer = {name: replace(place, stream=call) for name, place in of_tokens.items()}
+        places |= within(f"layers.{number}", {**of_layer, "before": before})
+        before = of_layer["after"]
     return places
 
 

@@ -31,7 +31,7 @@ MISTAKEN = (
     ("look run --probe position", "--probe takes a model and a file of its sources"),
     ("look run test.en --probe position -o out.html", "must end in .png, .svg or .pdf"),
     ("look run test.en --probe nowhere", "nowhere"),
-    ("look run test.en --probe test.en", "tags; write one for each word"),
+    ("look run test.en --probe train.en", "tags"),
     ("look lm test.en --probe position", "probes are for models that translate"),
     ("align run", "give either a source and a target file"),
     ("align run test.en test.de --symmetrize best", "symmetrize: no method 'best'; expected one of"),
