@@ -72,6 +72,7 @@ def carriers(decision: Decision, word: InputWord) -> list[Carrier]:
     return sorted(found, key=lambda each: -each.patched)
 
 
+@torch.no_grad()
 def direct_contributions(decision: Decision, plain: Recording, parts: Sequence[tuple[str, int]]) -> list[float | None]:
     """Returns what some parts, and heads of them, add to the difference of logits; None for what is not added to the
     stream that the output layer reads.
@@ -91,8 +92,8 @@ def direct_contributions(decision: Decision, plain: Recording, parts: Sequence[t
         return vector - vector.mean() if isinstance(norm, nn.LayerNorm) else vector
 
     scale = (centred(plain[of_last][0, LAST]).square().mean() + (norm.eps or 0)).sqrt()
-    weights = decoder.output.weight.detach()
-    direction = (weights[decision.token] - weights[decision.other]) * norm.weight.detach() / scale  # [dim]
+    weights = decoder.output.weight
+    direction = (weights[decision.token] - weights[decision.other]) * norm.weight / scale  # [dim]
     found: list[float | None] = []
     for name, head in parts:
         if not name.startswith("decoder."):
@@ -102,6 +103,6 @@ def direct_contributions(decision: Decision, plain: Recording, parts: Sequence[t
         if name.endswith(".heads"):
             of_head, project = torch.zeros_like(value), known[name].module
             of_head[head] = value[head]
-            value = (project(of_head.flatten()) - project(torch.zeros_like(of_head).flatten())).detach()
+            value = project(of_head.flatten()) - project(torch.zeros_like(of_head).flatten())
         found.append(float(centred(value) @ direction))
     return found
