@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from transduce.inference.text_encoder import Encoder as Encoder
     from transduce.inference.translation import Translation as Translation
     from transduce.inference.translator import Translator as Translator
+    from transduce.inference.why_word import why as why
     from transduce.search.beam import Beam as Beam
     from transduce.search.choices import MinimumBayesRisk as MinimumBayesRisk
     from transduce.search.diverse import DiverseBeam as DiverseBeam
@@ -49,6 +50,7 @@ _MODULES = {
     "places": "transduce.analysis.interventions",
     "intervene": "transduce.analysis.interventions",
     "probe": "transduce.analysis.probes",
+    "why": "transduce.inference.why_word",
     "Translator": "transduce.inference.translator",
     "Translation": "transduce.inference.translation",
     "DocumentTranslator": "transduce.inference.model_documents",

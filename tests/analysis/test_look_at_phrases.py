@@ -45,6 +45,11 @@ def test_phrases_make_up_the_sentence_and_its_translation(translator: transduce.
     assert len(str(look).splitlines()) == len(look.phrases)
 
 
+def test_phrases_are_not_asked_why(translator: transduce.Translator) -> None:
+    with pytest.raises(InputError, match="a phrase-based model has no layers to ask"):
+        transduce.why(translator, "What does Anna open?", "Anna")
+
+
 def test_a_given_translation_is_explained_as_far_as_phrases_go(translator: transduce.Translator) -> None:
     look = translator.look("What does Anna open?", "Was zwampt Anna?")
     assert isinstance(look, PhraseLook)

@@ -1,8 +1,9 @@
 """Whole figures, ready to be saved: one sentence, trainings, positions."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from transduce.analysis.design import colour_map, colours, styled
@@ -75,6 +76,16 @@ def draw_look(look: Findings) -> Figure:
         figure.colorbar(image, ax=drops, shrink=0.8)
     if look.search is not None:
         search_tree(figure.add_subplot(grid[len(heights) - 1, :]), look.search)
+    return figure
+
+
+@styled()
+def draw_why(title: str, words: Sequence[str], measures: Mapping[str, Sequence[float]]) -> Figure:
+    """Draws what each word that a model had read says for its choice, by several measures, in nats."""
+    figure = Figure(figsize=(max(0.4 * len(words), 5), 3), layout="constrained")
+    axes = figure.subplots()
+    side_by_side_bars(axes, {name: np.array(values) for name, values in measures.items()}, words)
+    axes.set_title(readable(title), fontsize=9)
     return figure
 
 

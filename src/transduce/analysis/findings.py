@@ -1,5 +1,6 @@
 """Findings of a look at a model: attention, confidence, alignment, occlusion, and the search."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from transduce.analysis.attribution import Attribution
 from transduce.analysis.recorded_attention import Part
-from transduce.analysis.search_tree import SearchNode
+from transduce.analysis.search_tree import NodeState, SearchNode
 from transduce.base.errors import InputError
 
 Direction = Literal["ltr", "rtl"]
@@ -101,6 +102,16 @@ class SearchTree:
     length_penalty: float
     nodes: list[SearchNode]
     """The nodes, the root first, parents before children."""
+
+    def state_of(self, path: Sequence[str]) -> NodeState | None:
+        """Returns the state of the last of some tokens from the root on; None if the search did not consider it."""
+        node = self.nodes[0]
+        for token in path:
+            after = [each for each in self.nodes if each.parent == node.id and each.token == token]
+            if not after:
+                return None
+            node = after[0]
+        return node.state
 
 
 @dataclass(frozen=True)

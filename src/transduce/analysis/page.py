@@ -126,7 +126,7 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str | float | Link |
     lines = [f"<tr>{''.join(map(_cell, row, head))}</tr>" for row in rows]
     is_of_texts = any(sum(isinstance(cell, str) for cell in row) > 1 for row in rows)
     opening = '<table class="stacked">' if is_of_texts else "<table>"
-    return f'<div class="table">{opening}<thead><tr>{cells}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
+    return f'<div class="scroll">{opening}<thead><tr>{cells}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
 
 
 def _document(title: str, scripts: tuple[str, ...], facts: dict[str, Any]) -> str:

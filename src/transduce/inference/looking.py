@@ -25,32 +25,35 @@ from transduce.text.tokenizer import Tokenizer
 def look_at_translation(
     bundle: ModelBundle, constraints: Constraints, piece: Piece, target: str | None, search: Beam, text: str
 ) -> Look:
-    """Translates a piece of text, or takes a given target, and shows how the model did it.
+    """Translates a piece of text, or takes a given target, and shows how the model did it; see `watch_translation`."""
+    tokens, tree = watch_translation(bundle, constraints, piece, target, search, text)
+    batch = make_batch([piece.source], [tokens], bundle.special).to(bundle.device)
+    texts = (text, bundle.tokenizers.target.decode(tokens) if target is None else target)
+    return look_at_pair(bundle, name_of(bundle), piece.source, tokens, texts, _head(bundle), tree, batch)
+
+
+def watch_translation(
+    bundle: ModelBundle, constraints: Constraints, piece: Piece, target: str | None, search: Beam, text: str
+) -> tuple[list[int], SearchTree | None]:
+    """Returns the tokens of a translation of a piece of text, and the search; or those of a given target.
 
     Raises InputError for a target that is too long, or where the search finds nothing.
     """
-    model = bundle.writer
-    of_target = bundle.tokenizers.target
-    tree = None
-    if target is None:
-        engine = PyTorchEngine(bundle)
-
-        def find(beam: Beam, step: TakeStep) -> list[int]:
-            (hypotheses,) = engine.search([piece], constraints, beam, step)
-            if not hypotheses:
-                raise InputError(f"{text[:60]!r}: no translation satisfies all constraints; drop some of them")
-            return hypotheses[0].tokens
-
-        tokens, tree = _searched(find, search, Vocabulary.of(of_target, lambda: constraints.edges), of_target)
-    else:
+    of_target, limit = bundle.tokenizers.target, bundle.writer.target_limit
+    if target is not None:
         tokens = of_target.encode(target)
-        if model.target_limit is not None and len(tokens) + 1 > model.target_limit:
-            raise InputError(
-                f"the target has {len(tokens) + 1:,} tokens, but the model writes at most {model.target_limit:,}"
-            )
-    batch = make_batch([piece.source], [tokens], bundle.special).to(bundle.device)
-    texts = (text, of_target.decode(tokens) if target is None else target)
-    return look_at_pair(bundle, _name(bundle), piece.source, tokens, texts, _head(bundle), tree, batch)
+        if limit is not None and len(tokens) + 1 > limit:
+            raise InputError(f"the target has {len(tokens) + 1:,} tokens, but the model writes at most {limit:,}")
+        return tokens, None
+    engine = PyTorchEngine(bundle)
+
+    def find(beam: Beam, step: TakeStep) -> list[int]:
+        (hypotheses,) = engine.search([piece], constraints, beam, step)
+        if not hypotheses:
+            raise InputError(f"{text[:60]!r}: no translation satisfies all constraints; drop some of them")
+        return hypotheses[0].tokens
+
+    return _searched(find, search, Vocabulary.of(of_target, lambda: constraints.edges), of_target)
 
 
 def look_at_generation(
@@ -73,14 +76,14 @@ def look_at_generation(
         tokens = list(given)
     ids = [*context, *tokens]
     batch = batch_of([np.array(ids)]).to(bundle.device)
-    return look_at_text(bundle, _name(bundle), spell(ids), tree, batch)
+    return look_at_text(bundle, name_of(bundle), spell(ids), tree, batch)
 
 
 def look_at_texts(
     bundle: ModelBundle, texts: Sequence[str], row: tuple[Ids, Ids | None], result: ReadingResult
 ) -> Look:
     """Looks at a model's result for a text, or two, that it read as this row."""
-    return look_at_reading(bundle, _name(bundle), "\n".join(texts), row, result)
+    return look_at_reading(bundle, name_of(bundle), "\n".join(texts), row, result)
 
 
 def whole_row(bundle: ModelBundle, first: str, second: str | None, longest: int) -> tuple[Ids, Ids | None]:
@@ -119,7 +122,7 @@ def _searched(
     return tokens, SearchTree(search.size, search.length_penalty, watched.finished_nodes())
 
 
-def _name(bundle: ModelBundle) -> str:
+def name_of(bundle: ModelBundle) -> str:
     """Returns the run's folder, or the model's own if it is in none."""
     folder = bundle.folder
     if folder is None:

@@ -81,9 +81,9 @@ class Translator:
         longest = min(member.config.longest_source for member in (bundle, *others))
         limit, marked = self.engine.source_limit, 0 if bundle.config.languages is None else 1
         self.longest_source = min(longest, limit - 1 - marked if limit else longest)
-        self._constraints = Constraints(bundle.tokenizers.target, bundle.tokenizers.source)
+        self.constraints = Constraints(bundle.tokenizers.target, bundle.tokenizers.source)
         self.quality = None if bundle.folder is None else QualityModel.load(bundle.folder)
-        self._batched = BatchedSearch(self.engine, self._constraints, tokens_at_once, self.quality)
+        self._batched = BatchedSearch(self.engine, self.constraints, tokens_at_once, self.quality)
         self._completer: Completer | None = None
 
     @staticmethod
@@ -126,7 +126,7 @@ class Translator:
         with compiling():
             for length in (2, min(16, self.longest_source)):  # odd with the end token, as few other sizes are
                 piece = Piece([*marks.source, *[unknown] * length], [], [], [], marks.begin)
-                self.engine.of(piece, at_length).search([piece], self._constraints, at_length)
+                self.engine.of(piece, at_length).search([piece], self.constraints, at_length)
 
     def directed(self, to: str | None = None, from_: str | None = None) -> "Translator":
         """Returns the translator in a direction; see `BundleConfig.find_direction`."""
@@ -207,19 +207,22 @@ class Translator:
         if isinstance(self.engine, PhraseEngine):
             check_not_blank(request.text)
             check_length(len(self.bundle.tokenizers.source.encode(request.text)), self.longest_source)
-            (piece,) = self._constraints.pieces(request, [[]])
+            (piece,) = self.constraints.pieces(request, [[]])
             return self.engine.look(request.text.strip(), piece, target)
-        bundle = self.single_model()
-        marks = self.bundle.marks
-        source = self.bundle.tokenizers.source.encode(request.text.strip())
-        if not source:
+        bundle, piece = self.whole_piece(request)
+        return look_at_translation(bundle, self.constraints, piece, target, search or Beam(), request.text.strip())
+
+    def whole_piece(self, request: Request) -> tuple[ModelBundle, Piece]:
+        """Returns the model, and a line as it reads it, to be looked at; InputError as for `look`."""
+        bundle, marks, tokenizer = self.single_model(), self.bundle.marks, self.bundle.tokenizers.source
+        if not (source := tokenizer.encode(request.text.strip())):
             raise InputError("there is no text to look at")
         check_length(len(source), self.longest_source)
         if request.required:
             raise InputError("a search with required phrases cannot be looked at; leave them out")
         source = next(iter(self.encode([request])[0]), source)
-        (piece,) = self._constraints.pieces(request, [[*marks.source, *source]], marks.begin)
-        return look_at_translation(bundle, self._constraints, piece, target, search or Beam(), request.text.strip())
+        (piece,) = self.constraints.pieces(request, [[*marks.source, *source]], marks.begin)
+        return bundle, piece
 
     def complete(
         self,
@@ -250,7 +253,7 @@ class Translator:
         engine = self._pytorch("complete what is typed")
         if self._completer is None or self._completer.engine is not engine:  # in a copy with another model
             bundle = self._directed_bundle(engine.bundle)
-            self._completer = Completer(engine, bundle, self._constraints, self.encode)
+            self._completer = Completer(engine, bundle, self.constraints, self.encode)
         return self._completer.complete(text, typed, search, most_words, glossary, tell, before)
 
     def exclusively(self, work: Callable[[], Result]) -> Result:
@@ -283,14 +286,10 @@ class Translator:
         """
         requests = [Request(text) if isinstance(text, str) else text for text in texts]
         encoded = self.encode(requests) if encoded is None else encoded
-        marks = self.bundle.marks
+        marks, kept = self.bundle.marks, kept_between(self.bundle.config, search)
         lines = [
-            self._constraints.pieces(
-                request,
-                [[*marks.source, *ids] for ids in pieces],
-                marks.begin,
-                self.divide(request, pieces),
-                kept_between(self.bundle.config, search),
+            self.constraints.pieces(
+                request, [[*marks.source, *ids] for ids in pieces], marks.begin, self.divide(request, pieces), kept
             )
             for request, pieces in zip(requests, encoded, strict=True)
         ]
@@ -305,7 +304,7 @@ class Translator:
 
     def why_unsatisfied(self, translation: Translation, phrase: str) -> str:
         """Explains why a translation lacks a phrase that it was required to hold, and what may help."""
-        return why_unsatisfied(translation, phrase, self._constraints)
+        return why_unsatisfied(translation, phrase, self.constraints)
 
     def encode(self, texts: Sequence[str | Request]) -> list[list[list[int]]]:
         """Returns the token ids of each line's pieces: one piece unless it is too long, none if it has no words; each
@@ -341,7 +340,7 @@ class Translator:
         return translation_of(
             request,
             [self._joined([piece.n_best[0] for piece in pieces], rule)],
-            self._constraints,
+            self.constraints,
             was_split=True,
             truncated=any(piece.truncated for piece in pieces),
             faults=list(dict.fromkeys(fault for piece in pieces for fault in piece.faults)),
@@ -380,7 +379,7 @@ class Translator:
         if not found:
             if self._is_translated(request.text) or not request.text.strip():
                 return Translation("", [])
-            return translation_of(request, [Candidate(request.text, 0.0, 0.0)], self._constraints)
+            return translation_of(request, [Candidate(request.text, 0.0, 0.0)], self.constraints)
         if not all(found):
             raise InputError(
                 f"{request.text[:60]!r}: no translation satisfies all constraints; lower min_ratio, raise or drop "
@@ -391,7 +390,7 @@ class Translator:
         return translation_of(
             request,
             candidates,
-            self._constraints,
+            self.constraints,
             was_split=bool(others),
             truncated=any(n_best[0].truncated for n_best in found),
             faults=self._batched.faults(line, found),

@@ -32,6 +32,7 @@ ASKED = (
     ("embed run test.en --layer 0 --pooling pooler", "leave layer out"),
     ("embed classes test.en --to fr", "--to and --from are for translation models"),
     ("look classes ' ' -o out.html", "no text to look at"),
+    ("look classes the --why the -o out.html", "--why is for models that translate, and classes does not"),
     ("look classes the --target x -o out.html", "--target is for models that write"),
     ("look classes the --second x -o out.html", "--second is for models that read two texts"),
     ("look pairs the -o out.html", "give the other with --second"),

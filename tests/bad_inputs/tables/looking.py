@@ -4,6 +4,7 @@ from bad_inputs.damages import empty, garbage, write
 from bad_inputs.row import row
 
 HEAD = '{"layer":0,"head":0,"shift":0,"agreement":0.5}'
+ASKED = "look run 'The dog sleeps.' --target 'Der Hund schläft.' -o out.html"
 MISTAKEN = (
     ("look", "name a model and a sentence"),
     ("look nowhere", "expected a model and one sentence"),
@@ -13,6 +14,20 @@ MISTAKEN = (
     ("look exported 'a dog' -o out.html", "neither an ensemble nor an exported one"),
     ("look run 'a dog' --context 'a cat' -o out.html", "--context is for models that read context, and run does not"),
     ("look --positions rnn -o out.png", "rnn has no position encodings"),
+    ("look run 'a dog' --instead x -o out.html", "--instead goes with --why WORD"),
+    ("look run test.en --why x --probe position", "--why and --probe exclude each other"),
+    ("look run --why x -o out.html", "expected a model and one sentence"),
+    ("look run 'a dog' --why x --context 'a cat' -o out.html", "--context is for models that read context"),
+    ("look lm 'the' --why x -o out.html", "--why is for models that translate, and lm does not"),
+    ("look exported 'a dog' --why x -o out.html", "neither an ensemble nor an exported one"),
+    (
+        f"{ASKED} --why Katze",
+        "“Katze” is not a word of the translation “Der Hund schläft.”; ask about one of its words",
+    ),
+    (f"{ASKED} --why 'Der Hund'", "“Der Hund” is not a word of the translation"),
+    (f"{ASKED} --why Hund --instead 'die Katze'", "“die Katze” is not one word"),
+    (f"{ASKED} --why Hund --instead Hund", "“Hund” is the word that stands there; name another one"),
+    (f"{ASKED} --why Hund --instead 犬", "the model's vocabulary cannot write “犬”; name another word"),
     ("look run --probe position", "--probe takes a model and a file of its sources"),
     ("look run test.en --probe position -o out.html", "must end in .png, .svg or .pdf"),
     ("look run test.en --probe nowhere", "nowhere"),

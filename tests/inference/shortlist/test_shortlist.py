@@ -97,7 +97,7 @@ def list_of(translator: Translator, shortlist: Shortlist, text: str) -> torch.Te
 def slowly(translator: Translator, shortlist: Shortlist, request: Request, search: Search) -> Translation:
     """One line by itself, through the whole vocabulary."""
     allowed = list_of(translator, shortlist, request.text)
-    constraints = translator._constraints.pieces(request, [[]])[0]
+    constraints = translator.constraints.pieces(request, [[]])[0]
     forms = [token for phrase in constraints.required for form in phrase.forms for token in form]
     allowed[torch.tensor([*constraints.prefix, *forms], dtype=torch.long)] = True
     alone = Translator(translator.bundle)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from transduce.analysis.look_at_phrases import PhraseLook
     from transduce.analysis.look_at_text import Look
     from transduce.analysis.pictures import Pictures
+    from transduce.analysis.teaching_pairs import PairSearch
+    from transduce.analysis.why import Why
+    from transduce.inference.request import Request
     from transduce.search.beam import Beam
 
 
@@ -27,6 +30,8 @@ def look(
     target: str | None = None,
     second: str | None = None,
     context: list[str] | None = None,
+    why: str | None = None,
+    instead: str | None = None,
     output: Path | None = None,
     positions: bool = False,
     probe: str | None = None,
@@ -40,6 +45,8 @@ def look(
 
     With folders of runs alone, show their training; it works while they train.
 
+    With --why, the causes of one word of a translation: other words, heads, and the training pairs that taught it.
+
     Example: `transduce look runs/multi30k "Ein Hund schläft." -o look.html`
 
     Args:
@@ -47,6 +54,8 @@ def look(
         target: Look at this translation (or continuation) instead of searching one.
         second: The second text, or the passage, where the model reads two; or in TEXT, after a tab.
         context: A sentence before TEXT, for a model that reads context; repeatable, the nearest last.
+        why: A word of the translation: tell why it stands there, and not another.
+        instead: With --why: the word that might have stood there (default: the next most probable one).
         output: A file that ends in .html, .png, .svg, .pdf or .json (default: open a page).
         positions: Draw the position encodings of a model, or sinusoidal ones.
         probe: Print how well each layer tells this of the words of a file given as TEXT (of --target FILE in the
@@ -56,29 +65,39 @@ def look(
     from transduce.analysis.look_at_phrases import PhraseLook
     from transduce.analysis.pictures import training_pictures
     from transduce.analysis.training_log import read_runs
+    from transduce.inference.request import Request
 
     arguments = what or []
     if output is not None:
         _check_output(output)
+    if instead is not None and why is None:
+        raise InputError("--instead goes with --why WORD; say which word it is instead of")
+    if why is not None and probe is not None:
+        raise InputError("--why and --probe exclude each other; leave one of them out")
     if probe is not None:
         _probe(arguments, probe, target, output, processor.device)
         return
     if positions:
-        if len(arguments) > 1 or target is not None or second is not None or context:
+        if len(arguments) > 1 or target is not None or second is not None or context or why is not None:
             raise InputError("--positions takes one model at most, and no sentence")
         pictures = _positions(arguments)
     elif not arguments:
         raise InputError("name a model and a sentence, or the folders of runs")
-    elif target is None and second is None and all(map(_is_folder, arguments)):
+    elif target is None and second is None and why is None and all(map(_is_folder, arguments)):
         pictures = training_pictures(read_runs(arguments))
     elif len(arguments) != 2:
         raise InputError(f"{arguments[0]}: expected a model and one sentence, in quotation marks; or folders of runs")
     else:
         model, text = arguments
         before = tuple(context or ())
-        seen = _look_at(model, processor.device, text, second, before, target, search, max_tokens, languages)
+        seen: PhraseLook | Look | Why
+        if why is None:
+            seen = _look_at(model, processor.device, text, second, before, target, search, max_tokens, languages)
+        else:
+            asked, line = (why, instead), Request(text, before=before)
+            seen = _ask_why(model, processor.device, line, asked, target, search, languages, quiet)
         pictures = seen.pictures()
-        if output is None and isinstance(seen, PhraseLook):
+        if why is not None or (output is None and isinstance(seen, PhraseLook)):
             print(seen)
     if output is not None:
         _write(pictures, output, quiet)
@@ -128,6 +147,34 @@ def _look_at(
     if isinstance(tool, Answerer):
         return tool.look(text, second or "")
     return tool.look((text, second)) if isinstance(tool, Classifier) and second is not None else tool.look(text)
+
+
+def _ask_why(
+    model: str,
+    device: str,
+    line: "Request",
+    asked: tuple[str, str | None],
+    target: str | None,
+    search: "Beam",
+    languages: LanguageOptions,
+    quiet: bool,
+) -> "Why":
+    from transduce.experiment.training_pairs import open_training_pairs
+    from transduce.inference.loading import load
+    from transduce.inference.translator import Translator
+    from transduce.inference.why_word import why
+
+    translator = load(model, device=device)
+    if not isinstance(translator, Translator):
+        raise InputError(f"--why is for models that translate, and {model} does not; leave it out")
+    if line.before and translator.bundle.config.context is None:
+        raise InputError(f"--context is for models that read context, and {model} does not; leave it out")
+    translator = translator.directed(languages.to, languages.from_)
+
+    def pairs() -> "PairSearch":
+        return open_training_pairs(model, translator.single_model(), teller(quiet))
+
+    return why(translator, line, *asked, target, search, pairs)
 
 
 def _positions(models: Sequence[str]) -> "Pictures":
