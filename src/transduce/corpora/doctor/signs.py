@@ -18,6 +18,8 @@ _DATE = re.compile(r"(?<!\d)\d{1,4}(?:[./-]\d{1,2}[./-]|\s?[年년]\s?\d{1,2}\s?
 _MONTHS = frozenset(map(str, range(1, 13)))
 _NO_DIGIT = re.compile(r"\D+")
 _ADDRESS = re.compile(r"(?:https?://|www\.|[\w.%+-]{1,64}@)[!-;=?-~]+", re.ASCII)
+_PATH = re.compile(r"(?:https?://)?(?:www\.)?([^/?#]*).*", re.ASCII)
+"""An address, of which the host counts: a translated page has another path, and a form another code."""
 _AFTER = ".,;:!?)]}'\""
 """Signs after an address that are not part of it."""
 _VOWEL_SIGNS = ("Mn", "Mc")
@@ -116,7 +118,10 @@ def faults_of(pair: SentencePair) -> Iterator[str]:
         yield "copied"
     if _differ(pair.source, pair.target):
         yield "other numbers"
-    addresses = [{found.rstrip(_AFTER) for found in _ADDRESS.findall(text)} for text in (pair.source, pair.target)]
+    addresses = [
+        {_PATH.sub(r"\1", found.rstrip(_AFTER)) for found in _ADDRESS.findall(text)}
+        for text in (pair.source, pair.target)
+    ]
     if all(addresses) and addresses[0] != addresses[1]:
         yield "other addresses"
 
