@@ -48,7 +48,7 @@ class Judge:
 
     def _is_anchored(self, row: Row) -> bool:
         _, *texts = row
-        numbers, names = ([find(text) for text in texts] for find in (numbers_of, names_of))
+        numbers, names = [numbers_of(text) for text in texts], [names_of(text) for text in texts]
         is_usual = abs(self._ratio(*texts)) <= 0.35 and 25 <= len(texts[0]) <= 400
         is_anchor = any(len(number) > 1 for number in numbers[0]) or names[0] & names[1]
         return bool(is_usual and sentences(texts[0]) == sentences(texts[1]) and numbers[0] == numbers[1] and is_anchor)
