@@ -122,6 +122,8 @@ def test_what_is_found_is_counted_and_shown(good: list[SentencePair]) -> None:
         ("Am 3. Dezember 2024", "December 3, 1924", "other numbers"),
         ("At 3 in the morning", "Saa 9 asubuhi", None),
         ("See http://a.org/x", "Siehe http://b.org/x", "other addresses"),
+        ("See https://a.org/en/page?form=x", "Siehe www.a.org/de/seite.", None),
+        ("Write to a@c.org", "Schreiben Sie an b@c.org", "other addresses"),
         ("Lost \ufffd letters", "Verlorene Zeichen", "characters lost"),
         ("New York Times", "New York Times", "copied"),
         ("A man walks in the park", "a man walks in  the park", "copied"),

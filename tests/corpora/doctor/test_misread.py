@@ -44,6 +44,12 @@ def test_words_that_are_frequent_themselves_are_known() -> None:
     assert not any(map(Misread(alike).holds, alike))
 
 
+def test_a_long_word_that_is_written_alike_three_times_is_one_of_its_own() -> None:
+    assert Misread([*USUAL, "a rnodern house"]).holds("a rnodern house")
+    assert not Misread([*USUAL, *["a rnodern house"] * 3]).holds("a rnodern house")
+    assert not Misread(["iil llli in a text"] * 50).holds("III, III")
+
+
 @pytest.mark.slow
 def test_a_doctor_leaves_out_pairs_with_misread_words() -> None:
     pairs = derive_pairs(2_000, seed=1)

@@ -74,6 +74,22 @@ def test_a_block_that_is_off_is_moved_and_nothing_else() -> None:
     assert shift.offset == -2 and shift.first == 1003 and abs(shift.last - 1400) <= 2
 
 
+def test_lines_far_off_for_a_short_while_are_moved_and_all_others_looked_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sources, targets = texts()
+    moved = list(targets)
+    for place in (600, 1200, 1800, 2400):
+        moved[place : place + 40] = targets[place + FARTHEST : place + FARTHEST + 40]
+    looked_at = []
+    find_offsets = shifts.find_offsets
+    monkeypatch.setattr(shifts, "find_offsets", lambda *sides: looked_at.append(sides) or find_offsets(*sides))
+    pairs = list(pairs_in_step(sources, moved, find_shifts(sources, moved)))
+    assert len(looked_at) == 1
+    right = sum(pair.target == pair.source.replace(" ", "x ") + "x" for pair in pairs)
+    assert right >= LINES - 4 * 2 * FARTHEST and len(pairs) - right <= 4
+
+
 def test_texts_of_different_lengths_end_together() -> None:
     sources, targets = texts()
     assert find_shifts(sources[:-FARTHEST], targets) == []

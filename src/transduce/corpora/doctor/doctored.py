@@ -15,7 +15,7 @@ from transduce.corpora.doctor.examination import MOST_LEARNED, Sides, examine
 from transduce.corpora.formats import Columns
 from transduce.corpora.shards import shards_of
 
-FORMAT = 3
+FORMAT = 4
 DOUBTFUL = frozenset({"repeated", "other numbers", "other addresses"})
 """Faults for which no pair is left out unasked: a reason may be found, or a step of `data.cleaning` deals with them."""
 SECONDS_TO_JUDGE, SECONDS_TO_LEARN = 0.5e-3, 3e-3

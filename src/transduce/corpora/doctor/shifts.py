@@ -83,7 +83,7 @@ def find_shifts(sources: Iterable[str], targets: Iterable[str]) -> list[Shift]:
         if not window:
             break
         offsets, joined = find_offsets(part, window)
-        far = np.flatnonzero(np.abs(offsets) >= FARTHEST - 1)
+        far = _far(offsets)
         if len(far):  # nothing farther can be found from here: goes on from there
             end = int(far[0]) + AROUND
             part, offsets, joined = part[:end], offsets[:end], joined[:end]
@@ -173,6 +173,15 @@ def _best_path(gains: Values) -> Places:
         path[line] = state
         state = int(came_from[line, state])
     return OFFSETS[path]
+
+
+def _far(offsets: Places) -> Places:
+    """Returns the lines that are as far off as can be found, as are most of the BLOCK lines from each on: of a few, as
+    where texts are noisy, the path comes back by itself."""
+    is_far = np.abs(offsets) >= FARTHEST - 1
+    sums = np.insert(np.cumsum(is_far), 0, 0)
+    ends = np.minimum(np.arange(len(offsets)) + BLOCK, len(offsets))
+    return np.flatnonzero(is_far & (2 * (sums[ends] - sums[:-1]) >= BLOCK))
 
 
 def _alone(gains: Values, offsets: Places, joined: Places) -> NDArray[np.bool_]:

@@ -17,6 +17,8 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,
 _NUMBER = re.compile(r"(?<!\d)\d{1,3}(?:[.,\s’']\d{3})+(?!\d)|\d+")  # with thousands apart, or without
 _MONTHS = frozenset(map(str, range(1, 13)))
 _NO_DIGIT = re.compile(r"\D+")
+_PATH = re.compile(r"(?:https?://)?(?:www\.)?([^/?#]*).*", re.ASCII)
+"""An address, of which the host counts: a translated page has another path, and a form another code."""
 _VOWEL_SIGNS = ("Mn", "Mc")
 """Categories of signs that belong to the letter before them."""
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -113,7 +115,10 @@ def faults_of(pair: SentencePair) -> Iterator[str]:
         yield "copied"
     if _differ(pair.source, pair.target):
         yield "other numbers"
-    addresses = [{found.rstrip(AFTER) for found in ADDRESS.findall(text)} for text in (pair.source, pair.target)]
+    addresses = [
+        {_PATH.sub(r"\1", found.rstrip(AFTER)) for found in ADDRESS.findall(text)}
+        for text in (pair.source, pair.target)
+    ]
     if all(addresses) and addresses[0] != addresses[1]:
         yield "other addresses"
 
