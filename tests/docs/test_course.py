@@ -30,8 +30,8 @@ def cells_of(notebook: Any, tag: str) -> list[Any]:
     return [cell for cell in notebook.cells if notebooks.tagged(cell, tag)]
 
 
-def test_there_are_ten_lessons() -> None:
-    assert sorted(int(path.stem.partition("_")[0]) for path in LESSONS) == list(range(1, 11))
+def test_there_are_eleven_lessons() -> None:
+    assert sorted(int(path.stem.partition("_")[0]) for path in LESSONS) == list(range(1, 12))
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

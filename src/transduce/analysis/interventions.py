@@ -82,8 +82,9 @@ class Recording:
     def mean(self, place: str, is_real: Tensor | None = None) -> Float[Tensor, "*heads width"]:
         """Returns the mean over all rows and tokens, without the padding of sources; `is_real`, [rows, tokens], says of
         the first reading which tokens are real."""
-        first = replace(self.joined(place, 0), is_real=is_real)
-        visits = self.visits[place] if is_real is None else [first]
+        visits = self.visits.get(place, [])
+        if is_real is not None or not visits:  # of one reading, or told that nothing was recorded
+            visits = [replace(self.joined(place, 0), is_real=is_real)]
         real = [v.value.flatten(0, 1) if v.is_real is None else v.value[v.is_real] for v in visits]
         return torch.cat(real).mean(0)
 
