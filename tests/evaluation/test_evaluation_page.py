@@ -1,10 +1,13 @@
 """The page of an evaluation says what a customer asks: how good, where it is worse, what to look at."""
 
 import re
+from dataclasses import replace
 
 from transduce.evaluation.evaluate import evaluate_outputs
 from transduce.evaluation.evaluation_page import render_evaluation
 from transduce.evaluation.score_table import Scores, ScoreTable
+from transduce.inference.quality.quality_estimate import QualityEstimate
+from transduce.inference.translation import Translation
 
 SOURCES = ["Der Hund sieht Anna am 12 Mai.", "Ein Haus <b>.", "Der alte Mann schläft heute in dem Haus von Tom."]
 REFERENCES = ["The dog sees Anna on 12 May.", "A house <b>.", "The old man sleeps in the house of Tom today."]
@@ -51,3 +54,14 @@ def test_a_page_has_each_way_of_typing() -> None:
     typed = ScoreTable("ways", {"as written": scored(), "capitals": scored()})
     rows = tables(render_evaluation("mine", scored(), typed))["As others type it"]
     assert [row[0] for row in rows] == ["as written", "capitals"] and rows[0][1:] == rows[1][1:]
+
+
+def test_a_page_tells_how_sure_the_model_was_and_which_outputs_are_in_another_language() -> None:
+    scores = evaluate_outputs([REFERENCES[0], REFERENCES[1], SOURCES[2]], REFERENCES, sources=SOURCES)
+    estimates = [QualityEstimate(0.1, 0.0, 0.2), QualityEstimate(None, reason="unlike"), QualityEstimate(0.9, 0.8, 1.0)]
+    told = [Translation(text, [], quality=each) for text, each in zip(scores.outcome.outputs, estimates, strict=True)]
+    page = render_evaluation("mine", replace(scores, translations=told))
+    found = tables(page)
+    assert found["How sure the model is"] == [["1", "10", "0", "100"], ["1", "90", "100", "100"]]
+    assert "1 texts were too unlike" in page
+    assert found["Other languages"] == [["German", "1"]]

@@ -1,19 +1,26 @@
 """The page of an evaluation: how good a translator is, where it is worse, and what to look at."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from docsegments.language_codes import english_name
 from transduce.analysis.page import html_table, render_sections
+from transduce.corpora.language_detector import NONE, detector_of
 from transduce.evaluation.breakdown import by_length, by_word_frequency
 from transduce.evaluation.copied_numbers import count_copied_numbers
+from transduce.evaluation.edit_rate import edit_rate
 from transduce.evaluation.score_table import Scores, ScoreTable
 
 SHOWN = 10
 """The worst and the best sentences that are shown, of each kind."""
 NAME = re.compile(r"(?<=\w )\b[^\W\d_a-z]\w+")
 SYSTEM = "translations"
+GROUPS = 5
+LIKELY = 100.0
+"""The factor by which a translation is more probable to be in its language than in another before it is read."""
 
 Section = tuple[str, str, str]
 Row = Sequence[str | float | None]
@@ -30,7 +37,7 @@ def render_evaluation(
         typed: Scores of the test set as others type it, as `evaluate_typed` returns them.
         training: Target side of the training data, for recall by words' frequency.
     """
-    sections = [_scores(scores), *_by_part(scores, training), *_kept(scores)]
+    sections = [_scores(scores), *_by_part(scores, training), *_kept(scores), *_sure(scores), *_languages(scores)]
     if typed is not None:
         rows: list[Row] = [[way, *(each.score for each in one.scores.values())] for way, one in typed.ways.items()]
         titles = [metric.title for metric in scores.metrics.values()]
@@ -94,6 +101,45 @@ def _kept(scores: Scores) -> list[Section]:
         return []
     text = "People write some numbers in words, so a reference need not have all in digits."
     return [("What must stay", text, _table(["of the sources", "there are", "kept, %", "by the reference, %"], rows))]
+
+
+def _sure(scores: Scores) -> list[Section]:
+    """Returns what the model said of its own translations, beside what the references say."""
+    both = zip(scores.translations, scores.outcome.references, strict=False)
+    known = [(translation, reference) for translation, reference in both if translation.quality is not None]
+    told = [
+        (quality.edit, quality.low, quality.high, edit_rate(translation.text, reference))
+        for translation, reference in known
+        if (quality := translation.quality) is not None and quality.edit is not None
+    ]
+    if not told:
+        return []
+    facts = np.array(sorted(told))
+    rows: list[Row] = []
+    for part in np.array_split(facts, min(GROUPS, len(facts))):
+        estimated, low, high, rate = part.T
+        within = (low <= rate) & (rate <= high)
+        rows.append([len(part), *(100 * float(each.mean()) for each in (estimated, rate, within))])
+    text = (
+        "The model says how many of a translation's words a person would change. Groups by its estimates, the surest "
+        f"first; {len(known) - len(told):,} texts were too unlike its training data to say."
+    )
+    head = ["sentences", "estimated, %", "by the reference, %", "within the interval of 90 %, %"]
+    return [("How sure the model is", text, _table(head, rows))]
+
+
+def _languages(scores: Scores) -> list[Section]:
+    """Returns the languages of translations that are not in that of most references."""
+    detector, texts = detector_of(), scores.outcome
+    wanted = Counter(next(iter(shares)) for shares in detector.detect(list(texts.references)))
+    target = wanted.most_common(1)[0][0]
+    written = (next(iter(shares)) for shares in detector.detect(texts.outputs, {target: LIKELY}))
+    others = Counter(code for code in written if code not in (target, NONE))
+    if target == NONE or not others:
+        return []
+    rows: list[Row] = [[english_name(code), count] for code, count in others.most_common(SHOWN)]
+    text = f"Translations that are not in {english_name(target)}, as far as letters tell; short ones may be names."
+    return [("Other languages", text, _table(["seems to be", "translations"], rows))]
 
 
 def _sentences(scores: Scores) -> list[Section]:
