@@ -183,6 +183,22 @@ def test_pairs_like_a_text_come_first(good: list[SentencePair]) -> None:
     assert [finding.fault for finding in judged] == [None] * len(medical) + ["unlike"] * 100
 
 
+def test_what_few_words_tell_is_found_among_many_that_tell_nothing() -> None:
+    chance = random.Random(1)
+    usual, telling = [f"w{number}" for number in range(300)], ["fever", "dose", "tablet"]
+
+    def text(kind: list[str]) -> str:
+        return " ".join(chance.sample([*chance.choices(usual, k=6), *kind], 6 + len(kind)))
+
+    others = [SentencePair(text([]), "so") for _ in range(2_000)]
+    wanted = [SentencePair(text([chance.choice(telling)]), "so") for _ in range(200)]
+    likeness = Likeness([text([chance.choice(telling)]) for _ in range(300)], [*others, *wanted], 200 / 2_200)
+    found = sum(finding.fault is None for finding in likeness.judge(map(Finding, wanted), leaves_out=True))
+    by_ngrams = likeness.measures([*others, *wanted])[0]
+    among = int((by_ngrams[2_000:] >= np.sort(by_ngrams)[-200]).sum())
+    assert found > 2 * among
+
+
 @pytest.mark.slow
 def test_a_run_learns_from_what_a_doctor_leaves(good: list[SentencePair], tmp_path: Path) -> None:
     files = write(tmp_path, good, drop=600)

@@ -33,7 +33,7 @@ class HashedNGrams:
     def __init__(self, texts: Numbers, order: int) -> None:
         self.order = order
         size = 1 << BITS
-        self._counts = [np.bincount(_hashes(texts, n), minlength=size).astype(np.float32) for n in range(1, order + 1)]
+        self._counts = [np.bincount(hashes(texts, n), minlength=size).astype(np.float32) for n in range(1, order + 1)]
         self._contexts = [self._counts[0].sum(keepdims=True)]
         """How often each context was seen, which is the n-gram one shorter: the empty one first."""
         self._contexts += self._counts[:-1]
@@ -42,18 +42,18 @@ class HashedNGrams:
     def log_probabilities(self, texts: Numbers) -> list[Values]:
         """Returns the natural log-probability of each symbol by n-grams of each order up to the model's."""
         total = float(self._contexts[0][0])
-        found = (self._counts[0][_hashes(texts, 1)] + 0.5) / (total + 0.5 * self._kinds)
+        found = (self._counts[0][hashes(texts, 1)] + 0.5) / (total + 0.5 * self._kinds)
         orders = [np.log(found)]
         for n in range(2, self.order + 1):
-            seen = self._counts[n - 1][_hashes(texts, n)]
-            context = self._contexts[n - 1][_hashes(texts, n - 1, back=1)]
+            seen = self._counts[n - 1][hashes(texts, n)]
+            context = self._contexts[n - 1][hashes(texts, n - 1, back=1)]
             weight = context / (context + PRIOR)
             found = weight * np.minimum(seen / np.maximum(context, 1.0), 1.0) + (1 - weight) * found
             orders.append(np.log(found))
         return orders
 
 
-def _hashes(texts: Numbers, n: int, back: int = 0) -> NDArray[np.int64]:
+def hashes(texts: Numbers, n: int, back: int = 0) -> NDArray[np.int64]:
     """Returns a hash of the n symbols up to each symbol, or up to the one `back` before it; those before a text's
     first are the same for all texts."""
     place = np.arange(len(texts.values)) - np.repeat(texts.starts, texts.lengths)
