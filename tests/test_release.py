@@ -108,6 +108,6 @@ def test_a_wheel_holds_all_of_the_package_and_nothing_else(wheel: Path) -> None:
     assert (facts["Name"], facts["Version"], facts["License-Expression"]) == (
         "transduce",
         transduce.__version__,
-        "Apache-2.0",
+        "Apache-2.0 AND CC-BY-SA-4.0",
     )
     assert wheel.stat().st_size < 3_000_000

@@ -55,38 +55,12 @@ CHARTS = [
         ("attention",),
     ),
     Chart(
-        "One model for six directions",
-        "BLEU at equal time: six models of one direction each, one model of all, and one that never saw "
-        "German to French.",
-        "results/captions.md",
-        "multi30k-many, six directions with one model",
-        ("six models", "one model", "one without de-fr"),
-        ("direction",),
-    ),
-    Chart(
         "A general model learns captions",
         "BLEU on the new text and on the old one: what a thousand pairs gain, and what they cost.",
         "results/adaptation.md",
         "Adapting a general model",
         ("captions", "Tatoeba"),
         ("BLEU, German to English",),
-    ),
-    Chart(
-        "The length of a memory",
-        "Nats a character of a Transformer-XL that was trained with a memory of 128 and reads with others; "
-        "less is better.",
-        "results/language.md",
-        "shakespeare-xl, characters",
-        ("loss",),
-        ("read with",),
-    ),
-    Chart(
-        "Word alignment",
-        "Alignment error rate on sentences whose links a lexicon tells; less is better.",
-        "results/adaptation.md",
-        "Word alignment",
-        ("error rate",),
-        ("aligned by",),
     ),
     Chart(
         "Training on one GPU",

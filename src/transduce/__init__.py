@@ -85,6 +85,7 @@ __all__ = [
     "places",
     "intervene",
     "probe",
+    "why",
     "Translator",
     "Translation",
     "DocumentTranslator",

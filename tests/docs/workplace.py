@@ -61,6 +61,7 @@ NOT_RUN = {
     r"^torchrun": "needs several machines",
     r"training\.observers": "needs a tracker's package, as tests/training/test_trackers.py does",
     r"^ray |--ray": "starts a cluster, as tests/cluster/test_jobs.py does",
+    r"--why (?!\w+ssss)": "asks about a word that the stand-in does not write; tests/analysis/test_why.py does",
     r"--processes": "starts processes, as tests/training/test_distributed.py does",
     r"--compile": "compiles for minutes, as tests/inference/test_compiled.py does",
     r"^transduce import \w+-NLP/": "needs the network",

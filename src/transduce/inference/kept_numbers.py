@@ -14,7 +14,7 @@ from transduce.bundle.bundle_config import BundleConfig
 from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.engine import EngineChoice
 from transduce.search.beam import Beam
-from transduce.search.choices import DecisionRule, search_of
+from transduce.search.choices import DecisionRule, can_require, search_of
 from transduce.search.loop import Hypothesis
 
 BEAM = 8
@@ -93,10 +93,12 @@ def keep_numbers(
         rebound = Rebound.of(piece, found, constraints)
         if rebound is not None and _can_run(engine, rebound.piece, rule):
             again[i] = rebound
+    if not again:
+        return results
     wide: Any = rule
     if isinstance(rule, Beam):
         wide = msgspec.structs.replace(rule, size=max(rule.size, BEAM), n_best=max(rule.size, BEAM))
-    new = search([rebound.piece for rebound in again.values()], wide) if again else []
+    new = search([rebound.piece for rebound in again.values()], wide)
     for (i, rebound), found in zip(again.items(), new, strict=True):
         if better := rebound.better(found, constraints.tokenizer.decode):
             others = [output for output in outputs[i] if output.score <= better[-1].score]
@@ -110,9 +112,9 @@ def kept_between(config: BundleConfig, rule: DecisionRule) -> tuple[str, str] | 
 
 
 def _can_run(engine: EngineChoice, piece: Piece, rule: DecisionRule) -> bool:
-    """Returns True if an engine can search with required phrases."""
+    """Returns True if an engine can search with required phrases by a rule."""
     try:
         engine.of(piece, search_of(rule))
     except InputError:
         return False
-    return True
+    return can_require(rule)

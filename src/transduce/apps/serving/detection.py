@@ -13,8 +13,10 @@ SERVED_WEIGHT = 4.0
 LEAST = 1.0
 """The least probability of a language that is reported, in percent."""
 MOST_LANGUAGES = 5
-SHORT, SURE = 20, 0.5
-"""In a text of fewer characters, a language that is not served must be this probable."""
+TIMES = 10.0
+"""A language that is not served must be so many times as probable as any that is."""
+SHORT, SURE_OF_SHORT = 25, 0.85
+"""In a text of fewer characters, but for repeated words, it must also be this probable."""
 MIXED = 0.2
 """The share of a document that must be translated if the rest is in the target language already."""
 CERTAIN, LEAST_CERTAIN = 50.0, 0.1
@@ -46,8 +48,10 @@ class Detector:
         share, code = ranked[0]
         if code == target and what == "document":
             share, code = next((one for one in ranked if one[0] >= MIXED and one[1] in sources), ranked[0])
-        if len(text) < SHORT and (share < SURE or code == NONE):
-            share, code = next((one for one in ranked if one[1] in served), (0.0, sources[0]))
+        own = next((one for one in ranked if one[1] in served), (0.0, sources[0]))
+        is_sure = share >= TIMES * own[0] and (len(_once(text)) >= SHORT or share >= SURE_OF_SHORT)
+        if code not in served and not is_sure:
+            share, code = own
         if unknown and code not in sources:  # nobody can know that it is not in this one
             return _fact(0.0, unknown[0])
         if code not in served:
@@ -76,7 +80,7 @@ class Detector:
         codes: dict[str, str] = {}
         for code in served:
             codes.setdefault(canonical(code), code)
-        ranked = self._detector().detect_parts(text, dict.fromkeys(codes, SERVED_WEIGHT))
+        ranked = self._detector().detect_parts(_once(text), dict.fromkeys(codes, SERVED_WEIGHT))
         if ranked == {NONE: 1.0}:
             return [(0.0, served[0])]
         return [(share, codes.get(code, code)) for code, share in ranked.items()]
@@ -85,6 +89,11 @@ class Detector:
 def without_tags(text: str) -> str:
     """Returns roughly the text of a page, without tags, which are in no language of its own."""
     return _TAG.sub(" ", text)
+
+
+def _once(text: str) -> str:
+    """Returns the words of a text, each once: what is repeated says nothing more."""
+    return " ".join(dict.fromkeys(text.split()))
 
 
 def _fact(share: float, code: str) -> dict[str, Any]:
