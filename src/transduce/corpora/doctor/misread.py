@@ -17,7 +17,7 @@ OFTEN = 10
 SHORT, LONG = 5, 6
 """Words of a side in which one of so many letters that was misread is a fault: short words look like others."""
 SEVERAL = 3
-"""Occurrences from which on a word is one of its own beside a frequent one like it: it alone is no fault."""
+"""Occurrences from which on a word is one of its own beside a frequent one like it: alone it is not a fault."""
 SHARE = 0.1
 """Share of a side's words, but at least two, that is a fault if they were misread."""
 
