@@ -235,7 +235,7 @@ def test_the_time_of_a_long_path_grows_no_faster_than_it(app: FastAPI, unit: str
                 assert growing(app, longer, method, path, (7_500, 30_000)) is None
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_the_time_of_a_translation_grows_no_faster_than_its_text(tiny_run: Path, tmp_path: Path) -> None:
     translating = make_app(tmp_path, tiny_run)
     for path in ("/translate", "/v1/translate", "/v2/translate", "/projects/shop/v2/translate"):

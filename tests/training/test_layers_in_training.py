@@ -115,7 +115,7 @@ print(json.dumps([*graphs, counters["stats"]["unique_graphs"]]))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("family", "layers"),
     [("TransformerConfig", {"encoder_layers": 2, "decoder_layers": 2}), ("CausalTransformerConfig", {"layers": 2})],

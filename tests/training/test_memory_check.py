@@ -273,6 +273,7 @@ def test_each_process_tries_the_largest_parts_that_it_may_get_and_validation() -
     assert tried
 
 
+@pytest.mark.thorough
 def test_a_batch_beyond_the_machine_is_said_in_one_line_before_training_and_what_that_says_helps(
     recipe_file: Path, tmp_path: Path
 ) -> None:

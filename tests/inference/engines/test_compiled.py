@@ -112,6 +112,7 @@ def test_sentences_alone_come_out_the_same_and_compile_nothing_more(
     assert [score for _, score in found] == pytest.approx([score for _, score in plain], abs=tolerance)
 
 
+@pytest.mark.thorough
 def test_models_of_a_kind_do_not_take_each_others_places(compiled: Path) -> None:
     done = run_compiling(compiled, "-c", BY_BACKEND + TWICE, "inductor")
     assert done.stdout == "[2.0, 8.0]\n", done.stderr
