@@ -1,4 +1,4 @@
-"""What a doctor of pairs brings on natural noise: Finnish and Sámi, aligned by machine, beside OpusFilter.
+"""Measures a doctor of pairs on natural noise: Finnish and Sámi, aligned by machine, beside OpusFilter.
 
     TRANSDUCE_DATA=data python benchmarks/natural_noise.py --sets smn --opusfilter FOLDER
 

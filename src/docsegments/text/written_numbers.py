@@ -105,7 +105,7 @@ class WrittenNumber:
 
 @dataclass(frozen=True)
 class Changes:
-    """How numbers of a translation differ from those of its source; of those of one digit only `invented` has any."""
+    """Differences of the numbers of a translation and those of its source; only `invented` has any of one digit."""
 
     equal: list[WrittenNumber]
     """Numbers of the source that the translation has."""

@@ -133,7 +133,7 @@ class _Reading:
 
 
 class Intervention:
-    """What is recorded and changed while `intervene` is open, at each place in the order of these calls.
+    """Recordings and changes of values while `intervene` is open, at each place in the order of these calls.
 
     Changes take `at`, `heads` and `rows`, numbers of tokens, heads and rows from 0; by default they are of all. A value
     may be [width], or any shape that expands to that of the values of a call.

@@ -49,7 +49,7 @@ class Probe:
 
     @property
     def selectivity(self) -> float:
-        """How much more accurate the probe is than on the control task."""
+        """Accuracy of the probe less that on the control task."""
         return self.accuracy - self.control
 
 

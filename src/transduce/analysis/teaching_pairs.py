@@ -47,7 +47,7 @@ class TaughtPair:
 
 @dataclass(frozen=True)
 class Taught:
-    """What the training pairs say of a word and of its cause."""
+    """Counts of training pairs with a word and its cause, and the nearest of them."""
 
     pairs: int
     """The number of training pairs."""

@@ -37,7 +37,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Change:
-    """What the model writes after a change, and by how many nats the word is then more probable than the other."""
+    """A change, the word that the model then writes, and by how many nats the first word is then more probable."""
 
     what: str
     writes: str
@@ -66,7 +66,7 @@ class Why:
     """The parts of the model, those that carry most of the cause first; empty where no word is one."""
     changes: list[Change]
     taught: Taught | None
-    """What the training pairs say; None where they are unknown."""
+    """Counts of the words in the training pairs; None where the pairs are unknown."""
     no_pairs: str
     """Why the training pairs are unknown."""
 
@@ -107,7 +107,7 @@ class Why:
 
     @property
     def lesson(self) -> str:
-        """What the training pairs say, in a sentence."""
+        """A sentence on how many training pairs have the words."""
         taught, word = self.taught, self.word.text
         if taught is None:
             return self.no_pairs
