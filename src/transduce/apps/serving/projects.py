@@ -208,8 +208,9 @@ def projects(server: Server) -> APIRouter:
                 sources = [found[number][1] for number in unknown]
                 adapted = server.with_project(model, project)
                 glossary = await server.of_project(name, server.terms.glossary, project)
+                contexts = [before(number, adapted) for number in unknown]
                 async for index, sentence in server.sentences(
-                    adapted, sources, search, glossary=glossary, charge=charge, contexts=list(map(before, unknown))
+                    adapted, sources, search, glossary=glossary, charge=charge, contexts=contexts
                 ):
                     translated[unknown[index]].append(sentence)
                 if asked.repair:
@@ -217,14 +218,18 @@ def projects(server: Server) -> APIRouter:
                     charge(sum(len(found[number][1]) for number in begun))
                     await asyncio.gather(*(repair(adapted, glossary, *each) for each in begun.items()))
 
-        def before(number: int) -> str:
-            return "\n".join(source for _, source, _ in found[max(number - MOST_BEFORE, 0) : number])
+        def before(number: int, model: ServedModel) -> str:
+            context, texts = model.translator.bundle.config.context, []
+            reads_both = context is not None and context.side == "both"
+            for _, source, matches in found[max(number - MOST_BEFORE, 0) : number]:
+                texts += [source, matches[0].target] if reads_both and _is_exact(matches) else [source]
+            return "\n".join(texts)
 
         async def repair(model: ServedModel, glossary: Glossary | None, number: int, beginning: str) -> None:
             with suppress(InputError, RefusedError):  # it is too long, banned, or has characters that the model lacks
                 texts, search = [found[number][1]], server.settings.beam()
                 async for _, sentence in server.sentences(
-                    model, texts, search, glossary=glossary, prefixes=[beginning], contexts=[before(number)]
+                    model, texts, search, glossary=glossary, prefixes=[beginning], contexts=[before(number, model)]
                 ):
                     repaired[number] = sentence.translation.text
 

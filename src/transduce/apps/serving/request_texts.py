@@ -89,7 +89,7 @@ def prepare(
 def last_sentences(context: str, reads: ContextConfig | None) -> list[str]:
     """Returns the last sentences of a text that is context, as many as a model reads."""
     last = context[-MOST_CONTEXT:]
-    return [] if reads is None else [last[start:end] for start, end in sentence_bounds(last)[-reads.before :]]
+    return [] if reads is None else [last[start:end] for start, end in sentence_bounds(last)[-reads.texts :]]
 
 
 class WantedTokens:

@@ -76,7 +76,8 @@ class Asked(StrictBody):
     typed: bool = False
     """True if the prefix is what a person has typed so far: it may end within a word, and is completed."""
     context: str = Field("", max_length=MOST_CONTEXT)
-    """Text before each text, which a model that reads context reads with it."""
+    """Text before each text, which a model that reads context reads with it; in one that reads both sides, a line may
+    have its translation in the next."""
     most_words: int | None = Field(None, ge=1, le=100)
     """The most words of a completion; default: all of the sentence."""
     glossary: list[Term] = Field(default_factory=list, max_length=200)

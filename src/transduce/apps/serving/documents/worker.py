@@ -147,6 +147,7 @@ class _Asking:
         self.can_require = order.can_require
         self.can_align = order.can_align
         self.context = order.context
+        self.reads_both = order.reads_both
         self._line = line
 
     def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
