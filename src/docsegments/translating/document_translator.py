@@ -14,7 +14,7 @@ import msgspec
 from docsegments.document import Document, Languages, Unit, bytes_of
 from docsegments.document_formats import read_document
 from docsegments.language_codes import is_same, primary
-from docsegments.memory import Memory, MemoryMatch, Remembers
+from docsegments.memory import MemoryMatch, Remembers
 from docsegments.messages.tables import Columns
 from docsegments.segment import Mark, Segment, joined, problems
 from docsegments.translating.segment_translator import SegmentTranslator, TranslatedSegment
@@ -220,7 +220,7 @@ class DocumentTranslator:
         marks counts as only similar."""
         if self.memory is None:
             return None
-        if before and isinstance(self.memory, Memory):
+        if before:
             in_context = self.memory.find_in_context(core, *before)
             if in_context is not None and _fits(core, in_context.target):
                 return in_context

@@ -152,7 +152,7 @@ class Recall(msgspec.Struct, frozen=True, tag=True):
     """From the process: a question for a source and its translation in the other end's memory, or None."""
 
     text: str
-    """The segment's text without its tags, with single blanks."""
+    """The segment's text without its tags, with single blanks, perhaps after a line of the text before it."""
 
 
 Order = ReadSample | Read | ReadEntries | Translate
