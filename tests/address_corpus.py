@@ -26,7 +26,7 @@ def polite(verb: str) -> str:
     return f"Sie {VERBS[verb][1]}"
 
 
-def trained(folder: Path) -> Path:
+def trained(folder: Path, shared: bool = True) -> Path:
     """Trains a model that reads the sentences before and their translations; returns its run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TRANSDUCE_CACHE", str(folder / "cache"))
@@ -37,6 +37,7 @@ def trained(folder: Path) -> Path:
                 rows += [f"{seed}-{number}\t{form(verb)}\tyou {verb}\n" for verb in draw.choices(list(VERBS), k=4)]
             (folder / name).write_text("".join(rows))
         recipe = settings(200, source="en", target="de", context={"before": 2, "side": "both", "dropout": 0.1})
+        recipe["tokenizer"]["shared"] = shared
         (folder / "recipe.toml").write_text(tomli_w.dumps(recipe))
         train(load_recipe(folder / "recipe.toml"), folder / "run")
     return folder / "run"

@@ -7,7 +7,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from transduce.base.errors import ConfigError
 from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.data_settings import DataConfig
@@ -69,11 +68,6 @@ def test_sources_follow_translations_too(tmp_path: Path) -> None:
         kinds.add(breaks[0] - breaks[1])
         assert breaks[0] in (breaks[1], 2 * breaks[1]), "alone where sources alone are, and else with all or none"
     assert kinds > {0}
-    apart = train_tokenizers(
-        TokenizerConfig(kind="words", min_frequency=1, shared=False), texts, targets, tmp_path / "apart"
-    )
-    with pytest.raises(ConfigError, match="both languages need one vocabulary"):
-        in_context(store, context, apart.with_marks({BREAK: BREAK}))
 
 
 def sources_with_those_before(splits: Splits, context: ContextConfig, cache: Path) -> Iterator[list[int]]:

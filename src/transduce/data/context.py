@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.base.errors import ConfigError
 from transduce.corpora.context_settings import ContextConfig
 from transduce.data.store import Side, TokenStore
 from transduce.text.tokenizer import Tokenizers
@@ -53,16 +52,9 @@ def side_in_context(
 
 
 def in_context(store: TokenStore, context: ContextConfig | None, tokenizers: Tokenizers) -> TokenStore:
-    """Returns a store whose sources are read with the sentences before them in their document; itself without any.
-
-    Raises ConfigError if translations are read, too, and both languages do not have one vocabulary.
-    """
+    """Returns a store whose sources are read with the sentences before them in their document; itself without any."""
     if context is None:
         return store
-    if context.side == "both" and tokenizers.source.content != tokenizers.target.content:
-        raise ConfigError(
-            'data.context.side = "both": both languages need one vocabulary; set tokenizer.shared, without a threshold'
-        )
     rows = np.arange(len(store))
     begins = rows == 0
     if store.documents is not None:

@@ -1,10 +1,12 @@
 """A model that reads the translations before: a form of address that only they tell, in every way of translating."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from address_corpus import VERBS, familiar, half_confirmed, polite, trained
+from transduce.base.errors import ConfigError
 from transduce.corpora.context_settings import ContextConfig
 from transduce.inference.model_documents import DocumentTranslator
 from transduce.inference.request import Request, with_drafts
@@ -47,3 +49,9 @@ def test_lines_follow_the_drafts_of_those_before_that_have_no_translation(transl
 def test_a_document_follows_what_a_person_confirmed(translator: Translator, form: Callable[[str], str]) -> None:
     found = DocumentTranslator(translator, GREEDY).translate(half_confirmed(form).encode(), "a.po", "po").data.decode()
     assert all(f'"{form(verb)}"' in found for verb in VERBS)
+
+
+def test_two_vocabularies_are_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRANSDUCE_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(ConfigError, match=r"both languages need one vocabulary; set tokenizer\.shared = true"):
+        trained(tmp_path, shared=False)
