@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from transduce.analysis.look_at_phrases import PhraseLook
     from transduce.analysis.look_at_text import Look
     from transduce.analysis.pictures import Pictures
-    from transduce.analysis.probes import Label
     from transduce.analysis.teaching_pairs import PairSearch
     from transduce.analysis.why import Why
     from transduce.inference.request import Request
@@ -91,10 +90,10 @@ def look(
             raise InputError("--over-training takes a run's folder and one sentence, in quotation marks")
         line, label = Request(arguments[1], before=tuple(context or ())), None if probe is None else _label(probe)
         given = (arguments[0], line, why, instead, label, target, search)
-        asked = over_checkpoints.over_training(*given, **vars(languages), device=processor.device)
-        rows = [each.row() for each in asked]
+        checkpoints = over_checkpoints.over_training(*given, **vars(languages), device=processor.device)
+        rows = [each.row() for each in checkpoints]
         print_list({column: [row[column] for row in rows] for column in rows[0]}, wrapped=["writes"])
-        pictures = over_checkpoints.over_training_pictures(arguments[0], asked)
+        pictures = over_checkpoints.over_training_pictures(arguments[0], checkpoints)
     elif positions:
         if len(arguments) > 1 or target is not None or second is not None or context or why is not None:
             raise InputError("--positions takes one model at most, and no sentence")
@@ -227,7 +226,7 @@ def _probe(arguments: Sequence[str], label: str, targets: str | None, picture: P
         plot_probes(probes, picture)
 
 
-def _label(given: str) -> "Label | list[str]":
+def _label(given: str) -> Sequence[str]:
     """Returns the name of a label, or the lines of a file of tags."""
     from typing import get_args
 

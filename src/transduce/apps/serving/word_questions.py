@@ -1,6 +1,7 @@
 """Answers to the question why the model of a project wrote a word."""
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -66,13 +67,14 @@ async def explain(
     def ask() -> Why:
         if target is not None:
             check_length(len(translator.bundle.tokenizers.target.encode(target)), translator.longest_source)
-        return why(translator, source, word, None, target, None, pairs and (lambda: pairs), brief=True)
+        return why(translator, source, word, None, target, None, pairs, brief=True)
 
     return await server.finish(http, asyncio.wrap_future(model.batcher.run(ask)))
 
 
-def _kept_pairs(model: ServedModel) -> PairSearch | None:
+def _kept_pairs(model: ServedModel) -> Callable[[], PairSearch] | None:
     """Returns the training pairs of a model's run; None without an index of them."""
     with suppress(TransduceError):
-        return open_training_pairs(model.folder, model.translator.single_model(), is_kept=True)
+        pairs = open_training_pairs(model.folder, model.translator.single_model(), is_kept=True)
+        return lambda: pairs
     return None
