@@ -14,7 +14,6 @@ from transduce.base.errors import InputError
 from transduce.base.task_table import check_tool
 from transduce.experiment.alignment_head import find_head, validation_pairs
 from transduce.experiment.recipe import recipe_known_of
-from transduce.inference.loading import load
 from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.inference.why_word import why
@@ -92,9 +91,7 @@ def over_training(
             "checkpoint.keep_last = 20"
         )
     for folder in reversed(checkpoints):
-        translator = load(folder / BUNDLE, device=device, engine="pytorch")
-        assert isinstance(translator, Translator)
-        translator = translator.directed(to, from_)
+        translator = Translator.load(folder / BUNDLE, device=device, engine="pytorch").directed(to, from_)
         bundle, answer, probes, head = translator.single_model(), None, list[Probe](), None
         writes = translator.translate(text, search).text
         target = writes if target is None else target

@@ -290,10 +290,10 @@ function drawWords() {
   explain("");
   by("words").dir = by("target").dir;
   by("words").replaceChildren(
-    ...(text.match(WORDS) || []).flatMap((word) => {
+    ...(text.match(WORDS) || []).map((word) => {
       const button = element("button", word, { type: "button" });
       button.addEventListener("click", () => ask(segment.source, text, word));
-      return [button, " "];
+      return button;
     }),
   );
   by("why-title").hidden = !text;
