@@ -14,10 +14,12 @@ from transduce.analysis.why import Why
 from transduce.apps.serving.bodies import StrictBody
 from transduce.apps.serving.libretranslate import ERRORS
 from transduce.apps.serving.models import ServedModel
+from transduce.apps.serving.request_texts import MOST_CONTEXT, last_sentences
 from transduce.apps.serving.server import Server
 from transduce.base.errors import TransduceError
 from transduce.experiment.training_pairs import open_training_pairs
 from transduce.inference.looking import check_length
+from transduce.inference.request import Request
 from transduce.inference.why_word import why
 
 MOST_LETTERS = 200
@@ -30,6 +32,8 @@ class WordAsked(StrictBody):
     source: str = Field(min_length=1, max_length=2000)
     target: str = Field(min_length=1, max_length=2000)
     word: str = Field(min_length=1, max_length=MOST_LETTERS)
+    context: str = Field("", max_length=MOST_CONTEXT)
+    """Text before the source, which a model that reads context reads with it."""
 
 
 def word_questions(server: Server) -> APIRouter:
@@ -40,11 +44,13 @@ def word_questions(server: Server) -> APIRouter:
     async def why_word(http: HTTPRequest, name: str, asked: WordAsked) -> dict[str, Any]:
         """Explain why the model writes a word of a translation and not another; with the nearest training pairs if
         `transduce look RUN --why` has made an index of them in the model's run."""
-        await server.admission.admit(http, None, [asked.source, asked.target])
+        await server.admission.admit(http, None, [asked.source, asked.target, asked.context])
         project = await server.project(name)
         async with server.begin(project.source, project.target) as model:
             adapted = server.with_project(model, project)
-            answer = await explain(server, http, name, adapted, asked.source, asked.word, asked.target)
+            before = last_sentences(asked.context, model.translator.bundle.config.context)
+            request = Request(asked.source, before=tuple(before))
+            answer = await explain(server, http, name, adapted, request, asked.word, asked.target)
         pairs = [] if answer.taught is None else answer.taught.nearest
         return {"answer": answer.answer, "pairs": [{"source": pair.source, "target": pair.target} for pair in pairs]}
 
@@ -56,7 +62,7 @@ async def explain(
     http: HTTPRequest,
     project: str,
     model: ServedModel,
-    source: str,
+    request: str | Request,
     word: str,
     target: str | None = None,
 ) -> Why:
@@ -67,7 +73,7 @@ async def explain(
     def ask() -> Why:
         if target is not None:
             check_length(len(translator.bundle.tokenizers.target.encode(target)), translator.longest_source)
-        return why(translator, source, word, None, target, None, pairs, brief=True)
+        return why(translator, request, word, None, target, None, pairs, brief=True)
 
     return await server.finish(http, asyncio.wrap_future(model.batcher.run(ask)))
 

@@ -307,9 +307,10 @@ function explain(answer, pairs = []) {
 
 async function ask(source, target, word) {
   explain(`“${word}” …`);
+  const context = sourcesBefore(editor.current).join("\n").slice(-MOST_CONTEXT);
   const question = (editor.question = new AbortController());
   try {
-    const asked = await send("POST", `${path(editor.project)}/why`, { source, target, word }, question.signal);
+    const asked = await send("POST", `${path(editor.project)}/why`, { source, target, word, context }, question.signal);
     const { answer, pairs } = await asked.json();
     if (editor.question === question) explain(answer, pairs);
   } catch (error) {
