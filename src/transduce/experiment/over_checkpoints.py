@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 
 from transduce.analysis.alignment import SAMPLE, AlignmentHead
 from transduce.analysis.pictures import Pictures, training_pictures
@@ -22,6 +23,8 @@ from transduce.training.checkpoint import BUNDLE, whole_checkpoints
 
 PROBED = 300
 """The number of validation sources that are probed."""
+SHOWN = 100
+"""The most characters of a translation in a table: early checkpoints repeat themselves."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class CheckpointFindings:
             row["selectivity"] = f"{best.selectivity:.2f} {best.place}"
         if (head := self.head) is not None:
             row["attention"] = f"{head.agreement:.0%} layer {head.layer + 1}, head {head.head + 1}"
-        return row | {"writes": self.writes}
+        return row | {"writes": shorten(self.writes, SHOWN, placeholder=" …")}
 
 
 def over_training(
