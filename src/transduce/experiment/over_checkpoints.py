@@ -33,7 +33,7 @@ class CheckpointFindings:
 
     updates: int
     writes: str
-    """The translation that the model writes then."""
+    """The model's own translation at this checkpoint."""
     why: Why | None
     probes: list[Probe]
     head: AlignmentHead | None
