@@ -75,6 +75,7 @@ ENVIRONMENTS = {
     ),
     "transformers": Environment("transformers==5.23.0", (TORCH, "numpy")),
     "trainer": Environment("transformers==5.23.0", (TORCH, "accelerate", "numpy", "sentencepiece")),
+    "transformer-lens": Environment("transformer-lens==4.3.0", (TORCH, "sentencepiece")),
     "ctranslate2": Environment("ctranslate2==4.8.5", ("numpy",)),
     "libretranslate": Environment("libretranslate==1.9.6"),
 }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from transduce.evaluation.evaluate import evaluate as evaluate
     from transduce.experiment.distillation import backtranslate as backtranslate
     from transduce.experiment.distillation import distill as distill
+    from transduce.experiment.over_checkpoints import over_training as over_training
     from transduce.experiment.recipe import load_recipe as load_recipe
     from transduce.experiment.run import train as train
     from transduce.experiment.training_plan import plan as plan
@@ -51,6 +52,7 @@ _MODULES = {
     "intervene": "transduce.analysis.interventions",
     "probe": "transduce.analysis.probes",
     "why": "transduce.inference.why_word",
+    "over_training": "transduce.experiment.over_checkpoints",
     "Translator": "transduce.inference.translator",
     "Translation": "transduce.inference.translation",
     "DocumentTranslator": "transduce.inference.model_documents",
@@ -86,6 +88,7 @@ __all__ = [
     "intervene",
     "probe",
     "why",
+    "over_training",
     "Translator",
     "Translation",
     "DocumentTranslator",

@@ -1,6 +1,7 @@
 """`look`, `align` and the details of `translate`, from the command line."""
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -58,6 +59,28 @@ def test_probes_are_printed_and_drawn(transduce: Command, tiny_run: Path, corpus
     assert lines[0] == ["place", "accuracy", "control", "selectivity"]
     assert lines[1][0] == "encoder.embedding" and 0 <= float(lines[1][1]) <= 1
     assert table.endswith(" words\n") and "layers.0.after" in picture.read_text()
+
+
+def test_checkpoints_are_asked_the_same(transduce: Command, tiny_run: Path, tmp_path: Path) -> None:
+    asked = ("look", tiny_run, "The dog sleeps.", "--target", "Der Hund schläft.", "--over-training", "--why", "Hund")
+    status, table, errors = transduce(*asked, "--probe", "position", "-o", tmp_path / "changes.json")
+    assert status == 0, errors
+    assert table.split()[:3] == ["updates", "difference", "because"]
+    (run,) = json.loads((tmp_path / "changes.json").read_text())["runs"]
+    updates = sorted(int(each.name) for each in (tiny_run / "checkpoints").iterdir())
+    assert len(updates) > 1 and all(each["x"] == updates for each in run["series"].values())
+    (name,) = (name for name in run["series"] if name.startswith("nats, Hund less "))
+    last = tiny_run / "checkpoints" / f"{updates[-1]:06d}" / "bundle"
+    alone = (*asked[:5], "--why", "Hund", "--instead", name.split()[-1], "-o", tmp_path / "last.json")
+    assert transduce("look", last, *alone[2:])[0] == 0
+    facts = json.loads((tmp_path / "last.json").read_text())
+    assert run["series"][name]["y"][-1] == pytest.approx(facts["difference"], abs=1e-5)
+    assert {"agreement of attention", "selectivity, encoder.embedding"} <= run["series"].keys()
+    one = shutil.copytree(tiny_run, tmp_path / "one")
+    for update in updates[:-1]:
+        shutil.rmtree(one / "checkpoints" / f"{update:06d}")
+    status, _, errors = transduce("look", one, *asked[2:])
+    assert status == 2 and "has 1 checkpoint, and a change needs two" in errors
 
 
 def test_a_run_that_diverged_is_shown_as_far_as_it_has_numbers(transduce: Command, tmp_path: Path) -> None:

@@ -183,6 +183,22 @@ def test_a_document_comes_back_with_what_was_confirmed(page: Any, served: Runnin
     wait(page, "!document.getElementById('empty').hidden")
 
 
+def test_a_click_on_a_word_asks_why_it_was_written(page: Any, served: Running) -> None:
+    make_project(page, "causes")
+    paste(page, "The dog sees the cat.")
+    wait(page, "document.querySelector('#words button') !== null")
+    page.click("#words button")
+    wait(page, "/[^…]$/.test(document.getElementById('why').textContent)")
+    answer = {"answer": "Because.", "pairs": [{"source": "A dog.", "target": "Ein Hund."}]}
+    page.route("**/why", lambda route: route.fulfill(json=answer))
+    page.click("#words button")
+    wait(page, "document.getElementById('why').textContent === 'Because.'")
+    assert page.inner_text("#taught li") == "A dog. → Ein Hund."
+    page.route("**/why", lambda route: route.abort())
+    page.click("#words button")
+    wait(page, "document.querySelector('#taught li') === null && document.getElementById('why').textContent.length > 9")
+
+
 def test_a_term_that_is_not_met_has_its_reason(page: Any, served: Running) -> None:
     make_project(page, "terms")
     terms = "dog\tHündchen\n\tKatze\tban\n".encode()

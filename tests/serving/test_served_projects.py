@@ -20,8 +20,10 @@ from transduce.apps.projects.project import Project, Projects
 from transduce.apps.projects.project_settings import ProjectSettings
 from transduce.apps.serving.client_keys import Keys
 from transduce.apps.serving.server import TURNS
+from transduce.experiment.training_pairs import open_training_pairs
 from transduce.inference.sentence_model import SentenceModel
 from transduce.inference.translator import Translator
+from transduce.inference.why_word import why
 
 TMX = """<tmx version="1.4"><header srclang="en"/><body><tu><tuv xml:lang="en"><seg>A dog.</seg></tuv>
 <tuv xml:lang="de"><seg>Ein Hund aus dem Speicher.</seg></tuv></tu></body></tmx>"""
@@ -142,6 +144,30 @@ def test_a_similar_translation_begins_that_of_a_sentence_where_it_can(
     beginning = " ".join(target.split()[: len(known.split()) - 1])
     assert answer[0]["repaired"].startswith(beginning)
     assert [one["repaired"] for one in answer[1:]] == [None] * 3
+
+
+def test_a_word_is_explained_with_the_pairs_of_a_kept_index(
+    served: Served, tiny_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, target = served.made("causes"), "Der Hund schläft."
+    asked = {"source": "The dog sleeps.", "target": target, "word": "Hund"}
+    answer = served.ask("POST", f"{name}/why", asked).json()
+    assert answer["answer"].startswith("The model wrote “Hund” rather than “") and answer["pairs"] == []
+    run = Path(shutil.copytree(tiny_run, served_copy := tiny_run.parent / "indexed"))
+    translator = Translator.load(run)
+    known = open_training_pairs(run, translator.single_model())
+    monkeypatch.setattr(served.server.models.all[0], "folder", str(served_copy))
+    answer = served.ask("POST", f"{name}/why", asked).json()
+    whole = why(translator, asked["source"], "Hund", target=target, pairs=lambda: known, brief=True)
+    assert answer["answer"] == whole.answer and whole.taught is not None and not whole.parts
+    assert [pair["source"] for pair in answer["pairs"]] == [pair.source for pair in whole.taught.nearest] != []
+    for wrong, told in (({"word": "Katze"}, "is not a word of"), ({"target": "a " * 900}, "reads at most")):
+        refused = served.ask("POST", f"{name}/why", asked | wrong)
+        assert refused.status_code == 400 and told in refused.json()["error"]
+    served.ask("POST", f"{name}/segments", {"source": asked["source"], "target": target})
+    word = translator.translate(asked["source"]).text.split()[0]
+    page = served.ask("GET", f"{name}/look/1?why={word}")
+    assert page.status_code == 200 and f"Why “{word.strip('.')}” and not" in page.text
 
 
 def test_memory_and_glossary_come_in_and_go_out(served: Served) -> None:

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from docsegments.budget import check
 from docsegments.orthography.words import words
 from transduce.analysis.attribution import gradients_of, hidden_in_part
 from transduce.base.shapes import Tokens
@@ -89,6 +90,7 @@ class Decision:
             further: tokens after those so far.
             so_far: the tokens so far (default: those before this step).
         """
+        check()
         model, special, rows = self.bundle.writer, self.bundle.special, len(keep)
         time, known = self.source.shape[1], self.so_far if so_far is None else so_far
         read = torch.tensor([[special.target_bos, *known, *further]], device=keep.device)
@@ -107,13 +109,16 @@ class Decision:
         logits = self.logits(keep)
         return (logits[:, self.token] - logits[:, self.other])[:, None]
 
-    def measure(self, words: Sequence[InputWord]) -> tuple[list[InputWord], float]:
-        """Returns words with what each does to the difference, and the error of the sum of all gradients."""
+    def measure(self, words: Sequence[InputWord], brief: bool = False) -> tuple[list[InputWord], float | None]:
+        """Returns words with what each does to the difference, and the error of the sum of all gradients; briefly,
+        without gradients."""
         if not words:
             return [], 0.0
         keep = torch.cat([self.without(word) for word in words])  # [words, inputs]
         hidden = torch.cat([self.difference(rows) for rows in keep.split(ROWS_AT_ONCE)])  # [words, 1]
         falls = (self.difference(self.without()) - hidden)[:, 0].tolist()
+        if brief:
+            return [replace(word, left_out=fall) for word, fall in zip(words, falls, strict=True)], None
         found = gradients_of(self.difference, keep.new_zeros(1, keep.shape[1], dtype=torch.long))
         gradients = (1 - keep.cpu()) @ torch.from_numpy(found.attributions)  # [words]
         measured = zip(words, falls, gradients.tolist(), strict=True)

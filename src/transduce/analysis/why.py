@@ -60,8 +60,8 @@ class Why:
     """The words that the model had read, in their order."""
     cause: InputWord | None
     """The word that counts most, see `main_cause`; None if no word speaks for what was written."""
-    gradient_error: float
-    """The difference between the sum of the gradients and what they should add up to."""
+    gradient_error: float | None
+    """The difference between the sum of the gradients and what they should add up to; None if there are none."""
     parts: list[Carrier]
     """The parts of the model, those that carry most of the cause first; empty where no word is one."""
     changes: list[Change]
@@ -96,7 +96,7 @@ class Why:
             if first != cause:
                 told += f" Its own “{first.text}” before it counts more ({first.left_out:+.2f})."
             steepest = max((word for word in self.words if word.side == cause.side), key=lambda word: word.gradient)
-            if steepest != cause:
+            if self.gradient_error is not None and steepest != cause:
                 told += f" Gradients disagree: they name “{steepest.text}”."
         head = next((part for part in self.parts if part.head is not None and part.patched > 0), None)
         if head is not None:
@@ -149,7 +149,8 @@ def _page(why: Why) -> str:
     """Returns the page of an answer; it needs no script."""
     taught, chosen = why.taught, (why.word, why.other)
     ranked = sorted(why.words, key=lambda word: -max(abs(word.left_out), abs(word.gradient)))[:SHOWN]
-    words = [[word.text, SIDES[word.side], _shown(word.left_out), _shown(word.gradient)] for word in ranked]
+    is_brief = why.gradient_error is None
+    words = [[w.text, SIDES[w.side], _shown(w.left_out), _shown(None if is_brief else w.gradient)] for w in ranked]
     parts = [[str(part), _shown(part.patched), _shown(part.direct)] for part in why.parts[:SHOWN]]
     pairs = [] if taught is None else [[f"{pair.similarity:.2f}", pair.source, pair.target] for pair in taught.nearest]
     changes = [["nothing is changed", why.word.text, _shown(why.difference)]]

@@ -1,9 +1,9 @@
 """Choosing the attention head that aligns a model's words: the one saved with it, or one chosen now and saved."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from transduce.analysis.alignment import SAMPLE, AlignmentHead, Symmetrization, choose_head
 from transduce.base.devices import find_device
@@ -11,10 +11,10 @@ from transduce.base.errors import InputError
 from transduce.base.task_table import check_tool
 from transduce.bundle.bundle_config import read_config
 from transduce.bundle.model_bundle import ModelBundle, find_bundle
-from transduce.corpora.corpus import Pair, ParallelCorpus, as_pair
+from transduce.corpora.corpus import Pair, ParallelCorpus, SentencePair, as_pair
 from transduce.corpora.directions import Direction
-from transduce.corpora.splits import Splits, open_splits
-from transduce.experiment.recipe import recipe_of
+from transduce.corpora.splits import open_splits
+from transduce.experiment.recipe import Recipe, recipe_of
 from transduce.inference.aligner import Aligner
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.engines.phrase_engine import PhraseEngine
@@ -55,6 +55,29 @@ def open_aligner(
     return Aligner(aligner.bundle, aligner.head, back, method)
 
 
+def find_head(bundle: ModelBundle, pairs: Sequence[SentencePair]) -> AlignmentHead:
+    """Returns the head that aligns pairs best; see `choose_head`."""
+    sources = bundle.read([pair.source for pair in pairs])
+    targets = bundle.tokenizers.target.encode_batch([pair.target for pair in pairs])
+    return choose_head(bundle, zip(sources, targets, strict=True))
+
+
+def validation_pairs(
+    recipe: Recipe[Any] | None, bundle: ModelBundle, most: int, otherwise: Iterable[Pair] = ()
+) -> list[SentencePair]:
+    """Returns the first validation pairs of a run with text on both sides, in its model's direction.
+
+    They are the first of `otherwise` for a model without a run, or one that was not trained in this direction.
+    """
+    pairs = otherwise
+    if recipe is not None:
+        splits = open_splits(recipe.config.data, recipe.folder)
+        direction = Direction(bundle.config.source, bundle.config.target)
+        directed = splits.directions.get(direction) if splits.directions else splits
+        pairs = otherwise if directed is None else directed.validation
+    return list(islice((pair for pair in map(as_pair, pairs) if pair.source.strip() and pair.target.strip()), most))
+
+
 def check_symmetrization(name: str) -> Symmetrization:
     """Returns a valid name of a symmetrization; InputError for any other."""
     if name not in get_args(Symmetrization):
@@ -71,12 +94,8 @@ def _aligner(
     folder = find_bundle(Path(model))
     if (head := AlignmentHead.load(folder)) is not None:
         return Aligner(bundle, head)
-    recipe = recipe_of(Path(model))
-    sample = pairs if recipe is None else _validation(open_splits(recipe.config.data, recipe.folder), bundle, pairs)
-    texts = list(islice((pair for pair in map(as_pair, sample) if pair.source.strip() and pair.target.strip()), SAMPLE))
-    sources = bundle.read([pair.source for pair in texts])
-    targets = bundle.tokenizers.target.encode_batch([pair.target for pair in texts])
-    head = choose_head(bundle, zip(sources, targets, strict=True))
+    texts = validation_pairs(recipe_of(Path(model)), bundle, SAMPLE, pairs)
+    head = find_head(bundle, texts)
     try:
         head.save(folder)
         kept = "kept with the model"
@@ -87,11 +106,3 @@ def _aligner(
         f"{head.agreement:.0%} of the target tokens of {len(texts)} pairs ({kept})"
     )
     return Aligner(bundle, head)
-
-
-def _validation(splits: Splits, bundle: ModelBundle, pairs: Iterable[Pair]) -> Iterable[Pair]:
-    """Returns the validation data in a model's direction; the other pairs if it was not trained in it."""
-    if not splits.directions:
-        return splits.validation
-    directed = splits.directions.get(Direction(bundle.config.source, bundle.config.target))
-    return pairs if directed is None else directed.validation

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from transduce.analysis.teaching_pairs import PairSearch
+from transduce.base.errors import InputError
 from transduce.base.task_table import find_task
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.catalogue.dataset_files import cache_folder
@@ -18,7 +19,7 @@ FOLDER = "pairs"  # of a run
 
 
 def open_training_pairs(
-    model: str | Path, bundle: ModelBundle, tell: Callable[[str], None] = lambda line: None
+    model: str | Path, bundle: ModelBundle, tell: Callable[[str], None] = lambda line: None, is_kept: bool = False
 ) -> PairSearch:
     """Returns a search of the pairs that a model was trained on, in its chosen direction.
 
@@ -26,6 +27,7 @@ def open_training_pairs(
         model: the folder of the model or of its run.
         bundle: the model.
         tell: receives a line where the index is made, which is so once for each run.
+        is_kept: raises InputError instead of making the index.
 
     Raises InputError for a model that is in no run's folder, and DataError where the data are gone or have changed.
     """
@@ -39,6 +41,8 @@ def open_training_pairs(
     parts = [part for entry in entries for part in entry.corpus.parts]
     stores = [store for store in open_stores(parts, tokenizers, config.data.max_tokens, cache_folder()) if len(store)]
     if not all((folder / store.content).exists() for store in stores):
+        if is_kept:
+            raise InputError(f"{recipe.run} has no index of its training pairs; ask why on the command line once")
         tell(f"indexing {sum(map(len, stores)):,} training pairs in {folder}")
     sizes = (len(tokenizers.source), len(tokenizers.target))
     read = [in_context(store, bundle.config.context, tokenizers) for store in stores]

@@ -38,6 +38,7 @@ def why(
     target: str | None = None,
     search: Beam | None = None,
     pairs: Callable[[], PairSearch] | None = None,
+    brief: bool = False,
 ) -> Why:
     """Tells why a model writes a word in the translation of one line, and not another.
 
@@ -49,6 +50,7 @@ def why(
         target: the translation that is asked about (default: the one that the search finds).
         search: the search (default: a plain beam).
         pairs: opens the training pairs, once the question has an answer; see `open_training_pairs`.
+        brief: leaves out gradients, layers and heads, which take most of the time.
 
     Raises InputError as `Translator.look` does, for a phrase-based model, for a word that is not in the translation, or
     one that the model cannot write.
@@ -59,7 +61,7 @@ def why(
     bundle, piece = translator.whole_piece(request)
     constraints, line = translator.constraints, request.text.strip()
     tokens, tree = watch_translation(bundle, constraints, piece, target, search or Beam(), line)
-    return _answer(bundle, request, piece, tokens, tree, (word, instead), pairs)
+    return _answer(bundle, request, piece, tokens, tree, (word, instead), pairs, brief)
 
 
 def _answer(
@@ -70,6 +72,7 @@ def _answer(
     tree: SearchTree | None,
     asked: tuple[str, str | None],
     pairs: Callable[[], PairSearch] | None,
+    brief: bool,
 ) -> Why:
     target = bundle.tokenizers.target
     start, stop = _find_word(target, tokens, asked[0])
@@ -81,7 +84,7 @@ def _answer(
         decision, other = _other_word(written, [*tokens, target.eos], stop, asked[1]), asked[1]
     word = bare(target.decode(tokens[:stop])[len(target.decode(tokens[:start])) :].strip())
     inputs = [*_words_read(bundle.tokenizers.source, piece.source), *_words_of(target, tokens[:start], 0, "output")]
-    words, error = decision.measure(inputs)
+    words, error = decision.measure(inputs, brief)
     cause, known = main_cause(words), {each.text for each in words if each.side != "output"}
     taught, no_pairs = None, ""
     if pairs is not None:
@@ -89,7 +92,7 @@ def _answer(
             taught = pairs().teach(decision, word, other, len(decision.so_far) - start, cause, known)
         except TransduceError as missing:
             no_pairs = f"There are no training pairs to show: {missing}."
-    through = [] if cause is None else carriers(decision, cause)
+    through = [] if cause is None or brief else carriers(decision, cause)
     chosen, refused = _choices(decision, (word, other), tree)
     return Why(
         model=name_of(bundle),
@@ -147,12 +150,12 @@ def _next_word(written: Decision, of_word: Sequence[int]) -> tuple[Decision, str
         likely = [pair for pair in zip(best.tolist(), found.tolist(), strict=True) if pair[1] not in (token, *never)]
         rivals += [(before + score, replace(step, other=other)) for score, other in likely]
         before += float(scores[token])
-    word = tokenizer.decode([*written.so_far, *of_word])[len(tokenizer.decode(written.so_far)) :]
+    word = bare(tokenizer.decode([*written.so_far, *of_word])[len(tokenizer.decode(written.so_far)) :].strip())
     rivals.sort(key=lambda rival: -rival[0])
     for _, step in rivals[:RIVALS]:
         begun = [*step.so_far[start:], step.other]
         other = bare(step.write_word(step.without(), start, begun))
-        if any(map(str.isalnum, other)) and other.casefold() != bare(word.strip()).casefold():
+        if len(word_texts(other)) == 1 and any(map(str.isalnum, other)) and other.casefold() != word.casefold():
             return step, other
     raise InputError("no other word was likely there; name one that might have stood there")
 

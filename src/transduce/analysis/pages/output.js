@@ -60,7 +60,7 @@ function targetBlock(facts, panel) {
   moveByArrows(tokens, target.direction);
   tokens[leastSure(confidence)]?.dispatchEvent(new Event("focus"));
   const label = element("p", { class: "label" }, facts.source ? "Output" : "Text");
-  const text = element("p", { class: "sentence", dir: target.direction }, target.text);
+  const text = element("p", { class: "sentence", dir: target.direction }, ...askedWords(target.text));
   if (!tokens.length) return element("div", { class: "block" }, label, text);
   return element(
     "div",
@@ -70,6 +70,16 @@ function targetBlock(facts, panel) {
     element("div", { class: "tokens written", dir: target.direction, role: "group", "aria-label": "Output tokens" }, ...tokens),
     colourLegend("doubt", "probability 0", "1"),
   );
+}
+
+/** A text; on a server, its words are links to why they were written. @param {string} text */
+function askedWords(text) {
+  if (!/\/v1\/projects\/[^/]+\/look\/\d+$/.test(location.pathname)) return [text];
+  return text.split(/(\s+)/).map((part) => {
+    const query = new URLSearchParams(location.search);
+    query.set("why", part);
+    return part.trim() ? element("a", { href: `?${query}`, title: "Why this word?" }, part) : part;
+  });
 }
 
 /** The token that a reader wants to see first. @param {Confidence[]} confidence */

@@ -33,6 +33,7 @@ def look(
     why: str | None = None,
     instead: str | None = None,
     output: Path | None = None,
+    over_training: bool = False,
     positions: bool = False,
     probe: str | None = None,
     languages: LanguageOptions,
@@ -47,6 +48,9 @@ def look(
 
     With --why, the causes of one word of a translation: other words, heads, and the training pairs that taught it.
 
+    With --over-training, a table and curves over the checkpoints of RUN: TEXT's translation, the answer to --why,
+    the selectivity of --probe, and how well attention aligns.
+
     Example: `transduce look runs/multi30k "Ein Hund schläft." -o look.html`
 
     Args:
@@ -57,6 +61,7 @@ def look(
         why: A word of the translation: tell why it stands there, and not another.
         instead: With --why: the word that might have stood there (default: the next most probable one).
         output: A file that ends in .html, .png, .svg, .pdf or .json (default: open a page).
+        over_training: Ask all checkpoints of RUN the same; probes read its validation sources, not a file.
         positions: Draw the position encodings of a model, or sinusoidal ones.
         probe: Print how well each layer tells this of the words of a file given as TEXT (of --target FILE in the
             decoder): position, length, next, or a file with a tag for each word. Output: .png, .svg or .pdf.
@@ -72,12 +77,24 @@ def look(
         _check_output(output)
     if instead is not None and why is None:
         raise InputError("--instead goes with --why WORD; say which word it is instead of")
-    if why is not None and probe is not None:
+    if why is not None and probe is not None and not over_training:
         raise InputError("--why and --probe exclude each other; leave one of them out")
-    if probe is not None:
+    if probe is not None and not over_training:
         _probe(arguments, probe, target, output, processor.device)
         return
-    if positions:
+    if over_training:
+        from transduce.apps.cli.listing import print_list
+        from transduce.experiment import over_checkpoints
+
+        if len(arguments) != 2 or second is not None or positions:
+            raise InputError("--over-training takes a run's folder and one sentence, in quotation marks")
+        line, label = Request(arguments[1], before=tuple(context or ())), None if probe is None else _label(probe)
+        given = (arguments[0], line, why, instead, label, target, search)
+        checkpoints = over_checkpoints.over_training(*given, **vars(languages), device=processor.device)
+        rows = [each.row() for each in checkpoints]
+        print_list({column: [row[column] for row in rows] for column in rows[0]}, wrapped=["writes"])
+        pictures = over_checkpoints.over_training_pictures(arguments[0], checkpoints)
+    elif positions:
         if len(arguments) > 1 or target is not None or second is not None or context or why is not None:
             raise InputError("--positions takes one model at most, and no sentence")
         pictures = _positions(arguments)
@@ -189,10 +206,8 @@ def _positions(models: Sequence[str]) -> "Pictures":
 
 def _probe(arguments: Sequence[str], label: str, targets: str | None, picture: Path | None, device: str) -> None:
     """Prints a table of probes, and draws it."""
-    from typing import get_args
-
     from transduce.analysis.plots import check_picture, plot_probes
-    from transduce.analysis.probes import Label, probe
+    from transduce.analysis.probes import probe
     from transduce.corpora.lines import read_lines
     from transduce.inference.loading import load
 
@@ -201,15 +216,24 @@ def _probe(arguments: Sequence[str], label: str, targets: str | None, picture: P
     if picture is not None:
         check_picture(picture)
     model, sources = arguments
-    labels = label if label in get_args(Label) else list(read_lines(label))
     outputs = None if targets is None else list(read_lines(targets))
-    probes = probe(load(model, device=device), list(read_lines(sources)), labels, outputs)
+    probes = probe(load(model, device=device), list(read_lines(sources)), _label(label), outputs)
     print(f"{'place':24} accuracy  control  selectivity")
     for found in probes:
         print(f"{found.place:24} {found.accuracy:8.3f} {found.control:8.3f} {found.selectivity:12.3f}")
     print(f"the most frequent label: {probes[0].majority:.3f}, of {probes[0].tested:,} words")
     if picture is not None:
         plot_probes(probes, picture)
+
+
+def _label(given: str) -> Sequence[str]:
+    """Returns the name of a label, or the lines of a file of tags."""
+    from typing import get_args
+
+    from transduce.analysis.probes import Label
+    from transduce.corpora.lines import read_lines
+
+    return given if given in get_args(Label) else list(read_lines(given))
 
 
 def _is_folder(text: str) -> bool:

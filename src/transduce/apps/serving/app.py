@@ -25,6 +25,7 @@ from transduce.apps.serving.projects import projects
 from transduce.apps.serving.refusals import RefusedError
 from transduce.apps.serving.server import Server
 from transduce.apps.serving.v1 import v1
+from transduce.apps.serving.word_questions import word_questions
 from transduce.base.errors import TransduceError
 from transduce.base.version import VERSION
 
@@ -66,6 +67,7 @@ def build_app(server: Server) -> FastAPI:
     app.include_router(v1(server, detector))
     if server.projects is not None:
         app.include_router(projects(server))
+        app.include_router(word_questions(server))
         for routes in (deepl(server, detector), document_routes(server, detector, jobs)):
             app.include_router(routes, prefix="/projects/{project}", include_in_schema=False)
 

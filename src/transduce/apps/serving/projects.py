@@ -28,6 +28,7 @@ from transduce.apps.serving.models import ServedModel
 from transduce.apps.serving.refusals import RefusedError
 from transduce.apps.serving.request_texts import Sentence, context_of, joined, sentence_bounds
 from transduce.apps.serving.server import Server
+from transduce.apps.serving.word_questions import MOST_LETTERS, explain
 from transduce.base.errors import InputError
 from transduce.corpora.context_settings import ContextConfig
 from transduce.inference.translation import Translation
@@ -249,14 +250,20 @@ def projects(server: Server) -> APIRouter:
         return _page(await server.of_project(name, server.learning.report, project, reliability))
 
     @router.get("/{name}/look/{id}", response_class=HTMLResponse)
-    async def look(http: HTTPRequest, name: str, id: int, adapted: bool = True) -> HTMLResponse:
-        """Return a page that shows how the model, with or without what was learned, translates a segment's source."""
+    async def look(
+        http: HTTPRequest, name: str, id: int, adapted: bool = True, why: str = Query("", max_length=MOST_LETTERS)
+    ) -> HTMLResponse:
+        """Return a page that shows how the model, with or without what was learned, translates a segment's source; or
+        why it writes a word of that."""
         project = await find(http, name)
         listed = await server.of_project(name, project.store.segments, id - 1, 1)
         if not listed or listed[0].id != id:
             raise UnknownSegmentError(f"there is no segment {id}; it may have been taken back")
         async with server.begin(project.source, project.target) as model:
             chosen = server.with_project(model, project) if adapted else model
+            if why:
+                answer = await explain(server, http, project.name, chosen, listed[0].source, why)
+                return _page(answer.pictures().html())
             looking = chosen.batcher.run(lambda: chosen.translator.look(listed[0].source).html())
             return _page(await server.finish(http, asyncio.wrap_future(looking)))
 

@@ -12,6 +12,7 @@ const RETRY = 5000; // milliseconds between attempts to send what was not sent
 const SHOWN = 9;
 const MOST_BEFORE = 8; // segments before one that are its context
 const MOST_CONTEXT = 2000; // characters of them
+const WORDS = /[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]|[^\s\p{sc=Han}\p{sc=Hira}\p{sc=Kana}]+/gu; // as the server divides a text
 
 // A segment: source, file (a document's name, "" for text), held (what its translation must contain as it is), target
 // (typed), is "new", "draft", "confirmed" (not sent yet) or "sent" (the server has it as id).
@@ -279,6 +280,42 @@ function drawBeside() {
   );
   by("suggestions-title").hidden = !by("suggestions").children.length;
   drawTerms();
+  drawWords();
+}
+
+// The words of the machine's translation; a click on one asks why it stands there.
+function drawWords() {
+  const segment = editor.segments[editor.current];
+  const text = segment?.facts?.origin === "model" ? segment.facts.translation : "";
+  explain("");
+  by("words").dir = by("target").dir;
+  by("words").replaceChildren(
+    ...(text.match(WORDS) || []).map((word) => {
+      const button = element("button", word, { type: "button" });
+      button.addEventListener("click", () => ask(segment.source, text, word));
+      return button;
+    }),
+  );
+  by("why-title").hidden = !text;
+}
+
+function explain(answer, pairs = []) {
+  editor.question?.abort();
+  by("why").textContent = answer;
+  by("taught").replaceChildren(...pairs.map(({ source, target }) => element("li", `${source} → ${target}`)));
+}
+
+async function ask(source, target, word) {
+  explain(`“${word}” …`);
+  const context = sourcesBefore(editor.current).join("\n").slice(-MOST_CONTEXT);
+  const question = (editor.question = new AbortController());
+  try {
+    const asked = await send("POST", `${path(editor.project)}/why`, { source, target, word, context }, question.signal);
+    const { answer, pairs } = await asked.json();
+    if (editor.question === question) explain(answer, pairs);
+  } catch (error) {
+    if (error.name !== "AbortError") explain(error.message);
+  }
 }
 
 // Terms are looked for in what is typed; that the machine's text met one in another form, the server says.
