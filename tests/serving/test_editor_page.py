@@ -107,6 +107,16 @@ def test_ten_segments_are_translated_by_the_keyboard_alone(page: Any, served: Ru
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_a_completion_that_an_older_keystroke_ended_is_asked_again(page: Any, served: Running, corpus: Path) -> None:
+    make_project(page, "keystrokes")
+    paste(page, (corpus / "test.en").read_text(encoding="utf-8").splitlines()[0])
+    wait(page, READY)
+    refused = {"status": 409, "content_type": "application/json", "body": '{"error": "a newer keystroke has come"}'}
+    page.route("**/v1/translate", lambda route: route.fulfill(**refused), times=1)
+    page.keyboard.insert_text("Hun")
+    wait(page, f"document.getElementById('target').value === 'Hun' && {READY}")
+
+
 def test_a_reload_loses_nothing_and_a_failed_post_is_sent_again(page: Any, served: Running) -> None:
     make_project(page, "kept")
     page.focus("#text")

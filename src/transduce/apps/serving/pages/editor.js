@@ -407,7 +407,9 @@ async function complete(before = null) {
     const { completion } = await (await send("POST", "v1/translate", body, request.signal)).json();
     if (editor.request === request && by("target").value === text && isAtEnd()) show(completion);
   } catch (error) {
-    if (error.name !== "AbortError" && error.status !== 409) say(error.message);
+    // a keystroke before may reach the server later, and end this one: then it is asked again
+    if (error.status === 409) setTimeout(() => editor.request === request && complete(), QUIET);
+    else if (error.name !== "AbortError") say(error.message);
   }
 }
 
