@@ -40,7 +40,7 @@ REFERENCE = {
     "Search": "Beam DiverseBeam Sampling MinimumBayesRisk",
     "Training": "train plan load_recipe TranslationConfig LanguageConfig distill backtranslate",
     "Measuring": "evaluate compare",
-    "Causes": "intervene places probe why",
+    "Causes": "intervene places probe why over_training",
     "Pairs and errors": "SentencePair TransduceError",
 }
 """Public names of the package by the pages of the reference, in their order."""

@@ -35,7 +35,7 @@ class Knowledge:
     pairs: list[tuple[str, str]]
     """Sources and translations that people confirmed or gave."""
     in_context: dict[tuple[str, str], tuple[str, str]]
-    """Those of them that are after a known source; see ProjectMemory."""
+    """Sources and translations by the source before them too; see ProjectMemory."""
     entries: list[Entry]
     """Entries of the glossary, with the forms that the pairs have."""
     snapshot: Snapshot | PhraseSnapshot | None
