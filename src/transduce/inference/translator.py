@@ -35,6 +35,7 @@ from transduce.inference.execution.malloc import keep_free_memory
 from transduce.inference.kept_numbers import kept_between
 from transduce.inference.looking import check_length, check_not_blank, look_at_translation
 from transduce.inference.outcomes import translation_of, why_unsatisfied
+from transduce.inference.quality.quality_estimate import combined
 from transduce.inference.quality.quality_model import QualityModel
 from transduce.inference.request import Request
 from transduce.inference.scorer import PairScore, Scorer
@@ -344,6 +345,7 @@ class Translator:
             was_split=True,
             truncated=any(piece.truncated for piece in pieces),
             faults=list(dict.fromkeys(fault for piece in pieces for fault in piece.faults)),
+            quality=combined([piece.quality for piece in pieces], [len(piece.text) for piece in pieces]),
             details=Details.joined(details) if len(details) == len(pieces) else None,
             keeps_numbers=kept_between(self.bundle.config, rule),
         )
@@ -394,6 +396,6 @@ class Translator:
             was_split=bool(others),
             truncated=any(n_best[0].truncated for n_best in found),
             faults=self._batched.faults(line, found),
-            quality=self._batched.quality(request.text, candidates[0].text, found),
+            quality=self._batched.quality(line, found),
             keeps_numbers=kept_between(self.bundle.config, rule),
         )

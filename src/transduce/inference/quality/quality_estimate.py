@@ -1,10 +1,14 @@
 """Estimates of how much of a translation a person would edit, of one segment and of a file."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 WORK = 0.4
 """Edit rate above which a translation needs work: rewriting it takes about as long (Turchi et al. 2013)."""
+
+NORMAL_90 = 1.645
+"""Standard deviations on either side of the mean that hold 90 % of a normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +23,27 @@ class QualityEstimate:
     """Probability that more than 40 % of the words need editing; None without an expected share."""
     reason: str = ""
     """Reason in a few words why there is no expected share, such as "60 % unseen words"."""
+
+
+def combined(estimates: Sequence[QualityEstimate | None], lengths: Sequence[int]) -> QualityEstimate | None:
+    """Returns the estimate of a text, given those of its parts and the lengths of their translations; None without any.
+
+    The share is the mean by length. The errors of the parts count as independent, so that the interval narrows; without
+    an expected share of each part the text has none.
+    """
+    both = [(each, length) for each, length in zip(estimates, lengths, strict=True) if each is not None]
+    if len(both) < 2:
+        return both[0][0] if both else None
+    if reason := next((each.reason for each, _ in both if each.edit is None), ""):
+        return QualityEstimate(None, reason=reason)
+    total = max(1, sum(length for _, length in both))
+    parts = [(length / total, each.edit or 0.0, each) for each, length in both]
+    edit = sum(weight * share for weight, share, _ in parts)
+    below = math.hypot(*(weight * (share - each.low) for weight, share, each in parts))
+    above = math.hypot(*(weight * (each.high - share) for weight, share, each in parts))
+    deviation = max(1e-9, (below + above) / (2 * NORMAL_90))
+    work = math.erfc((WORK - edit) / (deviation * math.sqrt(2))) / 2  # of a normal distribution
+    return QualityEstimate(*(round(each, 3) for each in (edit, max(0.0, edit - below), min(1.0, edit + above), work)))
 
 
 @dataclass
@@ -46,7 +71,7 @@ class WorkInFile:
     def interval(self, learned_from: int) -> tuple[int, int]:
         """Returns the 90 % interval of the number of segments that need work, by estimates that were learned from so
         many translations: both these and the segments were drawn by chance."""
-        half = 1.645 * math.sqrt(self.variance * (1 + self.segments / max(1, learned_from)))
+        half = NORMAL_90 * math.sqrt(self.variance * (1 + self.segments / max(1, learned_from)))
         return max(0, math.floor(self.expected - half)), min(self.segments, math.ceil(self.expected + half))
 
     def describe(self, learned_from: int) -> str:
