@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from small_corpus import small_corpus
+from small_quality import PAIRS, small_quality
 from transduce.apps.projects.edits import PastEdit
 from transduce.apps.projects.quality import QualityEstimator
 from transduce.base.errors import CheckpointError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.constraints import Piece
 from transduce.inference.quality.alarms import UNEXPLAINED, Alarms, search_again, stricter
-from transduce.inference.quality.confidence import FEATURES, UNSEEN, Training
+from transduce.inference.quality.confidence import FEATURES, UNSEEN
 from transduce.inference.quality.known_texts import KnownTexts
 from transduce.inference.quality.quality_estimate import WORK, QualityEstimate, WorkInFile, combined
 from transduce.inference.quality.quality_model import FILE, QualityModel, estimate_by
@@ -29,19 +29,11 @@ from transduce.search.loop import Hypothesis
 
 pytest.importorskip("rapidfuzz")
 LOOP = ["repeats itself", "is much longer than expected"]
-PAIRS = [(pair.source, pair.target) for pair in small_corpus()]
 
 
 @pytest.fixture
 def quality() -> QualityModel:
-    """Estimates of outputs that lack words, the more the longer their sources are; alarms by correct pairs."""
-    draw = np.random.default_rng(2)
-    features = draw.normal(size=(200, len(FEATURES)))
-    features[:, UNSEEN] = 0.0
-    rates = np.clip(0.4 + 0.1 * features[:, 0] + 0.05 * draw.normal(size=200), 0, 1)
-    words = (word.lower() for source, _ in PAIRS for word in source.rstrip(".").split())
-    training = Training(KnownTexts.of(words), KnownTexts.of([]), word_translations(PAIRS))
-    return QualityModel(EditRegression.fit(features, rates), training, Alarms.of(PAIRS, training.translations))
+    return small_quality()
 
 
 @pytest.fixture
