@@ -75,14 +75,16 @@ def main() -> None:
 
 
 def calibration(translator: transduce.Translator, test: Sequence[transduce.SentencePair]) -> list[str]:
+    assert translator.quality is not None, "the run has too few validation pairs"
+    alarms, known = translator.quality.alarms, translator.quality.training.translations
     outputs = translator.translate([pair.source for pair in test])
     found = [(pair, output) for pair, output in zip(test, outputs, strict=True) if is_estimated(output)]
     rates = np.array([edit_rate(output.text, pair.target) for pair, output in found])
     chrf = [CHRF().sentence_score(output.text, [pair.target]).score for pair, output in found]
-    estimates = np.array([output.quality.edit for _, output in found])
+    estimates = np.array([output.quality.edit for _, output in found if output.quality is not None])
     sure = [each.n_best[0].log_probability / (1 + len(each.text.split())) for _, each in found]
     correlations = [abs(np.corrcoef(*both)[0, 1]) for both in ((estimates, rates), (estimates, chrf), (sure, chrf))]
-    false = sum(bool(translator.quality.faults(pair.source, pair.target)) for pair in test)
+    false = sum(bool(alarms.faults(pair.source, pair.target, known)) for pair in test)
     shares = (
         within([[each] for each in found]),
         within([found[i : i + TOGETHER] for i in range(len(found))[::TOGETHER]]),
@@ -104,9 +106,9 @@ def is_estimated(output: Translation) -> bool:
 def within(texts: Sequence[Sequence[tuple[transduce.SentencePair, Translation]]]) -> float:
     held = []
     for text in texts:
-        lengths = [len(output.text) for _, output in text]
-        estimate = combined([output.quality for _, output in text], lengths)
+        estimate = combined((output.quality, output.text) for _, output in text)
         both = [" ".join(parts) for parts in zip(*((each.text, pair.target) for pair, each in text), strict=True)]
+        assert estimate is not None
         held.append(estimate.low - 1e-9 <= edit_rate(*both) <= estimate.high + 1e-9)
     return float(np.mean(held))
 
@@ -131,13 +133,13 @@ def hard_texts(pairs: Sequence[transduce.SentencePair], others: dict[str, str]) 
 
 def counted(translator: transduce.Translator, lines: Sequence[str]) -> list[str]:
     search, quality = translator._batched, translator.quality
+    assert quality is not None
     search.quality_model = None  # the first search alone
     first = translator.translate(lines)
     search.quality_model = quality
     second = translator.translate(lines)
-    faults = [
-        set(quality.faults(line, each.text)) if each.n_best else set() for line, each in zip(lines, first, strict=True)
-    ]
+    alarms, known = quality.alarms, quality.training.translations
+    faults = [set(alarms.faults(line, each.text, known)) for line, each in zip(lines, first, strict=True)]
     marked = [bool(each.faults) for each in second]
     mended = sum(bool(before) and not after for before, after in zip(faults, marked, strict=True))
     by_kind = [sum(fault in each for each in faults) for fault in FAULTS]

@@ -105,15 +105,15 @@ def test_a_saved_file_gives_the_same_estimates_and_a_damaged_one_an_error(model:
 
 def test_estimates_of_parts_make_one_of_the_whole_that_is_surer() -> None:
     short, long = QualityEstimate(0.6, 0.3, 0.9, 0.8), QualityEstimate(0.2, 0.1, 0.4, 0.1)
-    both = combined([short, None, long], [10, 5, 30])
+    both = combined([(short, "a" * 10), (None, "b" * 5), (long, "c" * 30)])
     assert both is not None and both.edit == pytest.approx(0.3) and both.work is not None
     assert both.edit - both.low < 0.25 * 0.3 + 0.75 * 0.1 and 0.05 < both.work < 0.5
-    assert combined([None, short], [3, 10]) == short and combined([None], [3]) is None
+    assert combined([(None, "a"), (short, "b")]) == short and combined([(None, "a")]) is None
     unknown = QualityEstimate(None, reason="60% unseen words")
-    assert combined([short, unknown], [10, 2]) == unknown
+    assert combined([(short, "a"), (unknown, "b")]) == unknown
     errors = np.random.default_rng(3).normal(scale=0.1, size=(500, 5))  # 90 % are within 0.1645
     parts = [QualityEstimate(0.5, 0.3355, 0.6645, 0.7)] * 5
-    whole = combined(parts, [10] * 5)
+    whole = combined((part, "ten letters") for part in parts)
     assert whole is not None and 0.87 <= np.mean(np.abs(errors.mean(1)) <= whole.high - 0.5) <= 0.95
 
 
@@ -121,7 +121,7 @@ def test_a_line_in_pieces_is_estimated_by_these_as_in_a_server(model: Path) -> N
     translator = Translator.load(model, device="cpu")
     pieces = translator.translate([source for source, _ in PAIRS[:2]])
     joined = translator.join(Request(" ".join(source for source, _ in PAIRS[:2])), pieces, Beam())
-    assert joined.quality == combined([each.quality for each in pieces], [len(each.text) for each in pieces])
+    assert joined.quality == combined((each.quality, each.text) for each in pieces)
     translator.longest_source = max(len(ids) for line in translator.encode([s for s, _ in PAIRS[:2]]) for ids in line)
     whole = translator.translate(" ".join(source for source, _ in PAIRS[:2]))
     assert whole.was_split and whole.quality is not None and whole.quality.edit is not None

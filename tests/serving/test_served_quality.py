@@ -30,8 +30,8 @@ def test_a_text_of_several_sentences_has_one_estimate_of_all(served: Running) ->
     answer = served.post("/v1/translate", {"text": texts, **LANGUAGES}).json()
     both, one, none, unlike = answer["quality"]
     sentences = answer["sentences"]
-    parts = [QualityEstimate(**each["quality"]) for each in sentences[:2]]
-    assert QualityEstimate(**both) == combined(parts, [len(each["target"]) for each in sentences[:2]])
+    parts = [(QualityEstimate(**each["quality"]), each["target"]) for each in sentences[:2]]
+    assert QualityEstimate(**both) == combined(parts)
     assert one == sentences[2]["quality"] and none is None and unlike["reason"] == "100% unseen words"
 
 
@@ -41,4 +41,5 @@ def test_a_document_is_answered_with_how_many_sentences_need_work(served: Runnin
     answer = requests.post(f"{served.url}/v1/translate_file", files=file, data=LANGUAGES, timeout=60)
     quality = json.loads(answer.text.splitlines()[-1])["quality"]
     assert (quality["sentences"], quality["unknown"]) == (3, 1), "a segment that occurs twice is translated once"
-    assert 0 <= quality["low"] <= quality["work"] <= quality["high"] <= 3
+    low, high = quality["interval"]
+    assert 0 <= low <= quality["work"] <= high <= 3

@@ -38,8 +38,7 @@ class Average:
 def average(
     run: Path, last: int | None = None, best: int | None = None, out: Path | None = None, tell: Tell = lambda line: None
 ) -> Average:
-    """Averages the weights of a run's last or best checkpoints into a model of its own, validates it, and learns its
-    quality anew.
+    """Averages the weights of a run's checkpoints into a model of its own, validates it, and learns its quality.
 
     Args:
         run: a run's folder.

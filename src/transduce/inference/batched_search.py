@@ -61,20 +61,20 @@ class BatchedSearch:
         """Names what is wrong with the best outputs of a line's pieces, as far as alarms can tell."""
         if self.quality_model is None:
             return []
+        alarms, known = self.quality_model.alarms, self.quality_model.training.translations
         source, decode = self.constraints.source_text, self.constraints.tokenizer.decode
         both = (
             (source(piece), decode(n_best[0].tokens)) for piece, n_best in zip(pieces, outputs, strict=True) if n_best
         )
-        return list(dict.fromkeys(fault for pair in both for fault in self.quality_model.faults(*pair)))
+        return list(dict.fromkeys(fault for pair in both for fault in alarms.faults(*pair, known)))
 
     def quality(self, pieces: Sequence[Piece], outputs: Sequence[list[Hypothesis]]) -> QualityEstimate | None:
         """Returns the estimate of a line's translation, given the outputs of its pieces; None if nothing is known."""
         if self.quality_model is None:
             return None
         texts = [self.constraints.tokenizer.decode(n_best[0].tokens) for n_best in outputs]
-        both = zip(pieces, texts, outputs, strict=True)
-        estimates = [self.quality_model.estimate(piece.text, text, n_best[0]) for piece, text, n_best in both]
-        return combined(estimates, list(map(len, texts)))
+        lines = zip(pieces, texts, outputs, strict=True)
+        return combined((self.quality_model.estimate(piece.text, text, found[0]), text) for piece, text, found in lines)
 
     def _with_phrases(
         self, pieces: Sequence[Piece], rule: DecisionRule, tell: Callable[[float], None] | None

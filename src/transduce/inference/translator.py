@@ -345,7 +345,7 @@ class Translator:
             was_split=True,
             truncated=any(piece.truncated for piece in pieces),
             faults=list(dict.fromkeys(fault for piece in pieces for fault in piece.faults)),
-            quality=combined([piece.quality for piece in pieces], [len(piece.text) for piece in pieces]),
+            quality=combined((piece.quality, piece.text) for piece in pieces),
             details=Details.joined(details) if len(details) == len(pieces) else None,
             keeps_numbers=kept_between(self.bundle.config, rule),
         )

@@ -374,7 +374,7 @@ class Server:
         sentences = SentenceModel(shared, self.settings.beam(), terms, are_translated)
         async with self.documents.work(http.state.client, is_upload) as work:
             try:
-                yield OpenDocument(work, Answers(sentences, memory=memory), quality=sentences.work)
+                yield OpenDocument(work, Answers(sentences, memory=memory))
             except CancelledError:
                 raise RefusedError(503, "The translation was cancelled", 1.0) from None
             finally:

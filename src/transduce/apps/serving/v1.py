@@ -25,8 +25,7 @@ from transduce.apps.serving.server_settings import ServerSettings
 from transduce.base.errors import TransduceError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.completer import Completion
-from transduce.inference.quality.quality_estimate import WorkInFile, combined
-from transduce.inference.quality.quality_model import QualityModel
+from transduce.inference.quality.quality_estimate import combined
 from transduce.inference.sentence_model import confidence_of
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
@@ -171,14 +170,14 @@ def v1(server: Server, detector: Detector) -> APIRouter:
             await server.finish(http, complete(sentences.append))
             return Response(msgspec.json.encode(sentences[0]), media_type="application/json")
         await server.finish(http, work(sentences.append))
-        both = [([each.quality for each in parts], [len(each.text) for each in parts]) for parts in translated]
-        facts = {"sentences": sentences, "quality": [combined(*each) for each in both]}
-        return Response(msgspec.json.encode(facts), media_type="application/json")
+        of_texts = [combined((part.quality, part.text) for part in parts) for parts in translated]
+        answer = msgspec.json.encode({"sentences": sentences, "quality": of_texts})
+        return Response(answer, media_type="application/json")
 
     @router.post("/translate_file", openapi_extra=FILE_BODY, responses=ERRORS)
     async def translate_file(http: HTTPRequest) -> Response:
         """Translate a document; each line of the answer reports the share that is done, the last one its address and
-        how many of the sentences that were translated are likely to need work, null for a model that cannot tell."""
+        how many of the translated sentences with an estimate are likely to need work."""
         upload = await read_upload(http, server, detector)
 
         async def work(put: Put) -> None:
@@ -197,7 +196,9 @@ def v1(server: Server, detector: Detector) -> APIRouter:
             ):
                 put({"done": 0.0})
                 (translated,) = await document.translate(upload.retranslate, tell)
-            quality = _work_facts(document.quality, model.translator.quality)
+            work, known = document.answers.sentences.work, model.translator.quality
+            counts = {"sentences": work.segments, "work": round(work.expected), "unknown": work.unknown}
+            quality = {**counts, "interval": work.interval(0 if known is None else known.learned_from)}
             put({"done": 1.0, "translatedFileUrl": keep(http, server, upload, translated), "quality": quality})
 
         return await _stream(http, server, work, 10 * server.settings.timeout)
@@ -289,14 +290,6 @@ def _search(asked: Asked, settings: ServerSettings) -> Search:
         return Beam(size=size, **how)
     except ValueError as error:
         raise RefusedError(400, f"Invalid request: {error}") from None
-
-
-def _work_facts(work: WorkInFile, known: QualityModel | None) -> dict[str, int] | None:
-    if known is None:
-        return None
-    low, high = work.interval(known.learned_from)
-    counts = {"sentences": work.segments, "work": round(work.expected), "low": low, "high": high}
-    return {**counts, "unknown": work.unknown}
 
 
 def _facts(model: ServedModel, text: str, sentence: Sentence) -> dict[str, Any]:

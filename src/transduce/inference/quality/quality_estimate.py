@@ -1,12 +1,11 @@
 """Estimates of how much of a translation a person would edit, of one segment and of a file."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 WORK = 0.4
 """Edit rate above which a translation needs work: rewriting it takes about as long (Turchi et al. 2013)."""
-
 NORMAL_90 = 1.645
 """Standard deviations on either side of the mean that hold 90 % of a normal distribution."""
 
@@ -25,25 +24,26 @@ class QualityEstimate:
     """Reason in a few words why there is no expected share, such as "60 % unseen words"."""
 
 
-def combined(estimates: Sequence[QualityEstimate | None], lengths: Sequence[int]) -> QualityEstimate | None:
-    """Returns the estimate of a text, given those of its parts and the lengths of their translations; None without any.
+def combined(parts: Iterable[tuple[QualityEstimate | None, str]]) -> QualityEstimate | None:
+    """Returns the estimate of a text, given that of each part and its translation; None without any.
 
     The share is the mean by length. The errors of the parts count as independent, so that the interval narrows; without
     an expected share of each part the text has none.
     """
-    both = [(each, length) for each, length in zip(estimates, lengths, strict=True) if each is not None]
-    if len(both) < 2:
-        return both[0][0] if both else None
-    if reason := next((each.reason for each, _ in both if each.edit is None), ""):
+    known = [(estimate, len(text)) for estimate, text in parts if estimate is not None]
+    if len(known) < 2:
+        return known[0][0] if known else None
+    if reason := next((estimate.reason for estimate, _ in known if estimate.edit is None), ""):
         return QualityEstimate(None, reason=reason)
-    total = max(1, sum(length for _, length in both))
-    parts = [(length / total, each.edit or 0.0, each) for each, length in both]
-    edit = sum(weight * share for weight, share, _ in parts)
-    below = math.hypot(*(weight * (share - each.low) for weight, share, each in parts))
-    above = math.hypot(*(weight * (each.high - share) for weight, share, each in parts))
+    total = sum(length for _, length in known)
+    weighted = [(length / total, estimate.edit or 0.0, estimate) for estimate, length in known]
+    edit = sum(weight * share for weight, share, _ in weighted)
+    below = math.hypot(*(weight * (share - estimate.low) for weight, share, estimate in weighted))
+    above = math.hypot(*(weight * (estimate.high - share) for weight, share, estimate in weighted))
     deviation = max(1e-9, (below + above) / (2 * NORMAL_90))
     work = math.erfc((WORK - edit) / (deviation * math.sqrt(2))) / 2  # of a normal distribution
-    return QualityEstimate(*(round(each, 3) for each in (edit, max(0.0, edit - below), min(1.0, edit + above), work)))
+    low, high = max(0.0, edit - below), min(1.0, edit + above)
+    return QualityEstimate(round(edit, 3), round(low, 3), round(high, 3), round(work, 3))
 
 
 @dataclass

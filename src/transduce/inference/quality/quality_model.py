@@ -62,10 +62,6 @@ class QualityModel:
         alarms = Alarms.of(pairs, training.translations)
         return QualityModel(EditRegression.fit(np.array(rows), np.array(rates)), training, alarms)
 
-    def faults(self, source: str, target: str) -> list[str]:
-        """Names what is wrong with a translation, in a few words each."""
-        return self.alarms.faults(source, target, self.training.translations)
-
     def estimate(self, source: str, target: str, output: Hypothesis) -> QualityEstimate | None:
         """Returns the estimate of a translation, given its text and the output that it was decoded from.
 

@@ -43,14 +43,10 @@ def learn_quality(experiment: TranslationExperiment, bundle: ModelBundle, tell: 
     """
     splits, data = experiment.splits, experiment.config.data
     held_out = list(splits.validation)
-    reasons = {
-        f"of {FEWEST_PAIRS} validation pairs that are needed there are {len(held_out)}": len(held_out) < FEWEST_PAIRS,
-        "the model has several directions": bundle.config.languages is not None,
-        "the data are generated": data.is_generated,
-        "the package rapidfuzz is not installed": find_spec("rapidfuzz") is None,
-    }
-    if whys := [reason for reason, holds in reasons.items() if holds]:
-        tell(f"quality: translations get no estimates: {whys[0]}")
+    few = len(held_out) < FEWEST_PAIRS
+    if few or bundle.config.languages is not None or data.is_generated or find_spec("rapidfuzz") is None:
+        needs = f"{FEWEST_PAIRS} validation pairs that are not generated, one direction, and the package rapidfuzz"
+        tell(f"quality: translations get no estimates, which need {needs}")
         return None
     requests = in_context(held_out, data.context)
     chosen = np.linspace(0, len(held_out) - 1, min(MOST_PAIRS, len(held_out))).round().astype(int).tolist()

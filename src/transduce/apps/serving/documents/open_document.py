@@ -1,14 +1,13 @@
 """A document that a server translates in a process of its own, and a glossary for it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from docsegments.translating.sentence_translator import Tell
 from transduce.apps.serving.documents.document_workers import Work
 from transduce.apps.serving.documents.messages import Counted, File, OpenSegment, Read, Translate, WrittenFiles
 from transduce.apps.serving.documents.process import Answers
 from transduce.apps.serving.request_texts import WantedTokens
-from transduce.inference.quality.quality_estimate import WorkInFile
 from transduce.inference.request import Request
 from transduce.inference.sentence_model import with_terms
 from transduce.text.glossary import Glossary
@@ -22,8 +21,6 @@ class OpenDocument:
     answers: Answers
     segments: Sequence[OpenSegment] = ()
     """Segments of the documents that are to be translated; none before `read`."""
-    quality: WorkInFile = field(default_factory=WorkInFile)
-    """Estimates of the sentences that were translated so far."""
 
     async def read(self, files: Sequence[File], longest: int) -> Counted:
         """Reads files and counts their text, before `translate`; paragraphs have at most `longest` characters."""
