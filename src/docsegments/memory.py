@@ -45,6 +45,9 @@ class Remembers(Protocol):
     def find(self, segment: Segment) -> MemoryMatch | None:
         """Returns the same segment (`similarity` 1), or else the most similar; None if none is similar enough."""
 
+    def find_in_context(self, segment: Segment, before: str) -> MemoryMatch | None:
+        """Returns the same segment after the same text; None if there is none."""
+
 
 @dataclass(frozen=True)
 class Memory:
@@ -98,7 +101,7 @@ class Memory:
         return next(iter(self.matches(segment, 1)), None)
 
     def find_in_context(self, segment: Segment, before: str) -> MemoryMatch | None:
-        """Returns the same segment after the same text; None if there is none."""
+        """See Remembers."""
         found = self.in_context.get((" ".join(before.split()), segment.one_line))
         return None if found is None else MemoryMatch(segment.one_line, found[1], 1.0, found[0], is_in_context=True)
 

@@ -44,6 +44,32 @@ def test_sources_follow_those_before_them_in_their_document(tmp_path: Path) -> N
     assert all(len(first.source[i]) == first.source.lengths[i] for i in range(len(PAIRS)))
 
 
+def test_sources_follow_translations_too(tmp_path: Path) -> None:
+    texts, config = [pair.source for pair in PAIRS], TokenizerConfig(kind="words", min_frequency=1)
+    targets = [f"t{n}" for n in range(len(PAIRS))]
+    pairs = [SentencePair(pair.source, target, pair.document) for pair, target in zip(PAIRS, targets, strict=True)]
+    tokenizers = train_tokenizers(config, texts, targets, tmp_path).with_marks({BREAK: BREAK})
+    store = open_store(ParallelCorpus.of_pairs("", pairs), tokenizers, None, tmp_path)
+    context = ContextConfig(before=2, side="both", dropout=0.5)
+    read = in_context(store, context, tokenizers)
+    for number, pair in enumerate(pairs):
+        before = [each for each in pairs[max(number - 2, 0) : number] if each.document == pair.document]
+        earlier = tokenizers.source.encode_batch([text for each in before for text in (each.source, each.target)])
+        expected = [i for ids in earlier for i in [*ids, tokenizers.source.marks[BREAK]]]
+        assert read.source[number].tolist() == expected + tokenizers.source.encode(pair.source)
+        assert read.source.lengths[number] == len(read.source[number])
+    (drawn,) = ContextDropout(0.5)([read], [1, 1])
+    (of_sources,) = ContextDropout(0.5)([in_context(store, ContextConfig(before=2), tokenizers)], [1, 1])
+    kinds = set()
+    for number in range(1, len(pairs)):
+        ids = drawn.source[number].tolist()
+        assert len(ids) == drawn.source.lengths[number]
+        breaks = [each.source[number].tolist().count(tokenizers.source.marks[BREAK]) for each in (drawn, of_sources)]
+        kinds.add(breaks[0] - breaks[1])
+        assert breaks[0] in (breaks[1], 2 * breaks[1]), "alone where sources alone are, and else with all or none"
+    assert kinds > {0}
+
+
 def sources_with_those_before(splits: Splits, context: ContextConfig, cache: Path) -> Iterator[list[int]]:
     """The numbers of each source and of those that it is read with, in training and in held-out parts."""
     config, texts = TokenizerConfig(kind="words", min_frequency=1), list(map(str, range(777)))

@@ -211,6 +211,7 @@ def test_a_schedule_that_is_asked_for_has_its_own_rate_and_length() -> None:
         ({"tokenizer": {"source": {"kind": "words"}, "target": {"kind": "bpe"}}}, ("Latin", "Latin"), False),
         ({}, ("Latin", "Cyrillic"), False),
         ({"model": {"tie": "all"}}, ("Latin", "Cyrillic"), True),
+        ({"data": {"context": {"side": "both"}}}, ("Latin", "Cyrillic"), True),
     ],
 )
 def test_sides_share_a_vocabulary_and_a_matrix_if_scripts_and_what_is_asked_for_allow_it(

@@ -37,6 +37,24 @@ def test_the_newest_of_a_source_wins_and_taking_it_back_gives_the_one_before(sto
     assert memory.find("A cat.") == [] and len(memory) == 1
 
 
+def test_a_source_after_the_same_one_has_its_own_translation(store: Store) -> None:
+    memory = ProjectMemory(store)
+    first, second = (
+        store.confirm("Open", "", target, before=before).id
+        for target, before in (("Öffnen", "File  menu"), ("Offen", "State of the shop"))
+    )
+    found = [memory.find("Open", before=before) for before in ("File menu", "State of  the shop", "other", "")]
+    assert [(one.target, one.segment, one.in_context) for (one,) in found] == [
+        ("Öffnen", first, True), ("Offen", second, True), ("Offen", second, False), ("Offen", second, False),
+    ]  # fmt: skip
+    assert memory.in_context()["File menu", "Open"] == ("Open", "Öffnen")
+    documents = memory.for_documents()
+    assert documents["File menu\nOpen"][1] == "Öffnen" and documents["Open"][1] == "Offen"
+    store.take_back(first)
+    (one,) = memory.find("Open", before="File menu")
+    assert (one.target, one.in_context) == ("Offen", False)
+
+
 def test_similar_sources_come_closest_first(store: Store) -> None:
     pytest.importorskip("rapidfuzz")
     memory = ProjectMemory(store)
@@ -60,12 +78,13 @@ def test_it_is_that_of_a_store_read_anew(
     memory = ProjectMemory(ours)
     for number, (source, is_ours, is_back) in enumerate(changes):
         store = ours if is_ours else theirs
-        segment = store.confirm(source, "", f"{source} {number}")
+        segment = store.confirm(source, "", f"{source} {number}", before=source if number % 3 else "")
         if number % 2:
             memory.find(source)
         if is_back:
             theirs.take_back(segment.id)
-    assert memory.pairs() == ProjectMemory(theirs).pairs()
+    anew = ProjectMemory(theirs)
+    assert (memory.pairs(), memory.in_context()) == (anew.pairs(), anew.in_context())
     ours.close()
     theirs.close()
 

@@ -5,6 +5,7 @@ import shutil
 import signal
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -183,6 +184,17 @@ def test_damaged_missing_and_newer_files_are_refused(tmp_path: Path) -> None:
         Store(path)
     with pytest.raises(InputError, match="exists"):
         Store.create(path)
+
+
+def test_a_file_of_the_version_before_is_read_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "project.sqlite"
+    with closing(Store.create(path)) as store:
+        store.confirm("a", "", "b")
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript("alter table segments drop column before; pragma user_version = 1;")
+    with closing(Store(path)) as store, closing(Store(path)) as other:
+        store.confirm("c", "", "d", before="a")
+        assert [(segment.source, segment.before) for segment in other.segments()] == [("a", ""), ("c", "a")]
 
 
 def test_a_file_that_another_process_holds_is_not_called_damaged(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

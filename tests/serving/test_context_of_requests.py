@@ -1,12 +1,16 @@
 """A server reads the context of a text, from the field of each API or from the document, and translates by it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+import requests
 from running_server import Running
 
+import address_corpus
+from address_corpus import VERBS, familiar, half_confirmed, polite
 from pronoun_corpus import PEOPLE, trained
+from transduce.apps.projects.project import Projects
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +110,28 @@ def test_the_context_of_the_package_deepl(served: Running) -> None:
         as_weblate = {"tag_handling": "xml", "ignore_tags": ["x"], **languages}
         found = client.translate_text('dann ruft <x id="1">%s</x>', **as_weblate)
         assert found.text == f'then {meant} calls <x id="1">%s</x>'
+
+
+@pytest.fixture(scope="module")
+def of_both_sides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("both")
+    running = Running(address_corpus.trained(folder), projects=Projects(folder / "projects"))
+    yield running
+    running.end()
+
+
+@pytest.mark.parametrize("form", [familiar, polite])
+def test_what_a_person_confirmed_tells_the_form_of_address(of_both_sides: Running, form: Callable[[str], str]) -> None:
+    asked = {"text": "you read", "source": "en", "target": "de", "context": f"you come\n{form('come')}"}
+    assert of_both_sides.post("/v1/translate", asked).json()["sentences"][0]["n_best"][0]["text"] == form("read")
+    project = f"/v1/projects/{form.__name__}"
+    assert requests.put(of_both_sides.url + project, json={"source": "en", "target": "de"}, timeout=60).ok
+    confirmed, *others = VERBS
+    of_both_sides.post(f"{project}/segments", {"source": f"you {confirmed}", "target": form(confirmed)})
+    found = of_both_sides.post(f"{project}/translate", {"text": [f"you {verb}" for verb in VERBS]}).json()["segments"]
+    assert [one["translation"] for one in found[:3]] == [form(confirmed), *map(form, others[:2])]
+    upload = {"file": ("a.po", half_confirmed(form).encode())}
+    address = f"{of_both_sides.url}/translate_file"
+    answer = requests.post(address, files=upload, data={"source": "en", "target": "de"}, timeout=60).json()
+    written = requests.get(answer["translatedFileUrl"], timeout=60).text
+    assert all(f'"{form(verb)}"' in written for verb in VERBS)

@@ -102,6 +102,8 @@ def test_ten_segments_are_translated_by_the_keyboard_alone(page: Any, served: Ru
     wait(page, "document.getElementById('state').textContent.includes('All segments')")
     wait(page, "[...document.querySelectorAll('#segments button')].every((b) => b.innerText.includes('✓'))")
     assert confirmed(served, "ten") == expected
+    listed = requests.get(f"{served.url}/v1/projects/ten/segments", timeout=60).json()["segments"]
+    assert [segment["before"] for segment in listed] == ["", *sources[:-1]], "each is known with the one before it"
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -69,7 +69,13 @@ def test_the_memory_answers_what_it_has_and_the_model_the_rest(
     (one,) = served.ask("POST", f"{shop}/translate", {"text": f"{sentences[1]}"}).json()["segments"]
     assert (one["translation"], one["origin"]) == ("Das habe ich bestätigt.", "memory")
     assert one["matches"] == [
-        {"source": sentences[1], "target": "Das habe ich bestätigt.", "similarity": 1.0, "segment": id}
+        {
+            "source": sentences[1],
+            "target": "Das habe ich bestätigt.",
+            "similarity": 1.0,
+            "segment": id,
+            "in_context": False,
+        }
     ]
     (one,) = served.ask("POST", f"{shop}/translate", {"text": [f"{sentences[1][:-1]}!"]}).json()["segments"]
     assert one["origin"] == "model" and 0.7 < one["matches"][0]["similarity"] < 1
@@ -82,6 +88,27 @@ def test_the_memory_answers_what_it_has_and_the_model_the_rest(
     assert (one["translation"], one["origin"], one["matches"]) == (machine, "model", [])
     facts = served.ask("GET", shop).json()
     assert facts.items() >= {"segments": 0, "revision": 2, "memory": 0, "learned": 0, **LANGUAGES}.items()
+
+
+def test_a_translation_is_known_by_the_segment_before(served: Served) -> None:
+    name = served.made("before")
+    for target, before in (("Öffnen", "File"), ("Offen", "The shop")):
+        served.ask("POST", f"{name}/segments", {"source": "Open", "target": target, "before": before})
+
+    def found(text: list[str], **more: Any) -> list[tuple[str, bool]]:
+        answer = served.ask("POST", f"{name}/translate", {"text": text, **more}).json()["segments"]
+        matches = [match for one in answer for match in one["matches"] if one["source"] == "Open"]
+        return [(match["target"], match["in_context"]) for match in matches]
+
+    assert found(["File", "Open", "The shop", "Open", "A dog", "Open"]) == [
+        ("Öffnen", True), ("Offen", True), ("Offen", False),
+    ]  # fmt: skip
+    assert found(["Open", "Open"], before=[["The shop", "File"], []]) == [("Öffnen", True), ("Offen", False)]
+    upload = {"file": ("menu.html", "<p><b>File</b></p><p>Open</p><p>A dog</p><p>Open</p>")}
+    form = {"source": "en", "target": "de", "project": "before"}
+    answer = requests.post(f"{served.url}/translate_file", files=upload, data=form, timeout=60).json()
+    page = requests.get(answer["translatedFileUrl"], timeout=60).text
+    assert page.index("<p>Öffnen</p>") < page.index("<p>Offen</p>")
 
 
 def test_a_text_is_divided_into_sentences_unless_its_whole_is_known(served: Served) -> None:

@@ -14,7 +14,7 @@ import msgspec
 from docsegments.document import Document, Languages, Unit, bytes_of
 from docsegments.document_formats import read_document
 from docsegments.language_codes import is_same, primary
-from docsegments.memory import Memory, MemoryMatch, Remembers
+from docsegments.memory import MemoryMatch, Remembers
 from docsegments.messages.tables import Columns
 from docsegments.segment import Mark, Segment, joined, problems
 from docsegments.translating.segment_translator import SegmentTranslator, TranslatedSegment
@@ -178,7 +178,7 @@ class DocumentTranslator:
     ) -> TranslatedDocument:
         """Translates a document that has been read; `before` are sentences before each of its texts."""
         work = _Work(document, before)
-        waiting: dict[tuple[Segment, tuple[str, ...]], list[int]] = {}
+        unknown: list[int] = []
         matches: dict[Segment, MemoryMatch | None] = {}
         remembered: list[tuple[int, MemoryMatch]] = []
         for number, unit in enumerate(document.units):
@@ -188,12 +188,16 @@ class DocumentTranslator:
             elif not core.is_translatable:
                 work.put(number, "source")
             elif (match := self._look_up(core, work.before(number, 1), matches)) is None or match.similarity < 1:
-                waiting.setdefault((core, work.before(number, self._segments.context)), []).append(number)
+                unknown.append(number)
             else:
                 remembered.append((number, match))
         placed = self._place([(work.cores[number], match) for number, match in remembered])
         for (number, match), translated in zip(remembered, placed, strict=True):
             work.put(number, "memory", translated, match)
+        waiting: dict[tuple[Segment, tuple[str, ...]], list[int]] = {}
+        for number in unknown:
+            before_it = work.before(number, self._segments.context, self._segments.reads_both)
+            waiting.setdefault((work.cores[number], before_it), []).append(number)
         contexts = [texts for _, texts in waiting]
         translations = self._segments.translate([core for core, _ in waiting], tell, contexts)
         for ((core, _), numbers), translated in zip(waiting.items(), translations, strict=True):
@@ -216,7 +220,7 @@ class DocumentTranslator:
         marks counts as only similar."""
         if self.memory is None:
             return None
-        if before and isinstance(self.memory, Memory):
+        if before:
             in_context = self.memory.find_in_context(core, *before)
             if in_context is not None and _fits(core, in_context.target):
                 return in_context
@@ -250,12 +254,19 @@ class _Work:
         self.reports: dict[int, SegmentReport] = {}
         """Reports of units, by their numbers."""
 
-    def before(self, number: int, most: int) -> tuple[str, ...]:
-        """Returns the texts of at most this many segments with words before a unit, and before its text."""
+    def before(self, number: int, most: int, with_translations: bool = False) -> tuple[str, ...]:
+        """Returns at most this many texts before a unit: of segments with words, each with its translation after it if
+        that is wanted and known, and those before the document's."""
         connected = takewhile(lambda later: not self._units[later].begins, range(number, 0, -1))
-        earlier = (self.cores[later - 1] for later in connected)
-        texts = (core.text for core in earlier if core.is_translatable)
+        texts = (text for later in connected for text in self._texts(later - 1, with_translations))
         return tuple(islice(chain(texts, reversed(self._before)), most))[::-1]
+
+    def _texts(self, number: int, with_translation: bool) -> Iterator[str]:
+        """Yields the translation of a segment with words, if it is wanted and known, and its source."""
+        if self.cores[number].is_translatable:
+            if with_translation and number in self.reports:
+                yield self.reports[number].target
+            yield self.cores[number].text
 
     def leave(self, number: int, target: Segment) -> None:
         """Keeps the document's translation of a unit."""

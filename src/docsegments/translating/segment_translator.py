@@ -51,8 +51,13 @@ class SegmentTranslator:
 
     @property
     def context(self) -> int:
-        """The number of sentences before a sentence that are read with it."""
+        """The number of texts before a sentence that are read with it."""
         return getattr(self._sentences, "context", 0)
+
+    @property
+    def reads_both(self) -> bool:
+        """True if translations are among these texts."""
+        return getattr(self._sentences, "reads_both", False)
 
     def translate(
         self, segments: Sequence[Segment], tell: Tell | None = None, before: Sequence[Sequence[str]] | None = None

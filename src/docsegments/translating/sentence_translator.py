@@ -36,7 +36,7 @@ class SentenceRequest:
     required: tuple[str, ...] = ()
     """Texts that the translation must contain as they are, such as placeholders."""
     before: tuple[str, ...] = ()
-    """The sentences before it in its document, the nearest last; at most as many as the translator's `context`."""
+    """The texts before it in its document, the nearest last; at most as many as the translator's `context`."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class TranslatedSentence:
 class SentenceTranslator(Protocol):
     """Questions of `SegmentTranslator` to a model, in plain data, so that it may be in another process.
 
-    One that reads a sentence with those before it says their number by an attribute `context`.
+    One that reads a sentence with texts before it says their number by an attribute `context`: sentences, each followed
+    by its translation if that is known and an attribute `reads_both` is True.
     """
 
     languages: Languages

@@ -113,9 +113,9 @@ class ModelBundle:
         marks, tokenizer, context = self.marks.source, self.tokenizers.source, self.config.context
         encoded = tokenizer.encode_batch(texts)
         if before is not None and context is not None:
-            of_each = (tokenizer.encode_batch(earlier[-context.before :]) for earlier in before)
+            of_each = (tokenizer.encode_batch(earlier[-context.texts :]) for earlier in before)
             limit = getattr(self.model, "source_limit", None)
-            longest = longest_in_context(context.before, self.config.longest_source, limit)
+            longest = longest_in_context(context.texts, self.config.longest_source, limit)
             encoded = [tokenizer.in_context(ids, each, longest) for ids, each in zip(encoded, of_each, strict=True)]
         return [[*marks, *ids] for ids in encoded]
 

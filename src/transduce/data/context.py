@@ -14,29 +14,41 @@ from transduce.text.tokenizer_settings import BREAK
 
 @dataclass(frozen=True)
 class SideInContext(Side):
-    """One language of a store, of which each sentence is read with some before it: theirs, and the breaks, are counted
-    by `lengths`, and `ids` and `offsets` are those of the sentences alone."""
+    """One language of a store, of which each sentence is read with some before it, and perhaps their translations:
+    these and the breaks are counted by `lengths`, and `ids` and `offsets` are those of the sentences alone."""
 
     first: NDArray[np.int64]
     """The first sentence that each one is read with; its own number where it is read alone."""
     mark: int
     """The id of a break."""
+    translations: Side
+    """The translations of all sentences."""
+    translated: NDArray[np.int64]
+    """The first sentence whose translation each one is read with, too; its own number for none."""
 
     def __getitem__(self, index: int) -> NDArray[np.integer]:
-        first, start = self.first[index], self.offsets[self.first[index]]
-        ends = self.offsets[first + 1 : index + 1] - start
-        return np.insert(self.ids[start : self.offsets[index + 1]], ends, self.mark)
+        mark, read = np.array([self.mark], self.ids.dtype), []
+        for earlier in range(self.first[index], index):
+            read += [super().__getitem__(earlier), mark]
+            if earlier >= self.translated[index]:
+                read += [self.translations[earlier], mark]
+        return np.concatenate([*read, super().__getitem__(index)])
 
-    def alone(self, are_alone: NDArray[np.bool_]) -> "SideInContext":
-        """Returns the same sentences, some of which are read alone."""
-        return side_in_context(self, np.where(are_alone, np.arange(len(self.first)), self.first), self.mark)
+    def without(self, sentences: NDArray[np.bool_], translations: NDArray[np.bool_]) -> "SideInContext":
+        """Returns the same sentences, some of which are read without others, or only without their translations."""
+        rows = np.arange(len(self.first))
+        translated = np.where(sentences | translations, rows, self.translated)
+        return side_in_context(self, np.where(sentences, rows, self.first), self.mark, self.translations, translated)
 
 
-def side_in_context(side: Side, first: NDArray[np.int64], mark: int) -> SideInContext:
-    """Returns the sentences of a side, each read from the sentence `first` on."""
+def side_in_context(
+    side: Side, first: NDArray[np.int64], mark: int, translations: Side, translated: NDArray[np.int64]
+) -> SideInContext:
+    """Returns the sentences of a side, each read from the sentence `first` on; see SideInContext."""
     rows = np.arange(len(first))
     lengths = side.offsets[rows + 1] - side.offsets[first] + rows - first
-    return SideInContext(side.ids, side.offsets, lengths.astype(np.int32), first, mark)
+    lengths += translations.offsets[rows] - translations.offsets[translated] + rows - translated
+    return SideInContext(side.ids, side.offsets, lengths.astype(np.int32), first, mark, translations, translated)
 
 
 def in_context(store: TokenStore, context: ContextConfig | None, tokenizers: Tokenizers) -> TokenStore:
@@ -49,13 +61,15 @@ def in_context(store: TokenStore, context: ContextConfig | None, tokenizers: Tok
         begins[1:] = store.documents[1:] != store.documents[:-1]
     of_document = np.maximum.accumulate(np.where(begins, rows, 0))
     first = np.maximum(of_document, rows - context.before)
-    source = side_in_context(store.source, first, tokenizers.source.marks[BREAK])
-    return replace(store, source=source, content=f"{store.content} {context.before}")
+    translated = first if context.side == "both" else rows
+    source = side_in_context(store.source, first, tokenizers.source.marks[BREAK], store.target, translated)
+    return replace(store, source=source, content=f"{store.content} {context.before} {context.side}")
 
 
 @dataclass(frozen=True)
 class ContextDropout:
-    """Reads a share of the sources alone, others in each epoch: a function of its seed."""
+    """Reads a share of the sources alone, and as many of the others without translations, others in each epoch: a
+    function of its seed."""
 
     share: float
 
@@ -65,5 +79,6 @@ class ContextDropout:
         drawn = []
         for store in stores:
             assert isinstance(store.source, SideInContext)
-            drawn.append(replace(store, source=store.source.alone(random.random(len(store)) < self.share)))
+            chances = random.random(len(store)), random.random(len(store))
+            drawn.append(replace(store, source=store.source.without(*(each < self.share for each in chances))))
         return drawn

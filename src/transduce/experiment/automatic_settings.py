@@ -156,7 +156,8 @@ def _choose_tokenizer(
     if "source" in asked:
         return Choice({"tokenizer": {**asked, "shared": False}})
     have_a_script_in_common = not {*kept.source.scripts}.isdisjoint(kept.target.scripts) or not kept.source.scripts
-    shared_is_asked = asked.get("shared", wanted.get("model", {}).get("tie") == "all")
+    reads_both = wanted.get("data", {}).get("context", {}).get("side") == "both"
+    shared_is_asked = asked.get("shared", wanted.get("model", {}).get("tie") == "all" or reads_both)
     shared = asked.get("shared", have_a_script_in_common or shared_is_asked)
     has_spaces = {kept.source.has_spaces, kept.target.has_spaces}
     table: Tables = {"kind": "bpe", "shared": shared}

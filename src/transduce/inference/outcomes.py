@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from docsegments.orthography.joining import join_sentences
 from docsegments.text.written_numbers import changes
 from transduce.inference.constraints import Constraints
 from transduce.inference.details import Details
@@ -10,6 +11,7 @@ from transduce.inference.inflections import other_form
 from transduce.inference.quality.quality_estimate import QualityEstimate
 from transduce.inference.request import Request
 from transduce.inference.translation import Candidate, Translation
+from transduce.search.choices import DecisionRule, score_of_pieces
 from transduce.text.phrase_encoder import holds
 from transduce.text.terms import Term, TermOutcome
 
@@ -44,6 +46,13 @@ def translation_of(
         details=details,
     )
     return replace(translation, terms=[_outcome(term, request, translation, constraints) for term in request.terms])
+
+
+def joined(pieces: Sequence[Candidate], rule: DecisionRule, language: str) -> Candidate:
+    """Returns a line's output from those of its pieces, in their order; language is the code of the target."""
+    text = join_sentences([piece.text for piece in pieces], language)
+    scores, totals = zip(*((piece.score, piece.log_probability) for piece in pieces), strict=True)
+    return Candidate(text, score_of_pieces(rule, scores), sum(totals))
 
 
 def why_unsatisfied(translation: Translation, phrase: str, constraints: Constraints) -> str:

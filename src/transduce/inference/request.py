@@ -1,8 +1,9 @@
 """A request: one line to translate, with its constraints; needs no PyTorch, so documents' processes can use it."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.corpus import SentencePair, running_texts
@@ -23,7 +24,8 @@ class Request:
     terms: tuple[Term, ...] = ()
     """Terms of the line. One whose target is required is met by any of its forms."""
     before: tuple[str, ...] = ()
-    """The texts before it in its document, the nearest last, for a model that reads context."""
+    """The texts before it in its document, the nearest last, for a model that reads context; for one that reads both
+    sides, each may have its translation after it."""
 
     def allowed(self, phrase: str) -> tuple[str, ...]:
         """Returns the phrases that meet a required one: itself first, then other forms of terms."""
@@ -47,6 +49,25 @@ class Earlier:
         if text.strip():
             self._held.append(text)
         return held
+
+
+def with_drafts(
+    requests: Sequence[Request],
+    context: ContextConfig | None,
+    translate: Callable[[Sequence[Request]], Sequence[str]],
+) -> Sequence[Request]:
+    """Returns requests for a model that reads both sides: each text before that is another's source, and has no
+    translation after it, gets that of a first search, `translate`, which reads the sources alone."""
+    sources = {request.text for request in requests}
+    drafts: dict[str, str] = {}
+    if context is not None and context.side == "both" and any(sources.intersection(each.before) for each in requests):
+        drafts = dict(zip((request.text for request in requests), translate(requests), strict=True))
+
+    def drafted(request: Request) -> Iterator[str]:
+        for text, following in pairwise((*request.before, request.text)):
+            yield from (text, drafts[text]) if text in drafts and following in sources else (text,)
+
+    return [replace(request, before=tuple(drafted(request))) for request in requests] if drafts else requests
 
 
 def in_context(pairs: Iterable[SentencePair], context: ContextConfig | None) -> list[Request]:

@@ -82,7 +82,9 @@ class SentenceModel:
         self.languages = model_languages(translator)
         self.can_align = isinstance(translator.bundle, ModelBundle) or isinstance(translator.engine, PhraseEngine)
         self.can_require = self.can_align and can_require(self.search)
-        self.context = 0 if (context := translator.bundle.config.context) is None else context.before
+        context = translator.bundle.config.context
+        self.context = 0 if context is None else context.texts
+        self.reads_both = context is not None and context.side == "both"
         self.work = WorkInFile()  # of the sentences that were translated so far
         self._source, self._target = tokenizers.source, tokenizers.target
         self._aligner: Aligner | None = None

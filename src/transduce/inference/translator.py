@@ -9,7 +9,6 @@ from typing import TypeVar, cast, overload
 
 import msgspec
 
-from docsegments.orthography.joining import join_sentences
 from docsegments.orthography.words import has_words
 from transduce.analysis.look_at_phrases import PhraseLook
 from transduce.analysis.look_at_text import Look
@@ -34,15 +33,15 @@ from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.malloc import keep_free_memory
 from transduce.inference.kept_numbers import kept_between
 from transduce.inference.looking import check_length, check_not_blank, look_at_translation
-from transduce.inference.outcomes import translation_of, why_unsatisfied
+from transduce.inference.outcomes import joined, translation_of, why_unsatisfied
 from transduce.inference.quality.quality_estimate import combined
 from transduce.inference.quality.quality_model import QualityModel
-from transduce.inference.request import Request
+from transduce.inference.request import Request, with_drafts
 from transduce.inference.scorer import PairScore, Scorer
 from transduce.inference.shortlist.shortlist import Shortlist, find_shortlist
 from transduce.inference.translation import Candidate, Translation
 from transduce.search.beam import Beam
-from transduce.search.choices import DecisionRule, score_of_pieces, search_of
+from transduce.search.choices import DecisionRule, search_of
 from transduce.search.loop import Hypothesis
 from transduce.text.glossary import Glossary
 from transduce.text.long_texts import longest_in_context, pieces_in_context, split_text
@@ -171,8 +170,7 @@ class Translator:
         A blank line stays blank; one without letters (`***`, `42`, an emoji) is returned unchanged, unless the model's
         vocabulary has no letters either.
 
-        `to` and `from_` are for a model of several directions, see `directed`. Raises InputError for requests that the
-        search or the model does not support.
+        For `to` and `from_` see `directed`. Raises InputError for requests that the search or the model does not support.
         """
         if to is not None or from_ is not None:
             return self.directed(to, from_).translate(texts, search)
@@ -264,8 +262,7 @@ class Translator:
     def stream(
         self, texts: Iterable[str | Request], search: DecisionRule | None = None, lines_at_once: int = LINES_AT_ONCE
     ) -> Iterator[Translation]:
-        """Translates any number of lines, holding a bounded number at a time; InputError for a string in place of
-        lines."""
+        """Translates any number of lines, holding a bounded number at a time; InputError for a single string."""
         if isinstance(texts, str):
             raise InputError(f"{texts[:60]!r} is one line, not several; give a list, or use translate")
         lines = iter(texts)
@@ -285,8 +282,14 @@ class Translator:
         `tell` is called after each batch with the share of all source tokens that is done. `encoded` is the result of
         `encode` for the same lines, if it is known.
         """
-        requests = [Request(text) if isinstance(text, str) else text for text in texts]
-        encoded = self.encode(requests) if encoded is None else encoded
+        requests: Sequence[Request] = [Request(text) if isinstance(text, str) else text for text in texts]
+        if encoded is None:
+            requests = with_drafts(
+                requests,
+                self.bundle.config.context,
+                lambda each: [found.text for found in self.translate_chunk(each, search, encoded=self.encode(each))],
+            )
+            encoded = self.encode(requests)
         marks, kept = self.bundle.marks, kept_between(self.bundle.config, search)
         lines = [
             self.constraints.pieces(
@@ -320,8 +323,8 @@ class Translator:
         if (context := self.bundle.config.context) is None:
             return encoded
         both = zip(encoded, ((text.before if isinstance(text, Request) else ()) for text in texts), strict=True)
-        most = longest_in_context(context.before, longest, self.engine.source_limit)
-        return [pieces_in_context(tokenizer, *each, context.before, most) for each in both]
+        most = longest_in_context(context.texts, longest, self.engine.source_limit)
+        return [pieces_in_context(tokenizer, *each, context.texts, most) for each in both]
 
     def divide(self, request: Request, encoded: Sequence[list[int]]) -> list[Request]:
         """Returns a request for each piece of a line, whose token ids are given."""
@@ -340,7 +343,7 @@ class Translator:
         details = [piece.details for piece in pieces if piece.details is not None]
         return translation_of(
             request,
-            [self._joined([piece.n_best[0] for piece in pieces], rule)],
+            [joined([piece.n_best[0] for piece in pieces], rule, self.bundle.config.target)],
             self.constraints,
             was_split=True,
             truncated=any(piece.truncated for piece in pieces),
@@ -349,11 +352,6 @@ class Translator:
             details=Details.joined(details) if len(details) == len(pieces) else None,
             keeps_numbers=kept_between(self.bundle.config, rule),
         )
-
-    def _joined(self, pieces: Sequence[Candidate], rule: DecisionRule) -> Candidate:
-        text = join_sentences([piece.text for piece in pieces], self.bundle.config.target)
-        scores, totals = zip(*((piece.score, piece.log_probability) for piece in pieces), strict=True)
-        return Candidate(text, score_of_pieces(rule, scores), sum(totals))
 
     def _pytorch(self, work: str) -> PyTorchEngine:
         """Returns the engine; InputError for one that cannot do this work."""
@@ -388,7 +386,8 @@ class Translator:
                 "no_repeat_ngram, or ban fewer phrases"
             )
         best, *others = [[Candidate(decode(h.tokens), h.score, h.log_probability) for h in n_best] for n_best in found]
-        candidates = [self._joined([best[0], *(other[0] for other in others)], rule)] if others else best
+        pieces = [best[0], *(other[0] for other in others)]
+        candidates = [joined(pieces, rule, self.bundle.config.target)] if others else best
         return translation_of(
             request,
             candidates,

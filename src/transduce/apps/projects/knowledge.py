@@ -3,13 +3,14 @@
 import hashlib
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
 from docsegments.memory import Memory
+from docsegments.segment import Segment
 from docsegments.text.placeholders import plain_segment
 from transduce.apps.projects.phrase_snapshots import PhraseSnapshot, current_phrases, is_phrase_based
 from transduce.apps.projects.project import ADAPTERS, Project
@@ -33,6 +34,8 @@ class Knowledge:
     direction: Direction
     pairs: list[tuple[str, str]]
     """Sources and translations that people confirmed or gave."""
+    in_context: dict[tuple[str, str], tuple[str, str]]
+    """Those of them that are after a known source; see ProjectMemory."""
     entries: list[Entry]
     """Entries of the glossary, with the forms that the pairs have."""
     snapshot: Snapshot | PhraseSnapshot | None
@@ -49,7 +52,8 @@ class Knowledge:
         Raises what `Project.open` raises, and InputError for an exported model or other languages than the project's.
         """
         with closing(Project.open(folder)) as project:
-            pairs, entries = project.memory.pairs(), project.store.terms()
+            pairs, in_context = project.memory.pairs(), project.memory.in_context()
+            entries = project.store.terms()
             direction = Direction(project.source, project.target)
             settings, segments = project.settings.learning, project.store.segments()
         bundle = find_bundle(Path(model))
@@ -57,18 +61,21 @@ class Knowledge:
             raise InputError(f"a project teaches a model as it was trained; {why_not_trainable(bundle)}")
         _check_direction(Path(folder), direction, read_config(bundle))
         snapshot = current_state(Path(folder) / ADAPTERS, bundle, settings, segments)
-        return Knowledge(Path(folder), direction, pairs, with_forms(entries, pairs), snapshot)
+        return Knowledge(Path(folder), direction, pairs, in_context, with_forms(entries, pairs), snapshot)
 
     @cached_property
     def memory(self) -> Memory:
         """The pairs as a memory for documents."""
-        return Memory.of((plain_segment(source), plain_segment(target)) for source, target in self.pairs)
+        of_any = Memory.of(map(_segments, self.pairs))
+        return replace(of_any, in_context={key: _segments(pair) for key, pair in self.in_context.items()})
 
     @property
     def content(self) -> str:
         """Hash of all that translations depend on."""
         learned = None if self.snapshot is None else self.snapshot.key
-        return hashlib.sha256(msgspec.json.encode([self.pairs, self.entries, learned])).hexdigest()
+        return hashlib.sha256(
+            msgspec.json.encode([self.pairs, list(self.in_context.items()), self.entries, learned])
+        ).hexdigest()
 
     def describe(self) -> str:
         """Describes on one line what there is."""
@@ -84,6 +91,10 @@ class Knowledge:
             model: the model as it was loaded, before it was made ready for a precision.
         """
         return model if self.snapshot is None else self.snapshot.taught(model)
+
+
+def _segments(pair: tuple[str, str]) -> tuple[Segment, Segment]:
+    return plain_segment(pair[0]), plain_segment(pair[1])
 
 
 def current_state(

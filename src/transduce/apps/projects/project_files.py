@@ -61,15 +61,17 @@ def final_units(path: Path, wanted: Languages) -> tuple[list[FileUnit], str]:
     read, units, seen = read_document(data, str(path), wanted, kind).units, [], Counter[str]()
     if kind == "tmx" and all(unit.target is None for unit in read):
         raise InputError(f"{path}: no translations from {wanted.source!r} to {wanted.target!r}")
+    before = ""
     for unit in read:
-        source = plain_text(unit.source, kind != "po").strip()
+        source, earlier = plain_text(unit.source, kind != "po").strip(), before
+        before = source or before
         name = f"{unit.id}\n{source}"
         seen[name] += 1
         if unit.target is None or unit.is_draft or unit.needs_review:
             continue
         target = plain_text(unit.target, kind != "po").strip()
         if source and target:
-            units.append(FileUnit(f"{name}\n{seen[name]}", source, target))
+            units.append(FileUnit(f"{name}\n{seen[name]}", source, target, unit.before if kind == "tmx" else earlier))
     return units, kind
 
 

@@ -21,7 +21,8 @@ from transduce.text.glossary import Entry
 
 APPLICATION = 0x7464_7031
 """SQLite's application_id of a project's file ("tdp1")."""
-VERSION = 1
+VERSION = 2
+"""2 knows the source before a segment; a file of version 1 gets that column when it is opened."""
 PATIENCE = 2.0
 """Seconds for which a call waits while another process writes, and for another call before that."""
 MOST_PAGES = 2**30 // 4096
@@ -29,7 +30,7 @@ MOST_PAGES = 2**30 // 4096
 TABLES = """
 create table segments (
     id integer primary key autoincrement, source text not null, machine text not null, target text not null,
-    confirmed real not null, origin text not null, taken_back real
+    confirmed real not null, origin text not null, taken_back real, before text not null default ''
 ) strict;
 create index segments_by_source on segments (source);
 create index segments_taken_back on segments (taken_back) where taken_back is not null;
@@ -43,7 +44,7 @@ create table terms (position integer primary key, entry text not null) strict;
 create table events (id integer primary key autoincrement, kind text not null, at real not null, facts text not null)
 strict;
 """
-SEGMENT = "select id, source, machine, target, confirmed, origin from segments"
+SEGMENT = "select id, source, machine, target, confirmed, origin, before from segments"
 
 
 class StoreError(TransduceError):
@@ -68,6 +69,8 @@ class ConfirmedSegment:
     """Seconds since 1970."""
     origin: str = "api"
     """Kind of the door that it came by: "api", or the format of a file, such as "po" or "tmx"."""
+    before: str = ""
+    """Source of the segment before it in its document; "" if there is none or it is not known."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,8 @@ class FileUnit:
     """Name of the unit that stays when its translation changes."""
     source: str
     target: str
+    before: str = ""
+    """Source of the unit before it; "" if there is none or it is not known."""
 
 
 class Store:
@@ -110,8 +115,10 @@ class Store:
         try:
             self._database = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
             try:
-                _check(self._database, self.path)
+                version = _check(self._database, self.path)
                 _set_durable(self._database)
+                if version < VERSION:
+                    _upgrade(self._database)
                 self._identity = _identity(self.path)
             except BaseException:
                 self._database.close()
@@ -153,11 +160,14 @@ class Store:
                 if there != own and is_ == was:  # SQLite would read it with the file that has taken this one's place
                     path.unlink(missing_ok=True)
 
-    def confirm(self, source: str, machine: str, target: str, origin: str = "api") -> ConfirmedSegment:
-        """Adds a segment; InputError for a blank source or target, or text that is not Unicode."""
-        check_segment(source, machine, target)
+    def confirm(
+        self, source: str, machine: str, target: str, origin: str = "api", before: str = ""
+    ) -> ConfirmedSegment:
+        """Adds a segment, with the source before it; InputError for a blank source or target, or text that is not
+        Unicode."""
+        check_segment(source, machine, target, before)
         with self._writing() as database:
-            return _insert(database, source, machine, target, origin)
+            return _insert(database, source, machine, target, origin, before)
 
     def take_back(self, id: int) -> None:
         """Takes a segment back, as if it had never come; UnknownSegmentError if there is none."""
@@ -195,7 +205,7 @@ class Store:
         add nothing. All are added, or none. InputError as `confirm` raises it.
         """
         for unit in units:
-            check_segment(unit.source, "", unit.target)
+            check_segment(unit.source, "", unit.target, unit.before)
         added = []
         with self._writing() as database:
             known = dict(database.execute("select unit, target from file_units where file = ?", (file,)).fetchall())
@@ -208,7 +218,7 @@ class Store:
                 query = "select target from segments where source = ? and taken_back is null order by id desc"
                 targets = [target for (target,) in database.execute(query, (unit.source,))]
                 if unit.target not in (targets if before is None else targets[:1]):
-                    added.append(_insert(database, unit.source, "", unit.target, origin))
+                    added.append(_insert(database, unit.source, "", unit.target, origin, unit.before))
         return added
 
     def terms(self) -> list[Entry]:
@@ -289,13 +299,13 @@ class Store:
             self._lock.release()
 
 
-def check_segment(source: str, machine: str, target: str) -> None:
+def check_segment(source: str, machine: str, target: str, before: str = "") -> None:
     """Raises InputError for a segment that cannot be confirmed: blank, or with half a character."""
     for name, text in (("source", source), ("target", target)):
         if not text.strip():
             raise InputError(f"a segment's {name} is blank; a confirmed segment has a source and a target")
     try:
-        f"{source}{machine}{target}".encode()
+        f"{source}{machine}{target}{before}".encode()
     except UnicodeEncodeError:
         raise InputError("a segment holds half of a surrogate pair, which is no character") from None
 
@@ -320,8 +330,9 @@ def _identity(path: Path) -> list[tuple[int, int] | None]:
     return [(found.st_dev, found.st_ino) if (found := status(file)) else None for file in files]
 
 
-def _check(database: sqlite3.Connection, path: Path) -> None:
-    """Raises InputError for another program's file, or a newer version's; sqlite3.Error for a damaged one."""
+def _check(database: sqlite3.Connection, path: Path) -> int:
+    """Returns a file's version; InputError for another program's file, or a newer version's; sqlite3.Error for a
+    damaged one."""
     (application,) = database.execute("pragma application_id").fetchone()
     (version,) = database.execute("pragma user_version").fetchone()
     if application != APPLICATION:
@@ -331,13 +342,24 @@ def _check(database: sqlite3.Connection, path: Path) -> None:
     (state,) = database.execute("pragma quick_check(1)").fetchone()
     if state != "ok":
         raise sqlite3.DatabaseError(state.splitlines()[-1])
+    return int(version)
 
 
-def _insert(database: sqlite3.Connection, source: str, machine: str, target: str, origin: str) -> ConfirmedSegment:
-    confirmed = time.time()
-    row = (source, machine, target, confirmed, origin)
+def _upgrade(database: sqlite3.Connection) -> None:
+    """Makes a file of version 1 one of this version, unless another process has."""
+    database.execute("begin immediate")
+    if database.execute("pragma user_version").fetchone() == (1,):
+        database.execute("alter table segments add column before text not null default ''")
+        database.execute(f"pragma user_version = {VERSION}")
+    database.execute("commit")
+
+
+def _insert(
+    database: sqlite3.Connection, source: str, machine: str, target: str, origin: str, before: str
+) -> ConfirmedSegment:
+    row = (source, machine, target, time.time(), origin, before)
     cursor = database.execute(
-        "insert into segments (source, machine, target, confirmed, origin) values (?, ?, ?, ?, ?)", row
+        "insert into segments (source, machine, target, confirmed, origin, before) values (?, ?, ?, ?, ?, ?)", row
     )
     assert cursor.lastrowid is not None
     return ConfirmedSegment(cursor.lastrowid, *row)

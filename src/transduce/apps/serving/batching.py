@@ -15,7 +15,7 @@ from transduce.apps.serving.prometheus import Metrics
 from transduce.apps.serving.refusals import RefusedError
 from transduce.apps.serving.request_texts import WantedTokens
 from transduce.base.errors import InputError
-from transduce.inference.request import Request
+from transduce.inference.request import Request, with_drafts
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Result, Translator
 from transduce.search.choices import DecisionRule
@@ -293,6 +293,13 @@ class SharedTranslator:
         """
         wanted = WantedTokens(self.translator)
         texts = [replace(text, required=()) if wanted.are_too_many(text) else text for text in texts]
+
+        def draft(texts: Sequence[Request]) -> list[str]:
+            found = self._wait(lambda: self.batcher.submit(texts, search, False, lambda: None, *others))
+            return [translation.text for translation in found]
+
+        others = self.translator, self._client
+        texts = with_drafts(texts, self.bundle.config.context, draft)
         futures: list[Future[Any]] = []
 
         def hear() -> None:
@@ -300,7 +307,7 @@ class SharedTranslator:
                 tell(sum(future.done() for future in futures) / len(futures))
 
         def begin() -> list[Future[Any]]:
-            futures.extend(self.batcher.submit(texts, search, False, hear, self.translator, self._client))
+            futures.extend(self.batcher.submit(texts, search, False, hear, *others))
             return futures
 
         return cast(list[Translation], self._wait(begin))

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -26,10 +26,10 @@ from transduce.apps.serving.documents.messages import File
 from transduce.apps.serving.libretranslate import ERRORS
 from transduce.apps.serving.models import ServedModel
 from transduce.apps.serving.refusals import RefusedError
-from transduce.apps.serving.request_texts import Sentence, joined, sentence_bounds
+from transduce.apps.serving.request_texts import Sentence, context_of, joined, sentence_bounds
 from transduce.apps.serving.server import Server
 from transduce.base.errors import InputError
-from transduce.inference.quality.quality_estimate import QualityEstimate
+from transduce.corpora.context_settings import ContextConfig
 from transduce.inference.translation import Translation
 from transduce.text.glossary import Glossary
 
@@ -62,6 +62,8 @@ class NewSegment(StrictBody):
     machine: str = ""
     """The translation that the person was shown; "" for none."""
     target: str
+    before: str = ""
+    """Source of the segment before it in its document; "" if there is none."""
 
 
 class ToTranslate(StrictBody):
@@ -70,6 +72,8 @@ class ToTranslate(StrictBody):
     text: Texts
     """A text, which is divided into sentences, or a list of segments, which stay whole."""
     alternatives: int = Field(3, ge=0, le=MOST_ALTERNATIVES)
+    before: list[list[str]] = Field(default_factory=list, max_length=MOST_COMPARED)
+    """Segments before each of a list, the nearest last; default: those before it in the list."""
     repair: bool = False
     """True to translate a sentence with a similar one in the memory also so, that it begins as that does."""
 
@@ -121,8 +125,8 @@ def projects(server: Server) -> APIRouter:
     async def confirm(http: HTTPRequest, name: str, asked: NewSegment) -> dict[str, int]:
         """Confirm a translation; the answer comes when it is on the disk."""
         texts = asked.source, asked.machine, asked.target
-        project = await find(http, name, texts)
-        segment = await server.of_project(name, project.store.confirm, *texts)
+        project = await find(http, name, (*texts, asked.before))
+        segment = await server.of_project(name, project.store.confirm, *texts, "api", asked.before)
         await server.of_project(name, _tell, server, project)
         return {"id": segment.id}
 
@@ -189,7 +193,7 @@ def projects(server: Server) -> APIRouter:
         """Translate with a project's memory, terms and what was learned from it."""
         texts = [asked.text] if isinstance(asked.text, str) else asked.text
         project = await find(http, name, texts)
-        found: list[tuple[int, str, list[Match]]] = []
+        found: list[_Found] = []
         translated: dict[int, list[Sentence]] = {}
         repaired: dict[int, str] = {}
 
@@ -200,31 +204,28 @@ def projects(server: Server) -> APIRouter:
             n_best = asked.alternatives + 1
             search = server.settings.beam(n_best)
             async with server.begin(project.source, project.target) as model:
-                found.extend(await server.of_project(name, _segments_of, project, asked.text))
-                translated.update(
-                    {number: [] for number, (_, _, matches) in enumerate(found) if not _is_exact(matches)}
-                )
+                reads = model.translator.bundle.config.context
+                found.extend(await server.of_project(name, _segments_of, project, asked.text, asked.before, reads))
+                translated.update({number: [] for number, each in enumerate(found) if not each.is_exact})
                 unknown = list(translated)
-                sources = [found[number][1] for number in unknown]
+                sources = [found[number].source for number in unknown]
                 adapted = server.with_project(model, project)
                 glossary = await server.of_project(name, server.terms.glossary, project)
+                contexts = [found[number].context for number in unknown]
                 async for index, sentence in server.sentences(
-                    adapted, sources, search, glossary=glossary, charge=charge, contexts=list(map(before, unknown))
+                    adapted, sources, search, glossary=glossary, charge=charge, contexts=contexts
                 ):
                     translated[unknown[index]].append(sentence)
                 if asked.repair:
                     begun = await server.of_project(name, server.repairs, project, _similar(found))
-                    charge(sum(len(found[number][1]) for number in begun))
+                    charge(sum(len(found[number].source) for number in begun))
                     await asyncio.gather(*(repair(adapted, glossary, *each) for each in begun.items()))
-
-        def before(number: int) -> str:
-            return "\n".join(source for _, source, _ in found[max(number - MOST_BEFORE, 0) : number])
 
         async def repair(model: ServedModel, glossary: Glossary | None, number: int, beginning: str) -> None:
             with suppress(InputError, RefusedError):  # it is too long, banned, or has characters that the model lacks
-                texts, search = [found[number][1]], server.settings.beam()
+                texts, search, contexts = [found[number].source], server.settings.beam(), [found[number].context]
                 async for _, sentence in server.sentences(
-                    model, texts, search, glossary=glossary, prefixes=[beginning], contexts=[before(number)]
+                    model, texts, search, glossary=glossary, prefixes=[beginning], contexts=contexts
                 ):
                     repaired[number] = sentence.translation.text
 
@@ -232,9 +233,9 @@ def projects(server: Server) -> APIRouter:
 
         def facts() -> list[dict[str, Any]]:
             return [
-                _facts(server, project, start, source, matches, translated.get(number), asked.alternatives)
+                _facts(server, project, each, translated.get(number), asked.alternatives)
                 | {"repaired": repaired.get(number)}
-                for number, (start, source, matches) in enumerate(found)
+                for number, each in enumerate(found)
             ]
 
         return {"segments": await server.of_project(name, facts)}
@@ -272,47 +273,64 @@ def _page(text: str) -> HTMLResponse:
     return HTMLResponse(text, headers={"Content-Security-Policy": POLICY})
 
 
-def _segments_of(project: Project, text: str | list[str]) -> list[tuple[int, str, list[Match]]]:
-    """Returns the segments of a text, each with its start and its matches in the memory.
+@dataclass(frozen=True)
+class _Found:
+    """A segment of a text, with what a project's memory has."""
+
+    start: int
+    """The characters of the text before it."""
+    source: str
+    matches: list[Match]
+    context: str
+    """What is before it, a text a line."""
+
+    @property
+    def is_exact(self) -> bool:
+        """True if the memory has a translation of it."""
+        return bool(self.matches) and self.matches[0].similarity == 1
+
+
+def _segments_of(
+    project: Project, text: str | list[str], befores: Sequence[list[str]], reads: ContextConfig | None
+) -> list[_Found]:
+    """Returns the segments of a text, each with its start and its matches in the memory, and those before it.
 
     A text whose whole is in the memory is one segment; others are divided into sentences.
     """
     segments = [(0, segment) for segment in text] if isinstance(text, list) else [(0, text)]
     if isinstance(text, str) and project.memory.translation(text) is None:
         segments = [(start, text[start:end]) for start, end in sentence_bounds(text)]
-    return [
-        (start, segment, project.memory.find(segment, MOST_MATCHES if number < MOST_COMPARED else 0))
-        for number, (start, segment) in enumerate(segments)
-    ]
+    found = []
+    for number, (start, segment) in enumerate(segments):
+        in_text = [source for _, source in segments[max(number - MOST_BEFORE, 0) : number]]
+        before = befores[number][-MOST_BEFORE:] if number < len(befores) else in_text
+        nearest, most = before[-1] if before else "", MOST_MATCHES if number < MOST_COMPARED else 0
+        context = context_of(before, project.memory.translation, reads)
+        found.append(_Found(start, segment, project.memory.find(segment, most, nearest), context))
+    return found
 
 
-def _similar(segments: Sequence[tuple[int, str, list[Match]]]) -> dict[int, tuple[str, Match]]:
+def _similar(segments: Sequence[_Found]) -> dict[int, tuple[str, Match]]:
     """Returns the segments of one sentence that are not in the memory, each with the most similar source in it."""
     return {
-        number: (source, matches[0])
-        for number, (_, source, matches) in enumerate(segments)
-        if matches and not _is_exact(matches) and len(sentence_bounds(source)) == 1
+        number: (each.source, each.matches[0])
+        for number, each in enumerate(segments)
+        if each.matches and not each.is_exact and len(sentence_bounds(each.source)) == 1
     }
-
-
-def _is_exact(matches: Sequence[Match]) -> bool:
-    return bool(matches) and matches[0].similarity == 1
 
 
 def _facts(
     server: Server,
     project: Project,
-    start: int,
-    source: str,
-    matches: Sequence[Match],
+    found: _Found,
     sentences: Sequence[Sentence] | None,
     alternatives: int,
 ) -> dict[str, Any]:
     """Returns the facts about a segment: with the model's sentences, or None for one that the memory has."""
-    estimate: QualityEstimate | None = None
+    source, estimate = found.source, None
     others: list[str] = []
     if sentences is None:
-        translation = matches[0].target
+        translation = found.matches[0].target
     else:
         translation = joined(source, sentences, language=project.target)
         every = (joined(source, sentences, n, project.target) for n in range(1, alternatives + 1))
@@ -320,11 +338,11 @@ def _facts(
         translations: list[Translation] = [sentence.translation for sentence in sentences]
         estimate = server.quality(project, source, translations)
     return {
-        "start": start,
+        "start": found.start,
         "source": source,
         "translation": translation,
         "origin": "memory" if sentences is None else "model",
-        "matches": [asdict(match) for match in matches],
+        "matches": [asdict(match) for match in found.matches],
         "terms": [asdict(_explained(use, sentences)) for use in server.terms(project, source, translation)],
         "alternatives": others,
         "quality": None if estimate is None else asdict(estimate),

@@ -86,10 +86,17 @@ def prepare(
     return PreparedSentences(positions, requests, translator.encode(requests), characters + read)
 
 
+def context_of(sources: Sequence[str], translation: Callable[[str], str | None], reads: ContextConfig | None) -> str:
+    """Returns sources as the context of a text, a line each, before its translation if that is known and read."""
+    with_known = reads is not None and reads.side == "both"
+    both = ((source, translation(source) if with_known else None) for source in sources)
+    return "\n".join(text for each in both for text in each if text)
+
+
 def last_sentences(context: str, reads: ContextConfig | None) -> list[str]:
     """Returns the last sentences of a text that is context, as many as a model reads."""
     last = context[-MOST_CONTEXT:]
-    return [] if reads is None else [last[start:end] for start, end in sentence_bounds(last)[-reads.before :]]
+    return [] if reads is None else [last[start:end] for start, end in sentence_bounds(last)[-reads.texts :]]
 
 
 class WantedTokens:

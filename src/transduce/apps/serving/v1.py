@@ -19,7 +19,7 @@ from transduce.apps.serving.keystrokes import Keystrokes
 from transduce.apps.serving.libretranslate import ERRORS, FILE_BODY, keep, read_upload
 from transduce.apps.serving.models import ServedModel
 from transduce.apps.serving.refusals import RefusedError
-from transduce.apps.serving.request_texts import MOST_CONTEXT, Sentence, gap_before, last_sentences
+from transduce.apps.serving.request_texts import MOST_CONTEXT, Sentence, context_of, gap_before, last_sentences
 from transduce.apps.serving.server import Server
 from transduce.apps.serving.server_settings import ServerSettings
 from transduce.base.errors import TransduceError
@@ -78,7 +78,8 @@ class Asked(StrictBody):
     typed: bool = False
     """True if the prefix is what a person has typed so far: it may end within a word, and is completed."""
     context: str = Field("", max_length=MOST_CONTEXT)
-    """Text before each text, which a model that reads context reads with it."""
+    """Text before each text, which a model that reads context reads with it; in one that reads both sides, a line may
+    have its translation in the next."""
     most_words: int | None = Field(None, ge=1, le=100)
     """The most words of a completion; default: all of the sentence."""
     glossary: list[Term] = Field(default_factory=list, max_length=200)
@@ -128,13 +129,17 @@ def v1(server: Server, detector: Detector) -> APIRouter:
             def work(translator: Translator, grow: Callable[[str], None]) -> Completion:
                 chosen = search if isinstance(search, Beam) and (asked.n_best > 1 or asked.beam_size) else None
                 how: dict[str, Any] = {"most_words": asked.most_words, "glossary": glossary, "tell": grow}
-                before = last_sentences(asked.context, translator.bundle.config.context)
+                before = last_sentences(context, translator.bundle.config.context)
                 return translator.complete(texts[0], prefix, chosen, before=before, **how)
 
+            context = asked.context
             with keystrokes.newest(texts[0], http.state.address) as keystroke:
                 async with server.begin(asked.source, asked.target) as model:
                     if project is not None:
-                        model = server.with_project(model, project)
+                        model, reads = server.with_project(model, project), model.translator.bundle.config.context
+                        if reads is not None and reads.side == "both":
+                            memory, before = project.memory.translation, context.splitlines()
+                            context = await server.of_project(project.name, context_of, before, memory, reads)
                     completion = await keystroke.complete(
                         model.batcher, model.translator, work, tell if asked.stream else None
                     )

@@ -80,8 +80,9 @@ def check_alike(first: Model, other: Model, number: int) -> None:
                 f"model {number} of the ensemble has another {side} tokenizer than the first; all must have the same: "
                 "train them on the same text with the same [tokenizer]"
             )
-    before = [0 if (context := each.config.context) is None else context.before for each in (first, other)]
-    if first.config.languages != other.config.languages or before[0] != before[1]:
+    contexts = [each.config.context for each in (first, other)]
+    read = [None if context is None else (context.before, context.side) for context in contexts]
+    if first.config.languages != other.config.languages or read[0] != read[1]:
         raise InputError(
             f"model {number} of the ensemble has other directions or another context than the first; all must be alike"
         )

@@ -100,6 +100,8 @@ def prepare(
         if context is None:
             raise ConfigError("training.start_from: the model reads the sentences before; set data.context")
         raise ConfigError("training.start_from: the model reads no context; leave data.context out")
+    if context is not None and context.side == "both" and tokenizers.source.content != tokenizers.target.content:
+        raise ConfigError('data.context.side = "both": both languages need one vocabulary; set tokenizer.shared = true')
     tell(origin.describe_vocabulary())
     if checkpoint is None and origin.start is not None and languages is None:
         _tell_other_languages(origin.start, config.data, tell)

@@ -46,7 +46,8 @@ class Read(msgspec.Struct, frozen=True, tag=True):
     has_memory: bool = False
     """True if the other end has a memory, which is asked for each segment."""
     context: int = 0
-    """The number of sentences before a sentence that are read with it."""
+    """See SentenceTranslator; the next field, too."""
+    reads_both: bool = False
     before: list[str] = []
     """Sentences before each of the documents."""
 
@@ -151,7 +152,7 @@ class Recall(msgspec.Struct, frozen=True, tag=True):
     """From the process: a question for a source and its translation in the other end's memory, or None."""
 
     text: str
-    """The segment's text without its tags, with single blanks."""
+    """The segment's text without its tags, with single blanks, perhaps after a line of the text before it."""
 
 
 Order = ReadSample | Read | ReadEntries | Translate

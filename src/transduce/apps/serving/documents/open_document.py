@@ -55,6 +55,7 @@ class OpenDocument:
             splits_sentences,
             self.answers.memory is not None,
             getattr(sentences, "context", 0),
+            getattr(sentences, "reads_both", False),
             list(before),
         )
 

@@ -147,6 +147,7 @@ class _Asking:
         self.can_require = order.can_require
         self.can_align = order.can_align
         self.context = order.context
+        self.reads_both = order.reads_both
         self._line = line
 
     def examine(self, sentences: Sequence[str], texts: Sequence[str]) -> tuple[list[list[str]], list[bool]]:
@@ -166,7 +167,15 @@ class _Asking:
 
     def find(self, segment: Segment) -> MemoryMatch | None:
         """See Remembers: the same text alone, since no one reads what is similar."""
-        known = self._ask(Recall(segment.one_line), tuple[str, str] | None)  # type: ignore[arg-type]
+        return self._recall(segment, segment.one_line)
+
+    def find_in_context(self, segment: Segment, before: str) -> MemoryMatch | None:
+        """See Remembers."""
+        match = self._recall(segment, f"{' '.join(before.split())}\n{segment.one_line}")
+        return match and replace(match, is_in_context=True)
+
+    def _recall(self, segment: Segment, name: str) -> MemoryMatch | None:
+        known = self._ask(Recall(name), tuple[str, str] | None)  # type: ignore[arg-type]
         if known is None:
             return None
         source, target = plain_segment(known[0]), plain_segment(known[1])

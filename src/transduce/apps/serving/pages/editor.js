@@ -10,6 +10,8 @@ const MOST_WORDS = 24; // of a completion, so that each keystroke is soon answer
 const QUIET = 700; // milliseconds without typing before a completion is read aloud
 const RETRY = 5000; // milliseconds between attempts to send what was not sent
 const SHOWN = 9;
+const MOST_BEFORE = 8; // segments before one that are its context
+const MOST_CONTEXT = 2000; // characters of them
 
 // A segment: source, file (a document's name, "" for text), held (what its translation must contain as it is), target
 // (typed), is "new", "draft", "confirmed" (not sent yet) or "sent" (the server has it as id).
@@ -209,7 +211,7 @@ async function learn(number) {
   wanted.forEach((n) => asking.add(n));
   try {
     for (const part of [wanted.slice(0, 1), wanted.slice(1)].filter((part) => part.length)) {
-      const body = { text: part.map((n) => editor.segments[n].source), repair: true };
+      const body = { text: part.map((n) => editor.segments[n].source), before: part.map(sourcesBefore), repair: true };
       const answer = await (await send("POST", `${path(project)}/translate`, body)).json();
       if (editor.project !== project) return;
       part.forEach((n, index) => {
@@ -231,6 +233,13 @@ async function learn(number) {
   } finally {
     wanted.forEach((n) => asking.delete(n));
   }
+}
+
+// The sources before a segment in its document, the nearest last.
+function sourcesBefore(number) {
+  const { file } = editor.segments[number];
+  const nearest = editor.segments.slice(Math.max(number - MOST_BEFORE, 0), number);
+  return nearest.filter((segment) => segment.file === file).map(({ source }) => source);
 }
 
 function path(project) {
@@ -354,7 +363,9 @@ async function complete(before = null) {
   const request = new AbortController();
   editor.request = request;
   const { source, target, name } = editor.project;
-  const body = { text: segment.source, source, target, project: name, prefix: text, typed: true, most_words: MOST_WORDS };
+  const context = sourcesBefore(editor.current).join("\n").slice(-MOST_CONTEXT);
+  const how = { prefix: text, typed: true, most_words: MOST_WORDS, context };
+  const body = { text: segment.source, source, target, project: name, ...how };
   try {
     const { completion } = await (await send("POST", "v1/translate", body, request.signal)).json();
     if (editor.request === request && by("target").value === text && isAtEnd()) show(completion);
@@ -430,6 +441,7 @@ async function flush() {
       const segment = segments[number];
       if (segment.status !== "confirmed") continue;
       const { source, machine, target } = segment;
+      const told = { source, machine, target, before: sourcesBefore(number).at(-1) || "" };
       const known = sending.wasBroken ? await sent(project, source, target) : null;
       if (segment.id !== null && segment.id !== known) {
         await send("DELETE", `${path(project)}/segments/${segment.id}`).catch((error) => {
@@ -437,7 +449,7 @@ async function flush() {
         });
         segment.id = null;
       }
-      const id = known ?? (await (await send("POST", `${path(project)}/segments`, { source, machine, target })).json()).id;
+      const id = known ?? (await (await send("POST", `${path(project)}/segments`, told)).json()).id;
       editor.revision += 1;
       segment.id = id;
       if (segment.status === "confirmed" && segment.target === target) segment.status = "sent";
