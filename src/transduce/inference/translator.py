@@ -170,7 +170,7 @@ class Translator:
         A blank line stays blank; one without letters (`***`, `42`, an emoji) is returned unchanged, unless the model's
         vocabulary has no letters either.
 
-        For `to` and `from_` see `directed`. Raises InputError for requests that the search or the model does not support.
+        For `to` and `from_` see `directed`. Raises InputError for requests that the search or model does not support.
         """
         if to is not None or from_ is not None:
             return self.directed(to, from_).translate(texts, search)
