@@ -201,7 +201,7 @@ def test_a_loop_is_searched_again_and_mended_or_marked(
     looped = PAIRS[2][0]
 
     def search(pieces: Sequence[Piece], rule: Beam, tell: Any) -> list[list[Hypothesis]]:
-        sources = [translator.constraints.source_text(piece) for piece in pieces]
+        sources = [piece.text for piece in pieces]
         searched.append((sources, rule.no_repeat_ngram))
         goes_wrong = not mends or rule.no_repeat_ngram == 0
         texts = ["Der Hund " * 9 if goes_wrong and source == looped else targets[source] for source in sources]

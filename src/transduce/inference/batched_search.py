@@ -62,10 +62,8 @@ class BatchedSearch:
         if self.quality_model is None:
             return []
         alarms, known = self.quality_model.alarms, self.quality_model.training.translations
-        source, decode = self.constraints.source_text, self.constraints.tokenizer.decode
-        both = (
-            (source(piece), decode(n_best[0].tokens)) for piece, n_best in zip(pieces, outputs, strict=True) if n_best
-        )
+        decode, lines = self.constraints.tokenizer.decode, zip(pieces, outputs, strict=True)
+        both = ((piece.text, decode(n_best[0].tokens)) for piece, n_best in lines if n_best)
         return list(dict.fromkeys(fault for pair in both for fault in alarms.faults(*pair, known)))
 
     def quality(self, pieces: Sequence[Piece], outputs: Sequence[list[Hypothesis]]) -> QualityEstimate | None:

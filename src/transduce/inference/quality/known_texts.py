@@ -12,7 +12,7 @@ MOST = 200_000
 """The most texts that are kept, the most frequent first."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KnownTexts:
     """Counts of texts; one that never occurred has the count of another once in 20,000 times."""
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -36,6 +37,7 @@ def word_translations(pairs: Sequence[tuple[str, str]]) -> KnownTexts:
     return KnownTexts.of(kept)
 
 
+@lru_cache(maxsize=4096)  # alarms before and after a second search, and estimates, ask for the same pairs
 def unexplained(translations: KnownTexts, source: str, target: str) -> float:
     """Returns the share of a pair's words that no word of the other text translates, 0 to 1; of words that were seldom
     seen nothing is known, and others count by how probable their best translation is."""
