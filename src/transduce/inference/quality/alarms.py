@@ -14,7 +14,7 @@ from transduce.inference.quality.known_texts import KnownTexts
 from transduce.inference.quality.word_translations import unexplained
 from transduce.search.choices import DecisionRule, MinimumBayesRisk
 
-MAY_BE_FALSE = 0.002
+MAY_BE_FALSE = 0.001
 """Share of correct translations that each alarm may be wrong about."""
 LEAST_REPEATED = 2
 """Word pairs repeated beyond those of the source below which nothing is a loop."""
@@ -44,7 +44,7 @@ class Alarms:
 
     @staticmethod
     def of(pairs: Sequence[tuple[str, str]], translations: KnownTexts) -> "Alarms":
-        """Sets the limits by correct translations, at least one, of which each alarm is wrong about 0.2 %."""
+        """Sets the limits by correct translations, at least one, of which each alarm is wrong about 0.1 %."""
         ratio = sum(len(target) for _, target in pairs) / max(1, sum(len(source) for source, _ in pairs))
         lengths = sorted(_unlikely_length(len(source), len(target), ratio) for source, target in pairs)
         shares = sorted(repetition(word_texts(source), word_texts(target), 2) for source, target in pairs)

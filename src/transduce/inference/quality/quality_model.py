@@ -51,15 +51,17 @@ class QualityModel:
         pairs: Sequence[tuple[str, str]],
         outputs: Sequence[tuple[str, float]],
         training: Training,
+        correct: Sequence[tuple[str, str]],
     ) -> "QualityModel | None":
-        """Learns from held-out pairs, and the model's output for each with its edit rate; None from too few."""
+        """Learns estimates from held-out pairs, and the model's output for each with its edit rate, and the limits of
+        alarms from correct pairs; None from too few."""
         both = [(source, output) for (source, _), (output, _) in zip(pairs, outputs, strict=True)]
         features = confidence_features(bundle, both, training)
         read = [(row, rate) for row, (_, rate) in zip(features, outputs, strict=True) if row is not None]
         if len(read) < FEWEST:
             return None
         rows, rates = zip(*read, strict=True)
-        alarms = Alarms.of(pairs, training.translations)
+        alarms = Alarms.of(correct, training.translations)
         return QualityModel(EditRegression.fit(np.array(rows), np.array(rates)), training, alarms)
 
     def estimate(self, source: str, target: str, output: Hypothesis) -> QualityEstimate | None:

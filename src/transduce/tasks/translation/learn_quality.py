@@ -25,6 +25,8 @@ FEWEST_PAIRS = 100
 """Validation pairs that are needed."""
 MOST_PAIRS = 500
 """Validation pairs that are translated, at most: these are spread over the whole set."""
+MOST_CORRECT = 2_000
+"""Validation pairs that set the limits of alarms, at most."""
 MOST_ALIGNED = 30_000
 """Training pairs from which word translations are learned, at most: these are spread over all."""
 
@@ -63,7 +65,8 @@ def learn_quality(experiment: TranslationExperiment, bundle: ModelBundle, tell: 
     step = max(1, -(-targets.total() // MOST_ALIGNED))
     aligned = [(pair.source, pair.target) for pair in islice(learned_from(), 0, None, step)]
     training = Training(KnownTexts.of(words), KnownTexts.of(targets, least=2), word_translations(aligned))
-    quality = QualityModel.learn(bundle, pairs, outputs, training)
+    correct = [(pair.source, pair.target) for pair in held_out[:: 1 + len(held_out) // MOST_CORRECT]]
+    quality = QualityModel.learn(bundle, pairs, outputs, training, correct)
     if quality is not None:
         rate = quality.regression.intercept
         tell(f"quality: learned from {len(pairs):,} validation pairs, in which {rate:.0%} of the words need editing")
