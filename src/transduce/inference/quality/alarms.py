@@ -19,7 +19,7 @@ MAY_BE_FALSE = 0.001
 LEAST_REPEATED = 2
 """Word pairs repeated beyond those of the source below which nothing is a loop."""
 UNEXPLAINED = "hardly has the meaning of its source"
-"""The fault of a translation whose words do not translate those of its source; no second search mends it."""
+"""The fault of a translation whose words do not translate those of its source; a second search mends few."""
 NO_REPEAT = 3
 """Tokens of the n-grams that the second search does not repeat."""
 SHORTEST, LONGEST, EXTRA = 0.5, 1.5, 10

@@ -23,7 +23,7 @@ def word_translations(pairs: Sequence[tuple[str, str]]) -> KnownTexts:
     1993): of each word, after the number of its side, with each translation, and alone with the most probable one."""
     names = Vocabulary(), Vocabulary()
     sides = [vocabulary.learn([pair[side] for pair in pairs]) for side, vocabulary in enumerate(names)]
-    kept: Counter[str] = Counter()
+    spelled, kept = [vocabulary.words for vocabulary in names], Counter[str]()
     for side, other in ((0, 1), (1, 0)):
         table = learn_table(sides[side], sides[other], len(names[side]), len(names[other]))
         givens, words = np.divmod(table.keys, table.target_vocabulary)
@@ -31,8 +31,8 @@ def word_translations(pairs: Sequence[tuple[str, str]]) -> KnownTexts:
         chosen = (table.probabilities >= LEAST) & (seen[givens] >= OFTEN)
         shares = (1000 * table.probabilities[chosen]).round().astype(int).tolist()
         for given, word, share in zip(givens[chosen].tolist(), words[chosen].tolist(), shares, strict=True):
-            key = f"{side}{names[side].words[given]}"
-            kept[f"{key}\t{names[other].words[word]}"] = share
+            key = f"{side}{spelled[side][given]}"
+            kept[f"{key}\t{spelled[other][word]}"] = share
             kept[key] = max(kept[key], share)
     return KnownTexts.of(kept)
 
