@@ -332,7 +332,9 @@ def test_an_average_of_checkpoints_is_a_model_that_is_validated(recipe_file: Pat
     run = tmp_path / "run"
     changes = ["checkpoint={every_updates=5, keep_last=4}", "validation.every_updates=1000"]
     transduce.train(load_recipe(str(recipe_file), changes), run)
-    result = average(run, last=3)
+    told: list[str] = []
+    result = average(run, last=3, tell=told.append)
+    assert [line.partition(",")[0] for line in told] == ["quality: translations get no estimates"]
     assert result.checkpoints == ["000020", "000025", "000030"]
     files = [run / "checkpoints" / name / "bundle" / "weights.safetensors" for name in result.checkpoints]
     expected = torch.stack([load_file(file)["decoder.norm.weight"] for file in files]).mean(0)

@@ -57,7 +57,8 @@ def test_a_run_learns_its_quality_from_validation_pairs(
     recipe, told = recipe_of(tiny_run), []
     assert recipe is not None
     experiment, bundle = open_experiment(recipe, print), ModelBundle.load(tiny_run)
-    assert learn_quality.learn_quality(experiment, bundle, told.append) is None, "too few validation pairs"
+    assert learn_quality.learn_quality(experiment, bundle, told.append) is None
+    assert told.pop().startswith("quality: translations get no estimates, which need 100 validation pairs")
     monkeypatch.setattr(learn_quality, "FEWEST_PAIRS", 2)
     monkeypatch.setattr(quality_model, "FEWEST", 2)
     quality = learn_quality.learn_quality(experiment, bundle, told.append)

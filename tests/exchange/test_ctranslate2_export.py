@@ -1,5 +1,6 @@
 """An exported model translates as the model it was made from, or there is none."""
 
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer as Backend
 
+from small_quality import PAIRS, small_quality
 from transduce.apps.exchange.ctranslate2 import export_ctranslate2 as exporting
 from transduce.apps.exchange.ctranslate2.export_ctranslate2 import export_ctranslate2
 from transduce.base.errors import CheckpointError, InputError
@@ -196,3 +198,15 @@ def test_a_damaged_export_is_named(save: Save, tmp_path: Path) -> None:
     (folder / "export.json").write_text("{}", encoding="utf-8")
     with pytest.raises(CheckpointError, match=r"export\.json is damaged"):
         ExportedModel.load(folder)
+
+
+def test_an_export_keeps_the_quality_of_its_model(tiny_run: Path, tmp_path: Path) -> None:
+    shutil.copytree(tiny_run / "model", tmp_path / "model")
+    small_quality().save(tmp_path / "model")
+    export_ctranslate2(tmp_path / "model", tmp_path / "exported")
+    models = (Translator.load(tmp_path / name, device="cpu", engine="auto") for name in ("model", "exported"))
+    ours, theirs = (model.translate([source for source, _ in PAIRS[:5]]) for model in models)
+    assert [each.faults for each in ours] == [each.faults for each in theirs]
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.quality is not None and other.quality is not None
+        assert one.quality.edit == pytest.approx(other.quality.edit, abs=2e-3)

@@ -70,8 +70,12 @@ def test_bytes_write_any_number(corpus: Path) -> None:
     assert found.changed_numbers == [] and "4711" in found.text and "12" in found.text
 
 
-def test_what_the_vocabulary_cannot_write_is_told(corpus: Path) -> None:
-    assert forgetful(corpus, "words", with_digits=False).translate(LINES[0], NARROW).changed_numbers == ["4711"]
+@pytest.mark.parametrize("kind", ["words", "characters", "bert"])
+@pytest.mark.parametrize("search", [NARROW, Sampling(max_ratio=1), DiverseBeam(size=4, groups=2, max_ratio=1)])
+def test_what_the_vocabulary_cannot_write_is_told(corpus: Path, kind: TokenizerKind, search: Search) -> None:
+    lines = [LINES[0], "The dog sees ٤٧ cats and 1,234.5 men."]
+    found = forgetful(corpus, kind, with_digits=False).translate(lines, search)
+    assert [each.changed_numbers for each in found] == [["4711"], ["٤٧", "1,234.5"]]
 
 
 @pytest.mark.parametrize("search", [Sampling(max_ratio=1), DiverseBeam(size=4, groups=2, max_ratio=1)])

@@ -8,37 +8,32 @@ from typing import Any
 import numpy as np
 import pytest
 
-from small_corpus import small_corpus
+from small_quality import PAIRS, small_quality
 from transduce.apps.projects.edits import PastEdit
 from transduce.apps.projects.quality import QualityEstimator
 from transduce.base.errors import CheckpointError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.constraints import Piece
-from transduce.inference.quality.alarms import Alarms, search_again, stricter
-from transduce.inference.quality.confidence import FEATURES, UNSEEN, Training
+from transduce.inference.quality.alarms import UNEXPLAINED, Alarms, search_again, stricter
+from transduce.inference.quality.confidence import FEATURES, UNSEEN
 from transduce.inference.quality.known_texts import KnownTexts
-from transduce.inference.quality.quality_estimate import WORK, QualityEstimate, WorkInFile
+from transduce.inference.quality.quality_estimate import WORK, QualityEstimate, WorkInFile, combined
 from transduce.inference.quality.quality_model import FILE, QualityModel, estimate_by
 from transduce.inference.quality.regression import EditRegression
+from transduce.inference.quality.word_translations import unexplained, word_translations
+from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.search.choices import MinimumBayesRisk
 from transduce.search.loop import Hypothesis
 
 pytest.importorskip("rapidfuzz")
-PAIRS = [(pair.source, pair.target) for pair in small_corpus()]
+LOOP = ["repeats itself", "is much longer than expected"]
 
 
 @pytest.fixture
 def quality() -> QualityModel:
-    """Estimates of outputs that lack words, the more the longer their sources are; alarms by correct pairs."""
-    draw = np.random.default_rng(2)
-    features = draw.normal(size=(200, len(FEATURES)))
-    features[:, UNSEEN] = 0.0
-    rates = np.clip(0.4 + 0.1 * features[:, 0] + 0.05 * draw.normal(size=200), 0, 1)
-    words = (word.lower() for source, _ in PAIRS for word in source.rstrip(".").split())
-    training = Training(KnownTexts.of(words), KnownTexts.of([]))
-    return QualityModel(EditRegression.fit(features, rates), training, Alarms.of(PAIRS))
+    return small_quality()
 
 
 @pytest.fixture
@@ -108,6 +103,30 @@ def test_a_saved_file_gives_the_same_estimates_and_a_damaged_one_an_error(model:
     assert older.quality is None and older.faults == [], "a bundle without the file translates as before"
 
 
+def test_estimates_of_parts_make_one_of_the_whole_that_is_surer() -> None:
+    short, long = QualityEstimate(0.6, 0.3, 0.9, 0.8), QualityEstimate(0.2, 0.1, 0.4, 0.1)
+    both = combined([(short, "a" * 10), (None, "b" * 5), (long, "c" * 30)])
+    assert both is not None and both.edit == pytest.approx(0.3) and both.work is not None
+    assert both.edit - both.low < 0.25 * 0.3 + 0.75 * 0.1 and 0.05 < both.work < 0.5
+    assert combined([(None, "a"), (short, "b")]) == short and combined([(None, "a")]) is None
+    unknown = QualityEstimate(None, reason="60% unseen words")
+    assert combined([(short, "a"), (unknown, "b")]) == unknown
+    errors = np.random.default_rng(3).normal(scale=0.1, size=(500, 5))  # 90 % are within 0.1645
+    parts = [QualityEstimate(0.5, 0.3355, 0.6645, 0.7)] * 5
+    whole = combined((part, "ten letters") for part in parts)
+    assert whole is not None and 0.87 <= np.mean(np.abs(errors.mean(1)) <= whole.high - 0.5) <= 0.95
+
+
+def test_a_line_in_pieces_is_estimated_by_these_as_in_a_server(model: Path) -> None:
+    translator = Translator.load(model, device="cpu")
+    pieces = translator.translate([source for source, _ in PAIRS[:2]])
+    joined = translator.join(Request(" ".join(source for source, _ in PAIRS[:2])), pieces, Beam())
+    assert joined.quality == combined((each.quality, each.text) for each in pieces)
+    translator.longest_source = max(len(ids) for line in translator.encode([s for s, _ in PAIRS[:2]]) for ids in line)
+    whole = translator.translate(" ".join(source for source, _ in PAIRS[:2]))
+    assert whole.was_split and whole.quality is not None and whole.quality.edit is not None
+
+
 def test_the_number_of_segments_that_need_work_is_within_its_interval() -> None:
     draw, held = np.random.default_rng(7), 0
     for _ in range(200):
@@ -128,12 +147,23 @@ def test_the_number_of_segments_that_need_work_is_within_its_interval() -> None:
 
 
 def test_correct_translations_give_no_alarm_and_loops_and_lost_text_do() -> None:
-    alarms = Alarms.of(PAIRS[:150])
-    assert not any(alarms.faults(*pair) for pair in PAIRS[150:])
+    known = word_translations(PAIRS[:100])
+    alarms = Alarms.of(PAIRS[:150], known)
+    assert not any(alarms.faults(*pair, known) for pair in PAIRS[150:])
     source, target = PAIRS[3]
-    assert alarms.faults(source, f"{target} " * 9) == ["repeats itself", "is much longer than expected"]
-    assert alarms.faults(f"{source} " * 9, f"{target} " * 9) == [], "the source repeats itself as often"
-    assert alarms.faults(f"{source} " * 9, target) == ["is much shorter than expected"]
+    assert alarms.faults(source, f"{target} " * 9, known) == LOOP
+    assert alarms.faults(f"{source} " * 9, f"{target} " * 9, known) == [], "the source repeats itself as often"
+    assert alarms.faults(f"{source} " * 9, target, known) == ["is much shorter than expected"]
+
+
+def test_a_translation_of_another_sentence_hardly_has_the_meaning_of_its_source() -> None:
+    known = word_translations(PAIRS[:100])
+    alarms, others = Alarms.of(PAIRS[:150], known), [*PAIRS[160:], *PAIRS[150:160]]
+    swapped = [(source, other) for (source, target), (_, other) in zip(PAIRS[150:], others, strict=True)]
+    told = [UNEXPLAINED in alarms.faults(*pair, known) for pair in swapped]
+    assert np.mean(told) > 0.9
+    assert unexplained(known, "zqx wvu", "kjh") == 0.0, "nothing is known of unseen words"
+    assert unexplained(KnownTexts.of([]), *PAIRS[0]) == 0.0
 
 
 def test_only_what_has_faults_is_searched_again_and_the_better_output_is_kept() -> None:
@@ -171,7 +201,7 @@ def test_a_loop_is_searched_again_and_mended_or_marked(
     looped = PAIRS[2][0]
 
     def search(pieces: Sequence[Piece], rule: Beam, tell: Any) -> list[list[Hypothesis]]:
-        sources = [translator.constraints.source_text(piece) for piece in pieces]
+        sources = [piece.text for piece in pieces]
         searched.append((sources, rule.no_repeat_ngram))
         goes_wrong = not mends or rule.no_repeat_ngram == 0
         texts = ["Der Hund " * 9 if goes_wrong and source == looped else targets[source] for source in sources]
@@ -181,4 +211,4 @@ def test_a_loop_is_searched_again_and_mended_or_marked(
     lines = [source for source, _ in PAIRS[:4]]
     faults = [translation.faults for translation in translator.translate(lines)]
     assert searched == [(lines, 0), ([looped], 3)]
-    assert faults == [[], [], [] if mends else ["repeats itself", "is much longer than expected"], []]
+    assert faults == [[], [], [] if mends else [*LOOP, UNEXPLAINED], []]

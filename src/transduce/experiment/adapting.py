@@ -15,6 +15,7 @@ from transduce.base.unzipping import is_zipped
 from transduce.bundle.bundle_config import read_config
 from transduce.bundle.model_bundle import ModelBundle, find_bundle, unshared_weights
 from transduce.bundle.probe import read_probe
+from transduce.inference.quality.quality_model import keep_quality
 from transduce.models.adapters import AdaptersConfig, add_adapters, without_adapters
 from transduce.models.larger_vocabulary import rows_before
 from transduce.tasks.origin import NEW_WORDS
@@ -110,4 +111,5 @@ def merge(model: Path, out: Path, base: Path | None = None) -> ModelBundle:
     probe = read_probe(folder)
     targets = [bundle.tokenizers.target.decode(ids) for ids in probe.target]
     bundle.save(out, list(zip(probe.text, targets, strict=True)))
+    keep_quality(folder, out)
     return bundle

@@ -11,6 +11,8 @@ from transduce.bundle.bundle_config import read_config
 from transduce.bundle.model_bundle import ModelBundle, load_weights, read_weights
 from transduce.experiment.inputs import check_inputs
 from transduce.experiment.recipe import SETTINGS_FILE, read_settings
+from transduce.tasks.task import Tell
+from transduce.tasks.translation.learn_quality import save_quality
 from transduce.training.averaging import average_weights
 from transduce.training.checkpoint import BUNDLE, best_checkpoints, check_bundle, whole_checkpoints
 
@@ -33,14 +35,17 @@ class Average:
         return {"model": str(self.model), "checkpoints": self.checkpoints, "validation": self.validation}
 
 
-def average(run: Path, last: int | None = None, best: int | None = None, out: Path | None = None) -> Average:
-    """Averages the weights of a run's last or best checkpoints into a model of its own, and validates it.
+def average(
+    run: Path, last: int | None = None, best: int | None = None, out: Path | None = None, tell: Tell = lambda line: None
+) -> Average:
+    """Averages the weights of a run's checkpoints into a model of its own, validates it, and learns its quality.
 
     Args:
         run: a run's folder.
         last: how many of the newest checkpoints (default: all that the run has kept, unless `best` is given).
         best: how many of those with the best validation.
         out: the new model's folder (default: `RUN/average`).
+        tell: receives a line on its quality.
 
     Raises InputError if the run keeps fewer checkpoints or `out` exists, CheckpointError for a damaged one,
     DataError if the validation data have changed since the run began.
@@ -59,6 +64,7 @@ def average(run: Path, last: int | None = None, best: int | None = None, out: Pa
     scores = dict(experiment.validator(bundle)(bundle.model).scores)
     names = [path.name for path in chosen]
     bundle.with_history(average_of=names, validation=scores).save(out, experiment.examples)
+    save_quality(experiment, bundle, out, tell)
     return Average(out, names, scores)
 
 

@@ -44,7 +44,7 @@ from transduce.models.families import PhrasesConfig
 from transduce.tasks.experiment_settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Task
 from transduce.tasks.translation.learn_phrases import keep_better, kept_phrases, learn_phrases
-from transduce.tasks.translation.learn_quality import learn_quality
+from transduce.tasks.translation.learn_quality import save_quality
 from transduce.tasks.translation.translation_task import TranslationExperiment
 from transduce.training.checkpoint import before_decay, forget_decay, newest_checkpoint, read_progress
 from transduce.training.display import console_observer
@@ -311,8 +311,7 @@ def _finish(
         best.save(model, experiment.examples)
     else:
         apart.save(best, model, experiment.examples)
-    if isinstance(experiment, TranslationExperiment) and (quality := learn_quality(experiment, best, tell)) is not None:
-        quality.save(model)
+    save_quality(experiment, best, model, tell)
     spent = (position.update, position.seconds)
     return RunResult(run, model, best.config.task, *spent, position.scores, test, position.start)
 

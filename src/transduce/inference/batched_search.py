@@ -14,8 +14,8 @@ from transduce.inference.engines.engine import Engine, EngineChoice
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.parallel_search import map_parallel
 from transduce.inference.kept_numbers import keep_numbers
-from transduce.inference.quality.alarms import search_again, stricter
-from transduce.inference.quality.quality_estimate import QualityEstimate
+from transduce.inference.quality.alarms import UNEXPLAINED, search_again, stricter
+from transduce.inference.quality.quality_estimate import QualityEstimate, combined
 from transduce.inference.quality.quality_model import QualityModel
 from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, search_of
 from transduce.search.loop import Hypothesis
@@ -48,7 +48,8 @@ class BatchedSearch:
         """
 
         def faults(place: int, output: list[Hypothesis]) -> int:
-            return 0 if pieces[place].required else len(self.faults([pieces[place]], [output]))
+            piece = pieces[place]
+            return 0 if piece.required else len(set(self.faults([piece], [output])) - {UNEXPLAINED})
 
         def again(places: list[int]) -> list[list[Hypothesis]]:
             outputs = self._with_phrases([pieces[place] for place in places], stricter(rule), None)
@@ -60,18 +61,18 @@ class BatchedSearch:
         """Names what is wrong with the best outputs of a line's pieces, as far as alarms can tell."""
         if self.quality_model is None:
             return []
-        alarms = self.quality_model.alarms
-        source, decode = self.constraints.source_text, self.constraints.tokenizer.decode
-        both = (
-            (source(piece), decode(n_best[0].tokens)) for piece, n_best in zip(pieces, outputs, strict=True) if n_best
-        )
-        return list(dict.fromkeys(fault for pair in both for fault in alarms.faults(*pair)))
+        alarms, known = self.quality_model.alarms, self.quality_model.training.translations
+        decode, lines = self.constraints.tokenizer.decode, zip(pieces, outputs, strict=True)
+        both = ((piece.text, decode(n_best[0].tokens)) for piece, n_best in lines if n_best)
+        return list(dict.fromkeys(fault for pair in both for fault in alarms.faults(*pair, known)))
 
-    def quality(self, source: str, target: str, outputs: Sequence[list[Hypothesis]]) -> QualityEstimate | None:
+    def quality(self, pieces: Sequence[Piece], outputs: Sequence[list[Hypothesis]]) -> QualityEstimate | None:
         """Returns the estimate of a line's translation, given the outputs of its pieces; None if nothing is known."""
         if self.quality_model is None:
             return None
-        return self.quality_model.estimate(source, target, [n_best[0] for n_best in outputs])
+        texts = [self.constraints.tokenizer.decode(n_best[0].tokens) for n_best in outputs]
+        lines = zip(pieces, texts, outputs, strict=True)
+        return combined((self.quality_model.estimate(piece.text, text, found[0]), text) for piece, text, found in lines)
 
     def _with_phrases(
         self, pieces: Sequence[Piece], rule: DecisionRule, tell: Callable[[float], None] | None

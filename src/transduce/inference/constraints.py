@@ -64,11 +64,6 @@ class Constraints:
         self._source = source
         self.wording = PhraseEncoder(tokenizer)
 
-    def source_text(self, piece: Piece) -> str:
-        """Returns the text of a piece's source, without context."""
-        assert self._source is not None
-        return self._source.decode(self._source.without_context(piece.source))
-
     @cached_property
     def edges(self) -> WordEdges:
         """The word boundaries of the target vocabulary: where words may begin and end."""

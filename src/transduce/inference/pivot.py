@@ -55,7 +55,7 @@ class Pivot(Translator):
         if source == target:
             raise InputError(f"both models together translate {source} into itself; choose others")
         self.first, self.second, self.middle = first, second, middle
-        self.engine = PivotEngine(first, second)
+        self.engine, self.quality = PivotEngine(first, second), None
         self.longest_source = first.longest_source
         tokenizers = Tokenizers(first.bundle.tokenizers.source, second.bundle.tokenizers.target)
         self.bundle = ThroughThird(_config(first, second), tokenizers)

@@ -24,6 +24,7 @@ from transduce.inference.engines.choice import pytorch_of
 from transduce.inference.engines.engine import EngineChoice
 from transduce.inference.engines.exported import Model, ThroughThird
 from transduce.inference.engines.phrase_engine import PhraseEngine
+from transduce.inference.quality.quality_estimate import WorkInFile
 from transduce.inference.request import Request
 from transduce.inference.translation import Translation
 from transduce.search.beam import Beam
@@ -84,6 +85,7 @@ class SentenceModel:
         context = translator.bundle.config.context
         self.context = 0 if context is None else context.texts
         self.reads_both = context is not None and context.side == "both"
+        self.work = WorkInFile()  # of the sentences that were translated so far
         self._source, self._target = tokenizers.source, tokenizers.target
         self._aligner: Aligner | None = None
 
@@ -108,7 +110,10 @@ class SentenceModel:
         ]
         if self.constrain is not None:
             asked = list(map(self.constrain, asked))
-        translated = iter(_measured(self.translator.translate_chunk(asked, self.search, progress), self._target))
+        translations = self.translator.translate_chunk(asked, self.search, progress)
+        for translation in translations:
+            self.work.add(translation.quality)
+        translated = iter(_measured(translations, self._target))
         return [
             TranslatedSentence(request.text) if stays else next(translated)
             for request, stays in zip(requests, stay, strict=True)

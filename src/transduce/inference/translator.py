@@ -34,6 +34,7 @@ from transduce.inference.execution.malloc import keep_free_memory
 from transduce.inference.kept_numbers import kept_between
 from transduce.inference.looking import check_length, check_not_blank, look_at_translation
 from transduce.inference.outcomes import joined, translation_of, why_unsatisfied
+from transduce.inference.quality.quality_estimate import combined
 from transduce.inference.quality.quality_model import QualityModel
 from transduce.inference.request import Request, with_drafts
 from transduce.inference.scorer import PairScore, Scorer
@@ -169,8 +170,7 @@ class Translator:
         A blank line stays blank; one without letters (`***`, `42`, an emoji) is returned unchanged, unless the model's
         vocabulary has no letters either.
 
-        `to` and `from_` are for a model of several directions, see `directed`. Raises InputError for requests that the
-        search or the model does not support.
+        For `to` and `from_` see `directed`. Raises InputError for requests that the search or model does not support.
         """
         if to is not None or from_ is not None:
             return self.directed(to, from_).translate(texts, search)
@@ -262,8 +262,7 @@ class Translator:
     def stream(
         self, texts: Iterable[str | Request], search: DecisionRule | None = None, lines_at_once: int = LINES_AT_ONCE
     ) -> Iterator[Translation]:
-        """Translates any number of lines, holding a bounded number at a time; InputError for a string in place of
-        lines."""
+        """Translates any number of lines, holding a bounded number at a time; InputError for a single string."""
         if isinstance(texts, str):
             raise InputError(f"{texts[:60]!r} is one line, not several; give a list, or use translate")
         lines = iter(texts)
@@ -349,6 +348,7 @@ class Translator:
             was_split=True,
             truncated=any(piece.truncated for piece in pieces),
             faults=list(dict.fromkeys(fault for piece in pieces for fault in piece.faults)),
+            quality=combined((piece.quality, piece.text) for piece in pieces),
             details=Details.joined(details) if len(details) == len(pieces) else None,
             keeps_numbers=kept_between(self.bundle.config, rule),
         )
@@ -395,6 +395,6 @@ class Translator:
             was_split=bool(others),
             truncated=any(n_best[0].truncated for n_best in found),
             faults=self._batched.faults(line, found),
-            quality=self._batched.quality(request.text, candidates[0].text, found),
+            quality=self._batched.quality(line, found),
             keeps_numbers=kept_between(self.bundle.config, rule),
         )

@@ -102,7 +102,7 @@ def translate_document(
         columns = Columns(options["source_column"] or "", options["target_column"] or "")
     data, quiet = read_input(options["input"]), options["quiet"]
     estimator = None
-    if edits is not None or (options["log"] is not None and getattr(translator, "quality", None) is not None):
+    if edits is not None or (options["log"] is not None and translator.quality is not None):
         estimator = learned_quality(translator, edits or (), teller(quiet))
     documents = DocumentTranslator(translator, search, glossary, memory, languages)
     with show_progress(100, is_shown=not quiet, what="percent") as tell:

@@ -27,7 +27,7 @@ def average(
     """
     from transduce import experiment
 
-    result = experiment.average(run, last, best, out)
+    result = experiment.average(run, last, best, out, teller(json))
     if json:
         print_json(result.to_dict())
         return

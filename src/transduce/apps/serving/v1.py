@@ -25,7 +25,9 @@ from transduce.apps.serving.server_settings import ServerSettings
 from transduce.base.errors import TransduceError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.completer import Completion
+from transduce.inference.quality.quality_estimate import combined
 from transduce.inference.sentence_model import confidence_of
+from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 from transduce.search.choices import Search
@@ -112,6 +114,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
             of_project = await server.of_project(project.name, server.terms.glossary, project)
             entries += of_project.entries if of_project else ()
         glossary = Glossary(entries) if entries else None
+        translated: list[list[Translation]] = [[] for _ in texts]
 
         def charge(characters: int) -> None:
             server.admission.charge_more(http, characters)
@@ -163,6 +166,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
                     gap = gap_before(texts[number], previous, sentence, both, asked.target)
                     put({"text": number, **_facts(model, texts[number], sentence), "gap": gap})
                     before[number] = sentence
+                    translated[number].append(sentence.translation)
 
         if asked.stream:
             return await _stream(http, server, complete if asked.typed else work, server.settings.timeout)
@@ -171,11 +175,14 @@ def v1(server: Server, detector: Detector) -> APIRouter:
             await server.finish(http, complete(sentences.append))
             return Response(msgspec.json.encode(sentences[0]), media_type="application/json")
         await server.finish(http, work(sentences.append))
-        return Response(msgspec.json.encode({"sentences": sentences}), media_type="application/json")
+        of_texts = [combined((part.quality, part.text) for part in parts) for parts in translated]
+        answer = msgspec.json.encode({"sentences": sentences, "quality": of_texts})
+        return Response(answer, media_type="application/json")
 
     @router.post("/translate_file", openapi_extra=FILE_BODY, responses=ERRORS)
     async def translate_file(http: HTTPRequest) -> Response:
-        """Translate a document; each line of the answer reports the share that is done, the last one its address."""
+        """Translate a document; each line of the answer reports the share that is done, the last one its address and
+        how many of the translated sentences with an estimate are likely to need work."""
         upload = await read_upload(http, server, detector)
 
         async def work(put: Put) -> None:
@@ -194,7 +201,10 @@ def v1(server: Server, detector: Detector) -> APIRouter:
             ):
                 put({"done": 0.0})
                 (translated,) = await document.translate(upload.retranslate, tell)
-            put({"done": 1.0, "translatedFileUrl": keep(http, server, upload, translated)})
+            work, known = document.answers.sentences.work, model.translator.quality
+            counts = {"sentences": work.segments, "work": round(work.expected), "unknown": work.unknown}
+            quality = {**counts, "interval": work.interval(0 if known is None else known.learned_from)}
+            put({"done": 1.0, "translatedFileUrl": keep(http, server, upload, translated), "quality": quality})
 
         return await _stream(http, server, work, 10 * server.settings.timeout)
 

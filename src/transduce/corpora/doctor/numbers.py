@@ -75,6 +75,11 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self._numbers) + 1
 
+    @property
+    def words(self) -> list[str]:
+        """The words, in the order of their numbers; the first is of none."""
+        return ["", *self._numbers]
+
     def learn(self, texts: Iterable[str]) -> Numbers:
         """Returns the numbers of the words of texts, new ones for new words."""
         numbers = self._numbers

@@ -1,4 +1,5 @@
-"""Alarms for translations that repeat themselves or are far too long or short, and the search that repairs them."""
+"""Alarms for translations that repeat themselves, are far too long or short, or leave words of either side without a
+translation; and the search that repairs them."""
 
 import math
 from collections.abc import Callable, Sequence, Sized
@@ -9,12 +10,16 @@ import msgspec
 
 from docsegments.orthography.words import word_texts
 from transduce.inference.quality.confidence import repeated, repetition
+from transduce.inference.quality.known_texts import KnownTexts
+from transduce.inference.quality.word_translations import unexplained
 from transduce.search.choices import DecisionRule, MinimumBayesRisk
 
-MAY_BE_FALSE = 0.002
+MAY_BE_FALSE = 0.001
 """Share of correct translations that each alarm may be wrong about."""
 LEAST_REPEATED = 2
 """Word pairs repeated beyond those of the source below which nothing is a loop."""
+UNEXPLAINED = "hardly has the meaning of its source"
+"""The fault of a translation whose words do not translate those of its source; a second search mends few."""
 NO_REPEAT = 3
 """Tokens of the n-grams that the second search does not repeat."""
 SHORTEST, LONGEST, EXTRA = 0.5, 1.5, 10
@@ -34,17 +39,21 @@ class Alarms:
     """Difference from the expected length, by the square root of the source's length (Gale and Church 1993)."""
     repeated: float
     """Share of repeated word pairs, less the source's."""
+    unexplained: float
+    """Share of words that no word of the other side translates."""
 
     @staticmethod
-    def of(pairs: Sequence[tuple[str, str]]) -> "Alarms":
-        """Sets the limits by correct translations, at least one, of which each alarm is wrong about 0.2 %."""
+    def of(pairs: Sequence[tuple[str, str]], translations: KnownTexts) -> "Alarms":
+        """Sets the limits by correct translations, at least one, of which each alarm is wrong about 0.1 %."""
         ratio = sum(len(target) for _, target in pairs) / max(1, sum(len(source) for source, _ in pairs))
         lengths = sorted(_unlikely_length(len(source), len(target), ratio) for source, target in pairs)
         shares = sorted(repetition(word_texts(source), word_texts(target), 2) for source, target in pairs)
+        missing = sorted(unexplained(translations, source, target) for source, target in pairs)
         beyond = max(1, int(MAY_BE_FALSE * len(pairs)))
-        return Alarms(ratio, lengths[beyond - 1], lengths[-beyond], max(0.0, shares[-beyond]))
+        limits = lengths[beyond - 1], lengths[-beyond], max(0.0, shares[-beyond]), missing[-beyond]
+        return Alarms(ratio, *limits)
 
-    def faults(self, source: str, target: str) -> list[str]:
+    def faults(self, source: str, target: str, translations: KnownTexts) -> list[str]:
         """Names what is wrong with a translation, in a few words each."""
         words = word_texts(source), word_texts(target)
         length = _unlikely_length(len(source), len(target), self.ratio)
@@ -53,6 +62,7 @@ class Alarms:
             "repeats itself": more >= LEAST_REPEATED and repetition(*words, 2) > self.repeated,
             "is much longer than expected": length > self.longest,
             "is much shorter than expected": length < self.shortest,
+            UNEXPLAINED: unexplained(translations, source, target) > self.unexplained,
         }
         return [name for name, is_found in found.items() if is_found]
 

@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import make_batch
 from transduce.data.parts import batches_by_length
 from transduce.inference.quality.known_texts import KnownTexts
+from transduce.inference.quality.word_translations import unexplained
 from transduce.models.scoring import score_tokens
 
 FEATURES = (
@@ -36,6 +37,7 @@ FEATURES = (
     "unseen words",
     "rare words",
     "times seen in training",
+    "unexplained words",
 )
 """Names of the features; the similarity to earlier sources is added to them by what knows these."""
 
@@ -63,6 +65,8 @@ class Training:
     """Words of the sources, in lower case."""
     targets: KnownTexts
     """Targets that occurred more than once."""
+    translations: KnownTexts = field(default_factory=lambda: KnownTexts.of([]))
+    """Probabilities of word translations; see `word_translations`."""
 
 
 def confidence_features(
@@ -123,6 +127,7 @@ def features_of(
             counts.count(0) / len(counts),
             sum(count < RARE for count in counts) / len(counts),
             math.log(max(1, seen)),
+            0.0 if training is None else unexplained(training.translations, source, target),
         ]
     )
 

@@ -2,7 +2,7 @@
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ MOST = 200_000
 """The most texts that are kept, the most frequent first."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class KnownTexts:
     """Counts of texts; one that never occurred has the count of another once in 20,000 times."""
 
@@ -21,8 +21,8 @@ class KnownTexts:
     counts: Int[np.ndarray, " texts"]
 
     @staticmethod
-    def of(texts: Iterable[str], least: int = 1) -> "KnownTexts":
-        """Counts texts, and keeps those that occur at least so many times."""
+    def of(texts: Iterable[str] | Mapping[str, int], least: int = 1) -> "KnownTexts":
+        """Counts texts, or takes their counts, and keeps those that occur at least so many times."""
         kept = [(_hash(text), count) for text, count in Counter(texts).most_common(MOST) if count >= least]
         hashes, first = np.unique(np.array([each for each, _ in kept], np.uint32), return_index=True)
         return KnownTexts(hashes, np.array([count for _, count in kept], np.int32)[first])

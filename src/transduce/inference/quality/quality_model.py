@@ -1,6 +1,7 @@
 """What a bundle knows of its quality: a regression of edit rates and limits of alarms, both from held-out pairs."""
 
 import math
+import shutil
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -23,11 +24,12 @@ from transduce.inference.quality.regression import FEWEST, EditRegression
 from transduce.search.loop import Hypothesis
 
 FILE = "quality.safetensors"
-VERSION = 1
+VERSION = 2
 """Version of the features; a file of another one is ignored."""
 MOST_UNSEEN = 0.3
 """Share of unseen words up to which there is an estimate in any case; beyond it, if more was learned from."""
 ARRAYS = [field.name for field in fields(EditRegression) if field.name not in ("intercept", "prior")]
+TEXTS = [field.name for field in fields(Training)]
 
 
 @dataclass(frozen=True)
@@ -49,33 +51,36 @@ class QualityModel:
         pairs: Sequence[tuple[str, str]],
         outputs: Sequence[tuple[str, float]],
         training: Training,
+        correct: Sequence[tuple[str, str]],
     ) -> "QualityModel | None":
-        """Learns from held-out pairs, and the model's output for each with its edit rate; None from too few."""
+        """Learns estimates from held-out pairs, and the model's output for each with its edit rate, and the limits of
+        alarms from correct pairs; None from too few."""
         both = [(source, output) for (source, _), (output, _) in zip(pairs, outputs, strict=True)]
         features = confidence_features(bundle, both, training)
         read = [(row, rate) for row, (_, rate) in zip(features, outputs, strict=True) if row is not None]
         if len(read) < FEWEST:
             return None
         rows, rates = zip(*read, strict=True)
-        return QualityModel(EditRegression.fit(np.array(rows), np.array(rates)), training, Alarms.of(pairs))
+        alarms = Alarms.of(correct, training.translations)
+        return QualityModel(EditRegression.fit(np.array(rows), np.array(rates)), training, alarms)
 
-    def estimate(self, source: str, target: str, outputs: Sequence[Hypothesis]) -> QualityEstimate | None:
-        """Returns the estimate of a line's translation, given the outputs of its pieces.
+    def estimate(self, source: str, target: str, output: Hypothesis) -> QualityEstimate | None:
+        """Returns the estimate of a translation, given its text and the output that it was decoded from.
 
         None for a blank one, and from an engine that gives no probabilities.
         """
-        total = sum(output.log_probability for output in outputs)
+        total = output.log_probability
         if not (source.strip() and target.strip() and math.isfinite(total)):
             return None
-        tokens = sum(len(output.tokens) + 1 for output in outputs)
-        return estimate_by(self.regression, features_of(source, target, total, tokens, self.training))
+        return estimate_by(self.regression, features_of(source, target, total, len(output.tokens) + 1, self.training))
 
     def save(self, folder: Path) -> None:
         """Saves all with the model in a folder."""
         tensors = {name: torch.from_numpy(getattr(self.regression, name)) for name in ARRAYS}
         tensors["intercept"] = torch.tensor(self.regression.intercept, dtype=torch.float64)
         tensors["alarms"] = torch.tensor(astuple(self.alarms), dtype=torch.float64)
-        for name, texts in (("words", self.training.words), ("targets", self.training.targets)):
+        for name in TEXTS:
+            texts = getattr(self.training, name)
             tensors[f"{name}.hashes"] = torch.from_numpy(texts.hashes.view(np.int32))
             tensors[f"{name}.counts"] = torch.from_numpy(texts.counts)
         tensors["version"] = torch.tensor(VERSION)
@@ -94,13 +99,16 @@ class QualityModel:
                 return None
             arrays: dict[str, Any] = {name: kept[name] for name in ARRAYS}
             regression = EditRegression(**arrays, intercept=kept["intercept"].item())
-            words, targets = (
-                KnownTexts(kept[f"{name}.hashes"].view(np.uint32), kept[f"{name}.counts"])
-                for name in ("words", "targets")
-            )
-            return QualityModel(regression, Training(words, targets), Alarms(*kept["alarms"].tolist()))
+            texts = (KnownTexts(kept[f"{name}.hashes"].view(np.uint32), kept[f"{name}.counts"]) for name in TEXTS)
+            return QualityModel(regression, Training(*texts), Alarms(*kept["alarms"].tolist()))
         except (SafetensorError, OSError, KeyError, TypeError, ValueError):
             raise CheckpointError(f"{path} is damaged; {COPY_AGAIN}, or delete it") from None
+
+
+def keep_quality(model: Path | None, folder: Path) -> None:
+    """Copies what is kept with a model to the folder of the same model in another form."""
+    if model is not None and (model / FILE).is_file():
+        shutil.copyfile(model / FILE, folder / FILE)
 
 
 def estimate_by(regression: EditRegression, features: Features) -> QualityEstimate:

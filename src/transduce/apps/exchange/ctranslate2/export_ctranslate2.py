@@ -18,6 +18,7 @@ from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.engine import Engine
 from transduce.inference.engines.exported import Export, Parity, Quantization
 from transduce.inference.engines.pytorch import PyTorchEngine
+from transduce.inference.quality.quality_model import keep_quality
 from transduce.models.transformer import Transformer, TransformerConfig
 from transduce.search.beam import Beam
 
@@ -48,7 +49,9 @@ def export_ctranslate2(
     require_ctranslate2()
     check_absent(folder)
     bundle = load_exportable(model)
-    return export_bundle(bundle, folder, quantization, samples_of(bundle, model, texts))
+    export = export_bundle(bundle, folder, quantization, samples_of(bundle, model, texts))
+    keep_quality(bundle.folder, folder)
+    return export
 
 
 def load_exportable(model: Path, to: str = "CTranslate2") -> ModelBundle:

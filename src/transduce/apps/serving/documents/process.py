@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from docsegments.translating.sentence_translator import PartProgress, SentenceTranslator, Tell
+from docsegments.translating.sentence_translator import PartProgress, Tell
 from transduce.apps.serving.documents import worker
 from transduce.apps.serving.documents.messages import (
     Examine,
@@ -36,6 +36,7 @@ from transduce.apps.serving.documents.messages import (
 )
 from transduce.apps.serving.refusals import RefusedError
 from transduce.base.errors import InputError
+from transduce.inference.sentence_model import SentenceModel
 
 R = TypeVar("R", bound=Result)
 PRELOADED = "transduce.apps.serving.documents.preloaded"
@@ -58,7 +59,7 @@ class ProcessFailedError(Exception):
 class Answers:
     """Answers to the questions of a process that translates a document."""
 
-    sentences: SentenceTranslator
+    sentences: SentenceModel
     tell: Tell | None = None
     """Called now and then with the share that is done."""
     memory: Mapping[str, tuple[str, str]] | None = None
