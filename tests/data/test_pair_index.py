@@ -28,7 +28,8 @@ def side_of(rows: list[list[int]]) -> Side:
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PairIndex:
     monkeypatch.setattr(pair_index, "BLOCK", 37)
     store = TokenStore(side_of(sentences(1)), side_of(sentences(2)), {}, "name")
-    read = replace(store, source=side_in_context(store.source, np.maximum(np.arange(53) - 2, 0), 0))
+    rows = np.arange(53)
+    read = replace(store, source=side_in_context(store.source, np.maximum(rows - 2, 0), 0, store.target, rows))
     made = open_index(store, read, (VOCABULARY, VOCABULARY), tmp_path)
     assert np.array_equal(open_index(store, read, (0, 0), tmp_path).source.places, made.source.places), "kept"
     return made

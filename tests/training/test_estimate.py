@@ -71,7 +71,7 @@ def test_an_estimate_comes_before_the_first_update_of_a_run_and_of_its_going_on(
         assert listener.estimate is not None
         assert (listener.estimate.update, listener.estimate.updates) == (made, updates)
         assert listener.estimate.seconds_per_update > 0
-        assert told[-1] == listener.estimate.describe()
+        assert listener.estimate.describe() in told
 
 
 @pytest.mark.parametrize(
