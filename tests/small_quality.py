@@ -1,4 +1,4 @@
-"""What a small model might know of its quality, by numbers drawn at random."""
+"""A model of quality for tests, which is learned from numbers drawn at random."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 """Choosing the attention head that aligns a model's words: the one saved with it, or one chosen now and saved."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -55,13 +55,6 @@ def open_aligner(
     return Aligner(aligner.bundle, aligner.head, back, method)
 
 
-def find_head(bundle: ModelBundle, pairs: Sequence[SentencePair]) -> AlignmentHead:
-    """Returns the head that aligns pairs best; see `choose_head`."""
-    sources = bundle.read([pair.source for pair in pairs])
-    targets = bundle.tokenizers.target.encode_batch([pair.target for pair in pairs])
-    return choose_head(bundle, zip(sources, targets, strict=True))
-
-
 def validation_pairs(
     recipe: Recipe[Any] | None, bundle: ModelBundle, most: int, otherwise: Iterable[Pair] = ()
 ) -> list[SentencePair]:
@@ -95,7 +88,9 @@ def _aligner(
     if (head := AlignmentHead.load(folder)) is not None:
         return Aligner(bundle, head)
     texts = validation_pairs(recipe_of(Path(model)), bundle, SAMPLE, pairs)
-    head = find_head(bundle, texts)
+    sources = bundle.read([pair.source for pair in texts])
+    targets = bundle.tokenizers.target.encode_batch([pair.target for pair in texts])
+    head = choose_head(bundle, zip(sources, targets, strict=True))
     try:
         head.save(folder)
         kept = "kept with the model"

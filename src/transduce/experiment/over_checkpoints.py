@@ -1,7 +1,6 @@
 """Asks each checkpoint of a run: what it translates, why a word, what a probe reads, how well attention aligns."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import shorten
@@ -13,8 +12,10 @@ from transduce.analysis.training_log import Curves, Series
 from transduce.analysis.why import Why
 from transduce.base.errors import InputError
 from transduce.base.task_table import check_tool
-from transduce.experiment.alignment_head import find_head, validation_pairs
+from transduce.corpora.corpus import SentencePair
+from transduce.experiment.alignment_head import validation_pairs
 from transduce.experiment.recipe import recipe_known_of
+from transduce.inference.details import find_head
 from transduce.inference.request import Request
 from transduce.inference.translator import Translator
 from transduce.inference.why_word import why
@@ -93,19 +94,20 @@ def over_training(
             f"{run} has {len(checkpoints) or 'no'} checkpoint, and a change needs two; train with, for example, "
             "checkpoint.keep_last = 20"
         )
+    known, pairs = PROBED if label is None or isinstance(label, str) else len(label), list[SentencePair]()
     for folder in reversed(checkpoints):
         translator = Translator.load(folder / BUNDLE, device=device, engine="pytorch").directed(to, from_)
-        bundle, answer, probes, head = translator.single_model(), None, list[Probe](), None
+        bundle, answer = translator.single_model(), None
+        pairs = pairs or validation_pairs(recipe, bundle, max(SAMPLE, known))
+        sources, sample = [pair.source for pair in pairs], pairs[:SAMPLE]
         writes = translator.translate(text, search).text
         target = writes if target is None else target
         if word is not None:
             instead = instead or why(translator, text, word, None, target).other.text
             answer = why(translator, text, word, instead, target)
-        if label is not None:
-            known = PROBED if isinstance(label, str) else len(label)
-            probes = probe(bundle, [pair.source for pair in validation_pairs(recipe, bundle, known)], label)
-        with suppress(InputError):  # a model without attention to its source
-            head = find_head(bundle, validation_pairs(recipe, bundle, SAMPLE))
+        probes = [] if label is None else probe(bundle, sources[:known], label)
+        targets = bundle.tokenizers.target.encode_batch([pair.target for pair in sample])
+        head = find_head(bundle, bundle.read(sources[:SAMPLE]), targets)
         found.append(CheckpointFindings(int(folder.name), writes, answer, probes, head))
         del translator, bundle  # before the next one is loaded
     return found[::-1]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from transduce.corpora.context_settings import ContextConfig
+from transduce.corpora.context_settings import ContextConfig, reads_both
 from transduce.corpora.corpus import SentencePair, running_texts
 from transduce.text.terms import Term
 
@@ -60,7 +60,7 @@ def with_drafts(
     translation after it, gets that of a first search, `translate`, which reads the sources alone."""
     sources = {request.text for request in requests}
     drafts: dict[str, str] = {}
-    if context is not None and context.side == "both" and any(sources.intersection(each.before) for each in requests):
+    if reads_both(context) and any(sources.intersection(each.before) for each in requests):
         drafts = dict(zip((request.text for request in requests), translate(requests), strict=True))
 
     def drafted(request: Request) -> Iterator[str]:

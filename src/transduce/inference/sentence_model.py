@@ -17,6 +17,7 @@ from docsegments.translating.sentence_translator import (
 )
 from transduce.analysis.alignment import SAMPLE
 from transduce.bundle.model_bundle import ModelBundle
+from transduce.corpora.context_settings import reads_both
 from transduce.corpora.languages import UNKNOWN
 from transduce.inference.aligner import Aligner
 from transduce.inference.details import find_head
@@ -84,7 +85,7 @@ class SentenceModel:
         self.can_require = self.can_align and can_require(self.search)
         context = translator.bundle.config.context
         self.context = 0 if context is None else context.texts
-        self.reads_both = context is not None and context.side == "both"
+        self.reads_both = reads_both(context)
         self.work = WorkInFile()  # of the sentences that were translated so far
         self._source, self._target = tokenizers.source, tokenizers.target
         self._aligner: Aligner | None = None

@@ -289,7 +289,7 @@ class _Found:
     source: str
     matches: list[Match]
     context: str
-    """What is before it, a text a line."""
+    """Texts before the segment that a model reads, one a line: sources, with known translations if it reads these."""
 
     @property
     def is_exact(self) -> bool:

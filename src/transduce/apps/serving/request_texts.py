@@ -7,7 +7,7 @@ from typing import Literal
 from docsegments.orthography.joining import gap_in_translation
 from docsegments.sentences import split_sentences
 from transduce.apps.serving.refusals import RefusedError
-from transduce.corpora.context_settings import ContextConfig
+from transduce.corpora.context_settings import ContextConfig, reads_both
 from transduce.inference.request import Earlier, Request
 from transduce.inference.translation import Translation
 from transduce.inference.translator import Translator
@@ -88,7 +88,7 @@ def prepare(
 
 def context_of(sources: Sequence[str], translation: Callable[[str], str | None], reads: ContextConfig | None) -> str:
     """Returns sources as the context of a text, a line each, before its translation if that is known and read."""
-    with_known = reads is not None and reads.side == "both"
+    with_known = reads_both(reads)
     both = ((source, translation(source) if with_known else None) for source in sources)
     return "\n".join(text for each in both for text in each if text)
 

@@ -24,6 +24,7 @@ from transduce.apps.serving.server import Server
 from transduce.apps.serving.server_settings import ServerSettings
 from transduce.base.errors import TransduceError
 from transduce.bundle.model_bundle import ModelBundle
+from transduce.corpora.context_settings import reads_both
 from transduce.inference.completer import Completion
 from transduce.inference.quality.quality_estimate import combined
 from transduce.inference.sentence_model import confidence_of
@@ -137,7 +138,7 @@ def v1(server: Server, detector: Detector) -> APIRouter:
                 async with server.begin(asked.source, asked.target) as model:
                     if project is not None:
                         model, reads = server.with_project(model, project), model.translator.bundle.config.context
-                        if reads is not None and reads.side == "both":
+                        if reads_both(reads):
                             memory, before = project.memory.translation, context.splitlines()
                             context = await server.of_project(project.name, context_of, before, memory, reads)
                     completion = await keystroke.complete(

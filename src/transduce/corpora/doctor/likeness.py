@@ -1,5 +1,5 @@
-"""How much pairs are like a text: the difference of cross-entropies (Moore & Lewis 2010), by n-grams of words, and a
-classifier that was trained to tell the text from the pairs."""
+"""Scores pairs by their likeness to a text: difference of cross-entropies by n-grams of words (Moore & Lewis 2010), and
+a classifier that was trained to tell the text from the pairs."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -13,6 +13,7 @@ from transduce.base.errors import ConfigError, DataError
 from transduce.bundle.bundle_config import FORMAT, BundleConfig
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.catalogue.dataset_files import cache_folder
+from transduce.corpora.context_settings import reads_both
 from transduce.corpora.corpus import ParallelCorpus, check_not_empty, nothing_left
 from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.directions import MANY, Direction, LanguageTokens
@@ -100,7 +101,7 @@ def prepare(
         if context is None:
             raise ConfigError("training.start_from: the model reads the sentences before; set data.context")
         raise ConfigError("training.start_from: the model reads no context; leave data.context out")
-    if context is not None and context.side == "both" and tokenizers.source.content != tokenizers.target.content:
+    if reads_both(context) and tokenizers.source.content != tokenizers.target.content:
         raise ConfigError('data.context.side = "both": both languages need one vocabulary; set tokenizer.shared = true')
     tell(origin.describe_vocabulary())
     if checkpoint is None and origin.start is not None and languages is None:
