@@ -15,7 +15,8 @@ from transduce.apps.projects.project import Projects
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    running = Running(trained(tmp_path_factory.mktemp("context")))
+    folder = tmp_path_factory.mktemp("context")
+    running = Running(trained(folder), projects=Projects(folder / "projects"))
     yield running
     running.end()
 
@@ -34,6 +35,15 @@ def test_context_tells_who_is_meant_in_what_is_typed(served: Running) -> None:
     for person, meant in PEOPLE.items():
         completed = served.post("/v1/translate", asked | {"context": f"{person} kommt"}).json()["completion"]
         assert completed == f"{meant} calls"
+
+
+def test_a_word_is_there_because_of_the_context(served: Running) -> None:
+    languages = {"source": "de", "target": "en"}
+    assert requests.put(f"{served.url}/v1/projects/why", json=languages, timeout=60).ok
+    for person, meant in PEOPLE.items():
+        asked = {"source": "dann ruft", "target": f"then {meant} calls", "word": meant, "context": f"{person} kommt"}
+        answer = served.post("/v1/projects/why/why", asked)
+        assert answer.ok and person in answer.json()["answer"], "a translation may be longer than all sources"
 
 
 def test_lines_of_a_text_are_the_context_of_those_after_them(served: Running) -> None:

@@ -67,13 +67,14 @@ async def explain(
     target: str | None = None,
 ) -> Why:
     """Asks a model briefly, in its batcher's thread; raises as `transduce.why` does."""
-    translator = model.translator
+    translator, search = model.translator, server.settings.beam()
     pairs = await server.of_project(project, _kept_pairs, model)
 
     def ask() -> Why:
-        if target is not None:
-            check_length(len(translator.bundle.tokenizers.target.encode(target)), translator.longest_source)
-        return why(translator, request, word, None, target, None, pairs, brief=True)
+        if target is not None:  # as long as a search may write
+            most = int(search.max_ratio * translator.longest_source + search.max_extra)
+            check_length(len(translator.bundle.tokenizers.target.encode(target)), most)
+        return why(translator, request, word, None, target, search, pairs, brief=True)
 
     return await server.finish(http, asyncio.wrap_future(model.batcher.run(ask)))
 
