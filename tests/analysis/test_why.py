@@ -105,6 +105,22 @@ def _with(plain: Any, value: torch.Tensor) -> dict[str, torch.Tensor]:
     return {**{name: plain[name] for name in plain}, "decoder.layers.1.attention": value[None, None]}
 
 
+def test_each_word_and_head_that_counts_is_tried_out(tiny_run: Path) -> None:
+    translator = translator_of(tiny_run)
+    why = transduce.why(translator, SENTENCE, "öffnet", "Anna", target=TRANSLATION)
+    changes = {change.what: change for change in why.changes}
+    heads = [part for part in why.parts[:12] if part.head is not None]
+    assert len(changes) == len(why.changes) == len(why.words) + len(heads)
+    for part in heads:
+        with transduce.intervene(translator) as edit:
+            edit.zero(part.place, heads=part.head)
+            scores = translator.score([(SENTENCE, TRANSLATION), (SENTENCE, "Was Anna?")])
+        written, other = (score.tokens[1].log_probability for score in scores)
+        assert changes[f"without {part}"].difference == pytest.approx(written - other, abs=1e-4)
+    assert all(change.writes != "öffnet" for change in why.telling)
+    assert f"{len(why.telling) or 'none'} of {len(changes)} changes" in str(why)
+
+
 @pytest.mark.parametrize("name", ["transformer, norm after", "transformer, recurrence", "bahdanau", "luong, fed"])
 def test_every_family_is_asked(tiny_run: Path, name: str) -> None:
     config = msgspec.structs.replace(CONFIGS[name], tie="none") if "luong" in name else CONFIGS[name]

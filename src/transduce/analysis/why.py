@@ -44,6 +44,12 @@ class Change:
     difference: float
 
 
+def strongest(words: Sequence[InputWord], cause: InputWord | None) -> list[InputWord]:
+    """Returns the words that count most, by leaving out or by gradients: the cause, and then the others."""
+    ranked = sorted(words, key=lambda word: (word != cause, -max(abs(word.left_out), abs(word.gradient))))
+    return ranked[:SHOWN]
+
+
 @dataclass(frozen=True)
 class Why:
     """An answer to the question why a model wrote a word and not another."""
@@ -79,6 +85,17 @@ class Why:
     def agreement(self) -> float | None:
         """The rank correlation of gradients and leaving out over the words, -1 to 1."""
         return rank_correlation(*(np.array(values) for values in self._measures().values()))
+
+    @property
+    def telling(self) -> list[Change]:
+        """The changes after which the model writes another word."""
+        return [change for change in self.changes if change.writes != self.word.text]
+
+    @property
+    def tried(self) -> str:
+        """A sentence on how many changes were tried."""
+        many = f"{len(self.telling) or 'none'} of {len(self.changes)}"
+        return f"It writes another word after {many} changes, each of one word or one head."
 
     @property
     def answer(self) -> str:
@@ -120,7 +137,11 @@ class Why:
 
     def __str__(self) -> str:
         """Returns the answer, the changes and the nearest training pairs."""
-        lines = [self.answer, *(f"  {change.what}: {change.writes or 'nothing more'}" for change in self.changes)]
+        lines = [
+            self.answer,
+            self.tried,
+            *(f"  {change.what}: {change.writes or 'nothing more'}" for change in self.telling),
+        ]
         nearest = [] if self.taught is None else self.taught.nearest
         return "\n".join([*lines, *(f"  {pair.similarity:.2f}  {pair.source}  |  {pair.target}" for pair in nearest)])
 
@@ -148,13 +169,12 @@ class Why:
 def _page(why: Why) -> str:
     """Returns the page of an answer; it needs no script."""
     taught, chosen = why.taught, (why.word, why.other)
-    ranked = sorted(why.words, key=lambda word: -max(abs(word.left_out), abs(word.gradient)))[:SHOWN]
     is_brief = why.gradient_error is None
+    ranked = strongest(why.words, why.cause)
     words = [[w.text, SIDES[w.side], _shown(w.left_out), _shown(None if is_brief else w.gradient)] for w in ranked]
     parts = [[str(part), _shown(part.patched), _shown(part.direct)] for part in why.parts[:SHOWN]]
     pairs = [] if taught is None else [[f"{pair.similarity:.2f}", pair.source, pair.target] for pair in taught.nearest]
-    changes = [["nothing is changed", why.word.text, _shown(why.difference)]]
-    changes += [[each.what, each.writes or "nothing more", _shown(each.difference)] for each in why.changes]
+    plain = Change("nothing is changed", why.word.text, why.difference)
     choices = [[each.text, f"{each.probability:.2g}", f"{each.rank:,}", each.beam or "–"] for each in chosen]
     agreement = "" if why.agreement is None else f"; their rank correlation is {why.agreement:.2f}"
     measured = f"Nats of the difference that go without the word, and its integrated gradients{agreement}."
@@ -162,13 +182,23 @@ def _page(why: Why) -> str:
     counted = why.lesson + (" These are nearest by the decoder's state before the word." if pairs else "")
     sections = [
         ("Answer", why.answer, _sentences(why)),
-        ("What if", "What the model writes instead.", html_table(["change", "writes", "difference"], changes)),
+        (
+            "What if",
+            why.tried,
+            _changes([plain, *why.telling])
+            + f"<details><summary>All changes</summary>{_changes(why.changes)}</details>",
+        ),
         ("Training pairs", counted, html_table(["cosine", "source", "target"], pairs) if pairs else ""),
         ("Words", measured, html_table(["word", "in", "left out", "gradient"], words)),
         ("Layers and heads", carried, html_table(["part", "patched", "direct"], parts) if parts else ""),
         ("Both words", "At the step at which they part.", html_table(["word", "probability", "rank", "beam"], choices)),
     ]
     return render_sections(why.model, why.title, [section for section in sections if section[2]])
+
+
+def _changes(changes: Sequence[Change]) -> str:
+    rows = [[change.what, change.writes or "nothing more", _shown(change.difference)] for change in changes]
+    return html_table(["change", "writes", "difference"], rows)
 
 
 def _sentences(why: Why) -> str:

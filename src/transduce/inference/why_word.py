@@ -12,8 +12,8 @@ from transduce.analysis.contrast import Decision, InputWord, Side, main_cause
 from transduce.analysis.findings import SearchTree
 from transduce.analysis.interventions import intervene
 from transduce.analysis.look_at_text import linked_words
-from transduce.analysis.teaching_pairs import PairSearch, Taught, bare
-from transduce.analysis.why import Change, Choice, Why
+from transduce.analysis.teaching_pairs import PairSearch, bare
+from transduce.analysis.why import SHOWN, Change, Choice, Why, strongest
 from transduce.base.errors import InputError, TransduceError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.constraints import Piece, Vocabulary
@@ -93,6 +93,9 @@ def _answer(
         except TransduceError as missing:
             no_pairs = f"There are no training pairs to show: {missing}."
     through = [] if cause is None or brief else carriers(decision, cause)
+    tried = ([] if cause is None else [cause]) if brief else strongest(words, cause)
+    instead = None if taught is None or cause is None else taught.instead
+    heads = [part for part in through[:SHOWN] if part.head is not None]
     chosen, refused = _choices(decision, (word, other), tree)
     return Why(
         model=name_of(bundle),
@@ -106,7 +109,7 @@ def _answer(
         cause=cause,
         gradient_error=error,
         parts=through,
-        changes=[] if cause is None else _changes(decision, start, cause, through, taught),
+        changes=_changes(decision, start, tried, heads, instead),
         taught=taught,
         no_pairs=no_pairs,
     )
@@ -201,20 +204,20 @@ def _choices(decision: Decision, texts: tuple[str, str], tree: SearchTree | None
 
 
 def _changes(
-    decision: Decision, start: int, cause: InputWord, through: Sequence[Carrier], taught: Taught | None
+    decision: Decision, start: int, words: Sequence[InputWord], through: Sequence[Carrier], instead: str | None
 ) -> list[Change]:
-    """Returns what the model writes without the cause, without the part that carries most of it, and with another word
-    in its place."""
-    changes = [_change(decision, start, f"without “{cause.text}”", decision.without(cause))]
-    for part in [part for part in through if part.head is not None][:1]:
+    """Returns what the model writes without each of some words, without each of some heads, and with another word in
+    place of the first."""
+    changes = [_change(decision, start, f"without “{word.text}”", decision.without(word)) for word in words]
+    for part in through:
         with intervene(decision.bundle.writer) as edit:
             edit.zero(part.place, heads=part.head)
             changes.append(_change(decision, start, f"without {part}", decision.without()))
-    if cause.side == "source" and taught is not None and taught.instead is not None:
-        tokenizer, first, stop = decision.bundle.tokenizers.source, cause.tokens[0], cause.tokens[-1] + 1
-        ids = _in_place(tokenizer, decision.source[0].tolist(), first, stop, taught.instead)
+    if instead is not None and words[0].side == "source":
+        tokenizer, first, stop = decision.bundle.tokenizers.source, words[0].tokens[0], words[0].tokens[-1] + 1
+        ids = _in_place(tokenizer, decision.source[0].tolist(), first, stop, instead)
         changed = replace(decision, source=decision.source.new_tensor([ids]))
-        what = f"with “{taught.instead}” in place of “{cause.text}”"
+        what = f"with “{instead}” in place of “{words[0].text}”"
         changes.append(_change(changed, start, what, changed.without()))
     return changes
 
