@@ -35,6 +35,21 @@ def test_a_text_of_several_sentences_has_one_estimate_of_all(served: Running) ->
     assert one == sentences[2]["quality"] and none is None and unlike["reason"] == "100% unseen words"
 
 
+def test_libretranslates_answer_tells_it_too(served: Running) -> None:
+    texts = [f"{PAIRS[0][0]} {PAIRS[1][0]}", PAIRS[2][0]]
+    own = served.post("/v1/translate", {"text": texts, **LANGUAGES}).json()
+    answer = served.post("/translate", {"q": texts, **LANGUAGES}).json()
+    assert answer["quality"] == own["quality"]
+    assert answer["faults"] == [
+        own["sentences"][0]["faults"] + own["sentences"][1]["faults"],
+        own["sentences"][2]["faults"],
+    ]
+    alone = served.post("/translate", {"q": texts[1], **LANGUAGES}).json()
+    assert (alone["quality"], alone["faults"]) == (own["quality"][1], own["sentences"][2]["faults"])
+    marked_up = served.post("/translate", {"q": texts[1], "format": "html", **LANGUAGES}).json()
+    assert list(marked_up) == ["translatedText"]
+
+
 def test_a_document_is_answered_with_how_many_sentences_need_work(served: Running, tiny_run: Path) -> None:
     text = "\n\n".join([f"{PAIRS[0][0]} {PAIRS[1][0]}", PAIRS[2][0], PAIRS[2][0], "Zqx wvu kjh."])
     file = {"file": ("a.txt", text.encode())}

@@ -33,6 +33,7 @@ from transduce.apps.serving.refusals import RefusedError
 from transduce.apps.serving.request_texts import joined
 from transduce.apps.serving.server import Server
 from transduce.base.version import VERSION
+from transduce.inference.quality.quality_estimate import QualityEstimate, combined
 
 MOST_ALTERNATIVES = 10
 BODIES, ERRORS = (JSON, URLENCODED, FORM), described_errors("error")
@@ -75,6 +76,17 @@ class FileBody(BaseModel):
 
 
 FILE_BODY = described(FileBody, FORM)
+
+
+@dataclass(frozen=True)
+class Output:
+    """The translation of a text."""
+
+    text: str
+    alternatives: Sequence[str] = ()
+    quality: QualityEstimate | None = None
+    """How much of it will be edited; None of mark-up, and of a model without estimates."""
+    faults: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -205,7 +217,7 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
                 lambda: [detector.find_source(text, sources, asked.target) for text in read]
             )
         of_text = [fact["language"] for fact in detected] if detected else [asked.source] * len(texts)
-        outputs, others = list(texts), [[] for _ in texts]  # type: tuple[list[str], list[list[str]]]
+        outputs = [Output(text) for text in texts]
 
         async def work() -> None:
             for source in dict.fromkeys(of_text or [asked.source]):
@@ -213,32 +225,35 @@ def libretranslate(server: Server, detector: Detector) -> APIRouter:
                     continue
                 numbers = [number for number, language in enumerate(of_text) if language == source]
                 translations = await translated(http, asked, source, [texts[number] for number in numbers])
-                for number, (output, alternatives) in zip(numbers, translations, strict=True):
-                    outputs[number], others[number] = output, alternatives
+                for number, output in zip(numbers, translations, strict=True):
+                    outputs[number] = output
 
         await server.finish(http, work())
-        is_single = isinstance(asked.q, str)
-        answer: dict[str, Any] = {"translatedText": outputs[0] if is_single else outputs}
+        answer: dict[str, Sequence[Any]] = {"translatedText": [output.text for output in outputs]}
         if detected:
-            answer["detectedLanguage"] = detected[0] if is_single else detected
+            answer["detectedLanguage"] = detected
         if asked.alternatives:
-            answer["alternatives"] = others[0] if is_single else others
-        return answer
+            answer["alternatives"] = [output.alternatives for output in outputs]
+        if any(output.quality for output in outputs):
+            answer["quality"] = [output.quality for output in outputs]
+            answer["faults"] = [output.faults for output in outputs]
+        return {name: of_texts[0] for name, of_texts in answer.items()} if isinstance(asked.q, str) else answer
 
-    async def translated(
-        http: HTTPRequest, asked: TranslateBody, source: str, texts: Sequence[str]
-    ) -> list[tuple[str, list[str]]]:
-        """Returns the translation of each text of one language, and its alternatives."""
+    async def translated(http: HTTPRequest, asked: TranslateBody, source: str, texts: Sequence[str]) -> list[Output]:
+        """Returns the translation of each text of one language."""
         async with server.begin(source, asked.target) as model:
             if asked.format == "html":
-                return [(page, []) for page in await server.translate_marked_up(http, model, texts)]
+                return [Output(page) for page in await server.translate_marked_up(http, model, texts)]
             n_best = asked.alternatives + 1
             search = server.settings.beam(n_best)
             results = []
             for text, sentences in zip(texts, await server.translate(model, texts, search), strict=True):
                 output = joined(text, sentences, language=asked.target)
                 every = (joined(text, sentences, n, asked.target) for n in range(1, n_best))
-                results.append((output, list(dict.fromkeys(other for other in every if other != output))))
+                others = list(dict.fromkeys(other for other in every if other != output))
+                parts = [sentence.translation for sentence in sentences]
+                quality = combined((part.quality, part.text) for part in parts)
+                results.append(Output(output, others, quality, [fault for part in parts for fault in part.faults]))
             return results
 
     @router.post("/translate_file", openapi_extra=FILE_BODY, responses=ERRORS)
