@@ -109,10 +109,15 @@ def languages_in_file(path: str | Path) -> tuple[str, str] | None:
     return (languages.source, languages.target) if languages.source and languages.target else None
 
 
-def _reader(path: str | Path) -> "PairReader":
+def check_file_of_pairs(path: str | Path) -> None:
+    """Raises DataError if a file's ending is not that of a file of pairs."""
     if not is_file_of_pairs(path):
         known = ", ".join(FORMATS.names())
         raise DataError(f"{path}: one file of pairs must end in {known} (and .gz, .xz or .zst); else give two files")
+
+
+def _reader(path: str | Path) -> "PairReader":
+    check_file_of_pairs(path)
     with _as_data_errors():
         return FORMATS.find(file_kind(path).lower())
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from transduce.base.errors import DataError
 from transduce.corpora.corpus import ParallelCorpus
-from transduce.corpora.formats import Columns, is_file_of_pairs, parallel_files
+from transduce.corpora.formats import Columns, check_file_of_pairs, is_file_of_pairs, parallel_files
 from transduce.corpora.languages import languages_of
 
 
@@ -38,6 +38,8 @@ def shards_of(paths: Sequence[str | Path]) -> list[list[Path]]:
     together = [file for each in files for file in each]
     if together and all(map(is_file_of_pairs, together)):
         return [[file] for file in together]
+    if len(together) == 1:
+        check_file_of_pairs(together[0])
     if len(together) <= 2:
         return [together]
     half = len(together) // 2

@@ -9,7 +9,14 @@ DOCTOR = "data doctor train.tsv --processes 1 -q"
 PARTS = "data clean part-*.tsv -o new --step length --processes 1 -q"
 
 ROWS = [
-    row("data clean train.tsv -o new", "expected steps of data.cleaning"),
+    row("data clean train.tsv -o new", ("no steps are given", "transduce data doctor")),
+    row("data clean train.tsv -o new --step overlap", "overlap needs held-out data"),
+    row(
+        "data clean lines.en -o new --step length",
+        "lines.en: one file of pairs must end in .tsv",
+        write("lines.en", "a"),
+    ),
+    row("data doctor lines.en -o new", "lines.en: one file of pairs must end in .tsv", write("lines.en", "a")),
     row([*CLEAN.split(), "--step", "ratio best=3"], ("step 'ratio best=3'", "most")),
     row([*CLEAN.split(), "--step", "ratio most=0"], "step 'ratio most=0'"),
     row([*CLEAN.split(), "--step", "ratio most="], "step 'ratio most='"),

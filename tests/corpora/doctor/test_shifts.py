@@ -97,6 +97,12 @@ def test_texts_of_different_lengths_end_together() -> None:
     assert find_shifts([], targets) == find_shifts(sources, []) == []
 
 
+@pytest.mark.parametrize("kept", [1, 5, 40])
+def test_lines_far_beyond_the_end_of_the_other_text_have_no_partner(kept: int) -> None:
+    sources, targets = texts()
+    assert len(partners(sources[:400], targets[:kept])) <= kept
+
+
 def test_lines_without_a_partner_are_left_out() -> None:
     sources = ["a", "b", "c", "d", "e"]
     assert [pair.source + pair.target for pair in pairs_in_step(sources, ["A", "B"])] == ["aA", "bB"]

@@ -64,8 +64,10 @@ def clean_shards(
 
     Raises ConfigError or DataError for invalid input, InputError for a folder with the output of another job.
     """
-    if not steps or any(isinstance(step, Overlap) for step in steps):
-        raise ConfigError("cleaning: expected steps of data.cleaning, and not overlap: it needs held-out data")
+    if not steps:
+        raise ConfigError("cleaning: no steps are given; `transduce data doctor` finds what is faulty without any")
+    if any(isinstance(step, Overlap) for step in steps):
+        raise ConfigError("cleaning: overlap needs held-out data; choose other steps of data.cleaning")
     remembers = any(step.remembers for step in steps if not isinstance(step, Overlap))
     shards = shards_for(inputs, out, columns, languages, ending)
     described = {"steps": msgspec.to_builtins(list(steps)), "columns": columns, "languages": languages}

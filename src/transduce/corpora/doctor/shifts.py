@@ -215,10 +215,10 @@ def _by_length(sources: Sequence[str], targets: Sequence[str]) -> Values:
     middle = float(np.median(lengths[0]) - np.median(lengths[1]))
     differences = _differences(lengths[0] - middle, lengths[1])
     any_lines = max(float(np.hypot(lengths[0].std(), lengths[1].std())), 0.05)
-    blocks = [np.median(part, axis=0).min() for part in np.array_split(differences, max(len(sources) // BLOCK, 1))]
+    near = np.minimum(differences, 99.0)  # inf less inf is no number
+    blocks = [np.median(part, axis=0).min() for part in np.array_split(near, max(len(sources) // BLOCK, 1))]
     same = min(max(1.4826 * float(np.quantile(blocks, REACHED)), 0.05), 0.9 * any_lines)
-    squares = np.minimum(differences, 99.0) ** 2  # inf less inf is no number
-    gains = 0.5 * squares * (any_lines**-2 - same**-2) + np.log(any_lines / same)
+    gains = 0.5 * near**2 * (any_lines**-2 - same**-2) + np.log(any_lines / same)
     return np.clip(np.where(np.isinf(differences), FLOOR, gains), FLOOR, CEILING)
 
 
