@@ -69,6 +69,14 @@ def test_two_files_become_a_translator_by_one_command(
     assert estimated < next(number for number, line in enumerate(lines) if line.startswith("validation at update"))
 
 
+def test_where_no_line_has_four_words_bleu_is_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"{adjective} {noun}\t{noun} {adjective}" for adjective in "abcdefghij" for noun in "klmnopqrst"]
+    Path(tmp_path, "short.tsv").write_text("source\ttarget\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    assert run(lambda: app(["train", f"{tmp_path}/short.tsv", *TINY, "-o", f"{tmp_path}/run"])) == 0
+    printed = capsys.readouterr().out
+    assert "see chrF for lines so short" in printed and "not a translator yet" not in printed
+
+
 @pytest.mark.parametrize("names", [("mine.en", "mine.de"), ("mine.1", "mine.2")])
 def test_two_files_and_a_model_adapt_it_at_a_lower_rate_for_fewer_passes(
     files: tuple[str, str], tiny_run: Path, names: tuple[str, str]

@@ -29,7 +29,7 @@ from transduce.evaluation.breakdown import by_length, by_word_frequency
 from transduce.evaluation.metric import PLAIN, Scoring, SentenceCounts, Texts
 from transduce.evaluation.metrics import STANDARD, MetricName
 from transduce.evaluation.score_table import Scores
-from transduce.evaluation.translations import count_bleu, score_bleu
+from transduce.evaluation.translations import bleu_note, count_bleu, score_bleu
 from transduce.inference.engines.exported import Model
 from transduce.inference.request import in_context
 from transduce.inference.translator import Translator
@@ -190,6 +190,8 @@ class TranslationExperiment:
             facts["directions"] = {str(name): score.score for name, score in scores.items()}
         else:
             facts |= {"interval": list(first.interval), "sentences": len(counts[direction].counts)}
+            if note := bleu_note(counts[direction]):
+                facts["note"] = note
         if general := self.splits.general_test:
             known = TestPairs({Direction(data.source, data.target): general}, general.name, search, data.context)
             for of in translate_pairs(bundle, known).values():
@@ -290,7 +292,7 @@ class TranslationTask:
         if "interval" in test:
             low, high = test["interval"]
             likely = f", with 95 % certainty {low:.1f} to {high:.1f} of {test['sentences']:,} sentences"
-        meaning = next(meaning for least, meaning in MEANINGS if test["bleu"] >= least)
+        meaning = test.get("note") or next(meaning for least, meaning in MEANINGS if test["bleu"] >= least)
         return f"test BLEU {test['bleu']:.1f}{mean}{likely}{general} ({test['signature']})\n{meaning}"
 
 
