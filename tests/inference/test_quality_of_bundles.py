@@ -212,3 +212,21 @@ def test_a_loop_is_searched_again_and_mended_or_marked(
     faults = [translation.faults for translation in translator.translate(lines)]
     assert searched == [(lines, 0), ([looped], 3)]
     assert faults == [[], [], [] if mends else [*LOOP, UNEXPLAINED], []]
+
+
+def test_a_text_in_capitals_that_goes_wrong_is_searched_again_as_it_is_usually_written(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator, targets = Translator.load(model, device="cpu"), dict(PAIRS)
+    tokenizers = translator.bundle.tokenizers
+
+    def search(pieces: Sequence[Piece], rule: Beam, tell: Any) -> list[list[Hypothesis]]:
+        read = [tokenizers.source.decode(piece.source) for piece in pieces]
+        texts = [targets.get(source, "Der Hund " * 9) for source in read]
+        return [[Hypothesis(tokenizers.target.encode(text), -1.0, -1.0, False)] for text in texts]
+
+    monkeypatch.setattr(translator._batched, "_with_phrases", search)
+    source, target = PAIRS[2]
+    shouted, prefixed = translator.translate([source.upper(), Request(source.upper(), prefix="Der")])
+    assert shouted.text == target and shouted.faults == [], "in small letters where the vocabulary has no capitals"
+    assert prefixed.faults and "Hund" in prefixed.text, "what follows a prefix stays as it is"

@@ -19,6 +19,7 @@ from transduce.inference.quality.quality_estimate import QualityEstimate, combin
 from transduce.inference.quality.quality_model import QualityModel
 from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, search_of
 from transduce.search.loop import Hypothesis
+from transduce.text.capitals import in_usual_case
 
 TOKENS_AT_ONCE = 6144
 """Padded source tokens times hypotheses of a batch, where a GPU's memory sets no other limit."""
@@ -44,7 +45,8 @@ class BatchedSearch:
 
         A piece is searched with its required phrases only if its outputs lack some without, and so it is with the
         numbers of its source. InputError for phrases that the engine or the search cannot require. A piece without such
-        phrases whose best output went wrong is searched again, more strictly.
+        phrases whose best output went wrong is searched again, more strictly; or, if its text is in capitals, as it is
+        usually written.
         """
 
         def faults(place: int, output: list[Hypothesis]) -> int:
@@ -52,10 +54,29 @@ class BatchedSearch:
             return 0 if piece.required else len(set(self.faults([piece], [output])) - {UNEXPLAINED})
 
         def again(places: list[int]) -> list[list[Hypothesis]]:
-            outputs = self._with_phrases([pieces[place] for place in places], stricter(rule), None)
+            chosen = [self._in_usual_case(pieces[place]) for place in places]
+            outputs = self._with_phrases(chosen, stricter(rule), None)
+            for place, piece, n_best in zip(places, chosen, outputs, strict=True):
+                if piece is not pieces[place]:
+                    n_best[:] = map(self._in_capitals, n_best)
             return [[each for each in n_best if not each.truncated] for n_best in outputs]
 
         return search_again(self._with_phrases(pieces, rule, tell), faults, again)
+
+    def _in_usual_case(self, piece: Piece) -> Piece:
+        """Returns a piece whose text is not in capitals; the same piece if it is not, or has constraints."""
+        tokenizer, is_free = self.constraints.source, not (piece.prefix or piece.banned)
+        if tokenizer is None or not is_free or not piece.text.isupper():
+            return piece
+        before = len(piece.source) - len(tokenizer.encode(piece.text.strip()))
+        usual = in_usual_case(piece.text, tokenizer)
+        return replace(piece, source=[*piece.source[:before], *tokenizer.encode(usual)], text=usual)
+
+    def _in_capitals(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Returns an output in capitals, if the vocabulary can write it."""
+        tokenizer = self.constraints.tokenizer
+        tokens = tokenizer.encode(tokenizer.decode(hypothesis.tokens).upper())
+        return hypothesis if tokenizer.unknown in tokens else replace(hypothesis, tokens=tokens)
 
     def faults(self, pieces: Sequence[Piece], outputs: Sequence[Sequence[Hypothesis]]) -> list[str]:
         """Names what is wrong with the best outputs of a line's pieces, as far as alarms can tell."""

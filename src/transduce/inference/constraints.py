@@ -61,7 +61,7 @@ class Constraints:
 
     def __init__(self, tokenizer: Tokenizer, source: Tokenizer | None = None) -> None:
         self.tokenizer = tokenizer
-        self._source = source
+        self.source = source
         self.wording = PhraseEncoder(tokenizer)
 
     @cached_property
@@ -98,7 +98,7 @@ class Constraints:
                 [p for each in part.required if (p := phrases[each]).forms],
                 banned,
                 begin,
-                0 if self._source is None else len(source) - len(self._source.without_context(source)),
+                0 if self.source is None else len(source) - len(self.source.without_context(source)),
                 part.text,
                 keeps_numbers,
             )
