@@ -130,7 +130,7 @@ def cleaned(pairs: Pairs) -> Pairs:
 
 def measure(train: Pairs, test: Pairs) -> str:
     """Returns the chrF of phrases learned from the training pairs, with a small stack: decoding takes longest."""
-    model = PhraseModel.learn(train, is_tuned=False)
+    model = PhraseModel.learn(train, tuned_until=0.0)
     outputs = [model.translate(source, stack=8)[0].text for source, _ in test]
     return f"{score_chrf(outputs, [target for _, target in test]).score:.1f}"
 

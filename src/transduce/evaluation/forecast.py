@@ -206,7 +206,7 @@ def measure(
     sources, references = [source for source, _ in held_out], [target for _, target in held_out]
     measured = []
     for size in sizes:
-        model = PhraseModel.learn(pairs[:size], is_tuned=False)
+        model = PhraseModel.learn(pairs[:size], tuned_until=0.0)
         outputs = [model.translate(source, stack=STACK)[0].text for source in sources]
         chrf, bleu = score_chrf(outputs, references).score, score_bleu(outputs, references).score
         measured.append(MeasuredScores(size, chrf, bleu))

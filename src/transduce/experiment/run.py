@@ -6,7 +6,7 @@ import time
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Literal
@@ -43,7 +43,13 @@ from transduce.experiment.recipe import (
 from transduce.models.families import PhrasesConfig
 from transduce.tasks.experiment_settings import ExperimentConfig
 from transduce.tasks.task import Experiment, Task
-from transduce.tasks.translation.learn_phrases import keep_better, kept_phrases, learn_phrases
+from transduce.tasks.translation.learn_phrases import (
+    are_better,
+    keep_phrases,
+    kept_phrases,
+    learn_phrases,
+    score_on_test,
+)
 from transduce.tasks.translation.learn_quality import save_quality
 from transduce.tasks.translation.translation_task import TranslationExperiment
 from transduce.training.checkpoint import before_decay, forget_decay, newest_checkpoint, read_progress
@@ -252,14 +258,11 @@ def _train(
         trainer.observers = [JsonLog(run / "log.jsonl"), board, StartLines(tell), *([bar] if bar else []), *named]
     with_phrases = experiment if isinstance(experiment, TranslationExperiment) and experiment.config.phrases else None
     if with_phrases is not None and processes.is_first and not kept_phrases(run):
-        learn_phrases(with_phrases, run / "phrases", _facts(with_phrases), tell)
+        learn_phrases(with_phrases, run / "phrases", _facts(with_phrases), tell, ends)
     try:
         trainer.run()
         trainer.announce(FINAL_TEST)
-        result = processes.broadcast(lambda: _finish(run, trainer, experiment, apart, tell))
-        if with_phrases is None:
-            return result
-        return processes.broadcast(lambda: _or_phrases(result, with_phrases, tell))
+        return processes.broadcast(lambda: _finish(run, trainer, experiment, apart, with_phrases, tell))
     finally:
         trainer.gradients.close()
         for observer in trainer.observers:
@@ -272,14 +275,9 @@ def _learn_phrases(
     """Learns the phrase-based model of a run, which takes no updates."""
     began = time.monotonic()
     begin()
-    validation, test = learn_phrases(experiment, run / "model", _facts(experiment), tell)
+    validation = learn_phrases(experiment, run / "model", _facts(experiment), tell)
+    test = score_on_test(experiment, run / "model")
     return RunResult(run, run / "model", experiment.config.task, 0, time.monotonic() - began, validation, test)
-
-
-def _or_phrases(result: RunResult, experiment: TranslationExperiment, tell: Callable[[str], None]) -> RunResult:
-    """Returns the result of the better model: the neural one that was trained, or a phrase-based one."""
-    better = keep_better(experiment, result.run, tell)
-    return result if better is None else replace(result, validation=better[0], test=better[1], before={})
 
 
 def _facts(experiment: Experiment) -> dict[str, Any]:
@@ -287,14 +285,20 @@ def _facts(experiment: Experiment) -> dict[str, Any]:
 
 
 def _finish(
-    run: Path, trainer: Trainer, experiment: Experiment, apart: Apart | None, tell: Callable[[str], None]
+    run: Path,
+    trainer: Trainer,
+    experiment: Experiment,
+    apart: Apart | None,
+    with_phrases: TranslationExperiment | None,
+    tell: Callable[[str], None],
 ) -> RunResult:
     """Saves the best checkpoint's bundle as the run's model, with its scores on the test set, if there is one, and
-    what is known of its quality."""
+    what is known of its quality; or the phrase-based model that was learned besides, where it is better."""
     position = trainer.position
     model = run / "model"
     best = ModelBundle.load(best_bundle(run), trainer.device)
-    test = _recorded_test(model, best) or experiment.test(best, trainer.processes)
+    has_lost = with_phrases is not None and are_better(with_phrases, run / "phrases", best, tell)
+    test = None if has_lost else _recorded_test(model, best) or experiment.test(best, trainer.processes)
     parts = None if test is None else test.pop(PARTS, None)
     plot_training_curves(run / "log.jsonl", run / "curves.png")
     license = read_settings(run / SETTINGS_FILE).license
@@ -311,8 +315,10 @@ def _finish(
         best.save(model, experiment.examples)
     else:
         apart.save(best, model, experiment.examples)
-    save_quality(experiment, best, model, tell)
     spent = (position.update, position.seconds)
+    if with_phrases is not None and has_lost:
+        return RunResult(run, model, best.config.task, *spent, *keep_phrases(with_phrases, run))
+    save_quality(experiment, best, model, tell)
     return RunResult(run, model, best.config.task, *spent, position.scores, test, position.start)
 
 

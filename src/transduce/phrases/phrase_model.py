@@ -1,6 +1,7 @@
 """A phrase-based translator: learned from sentence pairs, kept in a folder, and used on sentences."""
 
 import math
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,7 +40,7 @@ COPIED: Final = (0.0, 0.0, 0.0, 0.0, 1.0, 1.0, -1.0)
 GUESSED: Final = -0.5
 """The last feature of an unknown word that is translated as a similar one."""
 FOLDS, FOLDED = 3, 3_000  # held out in turn, of so many pairs together; a mean of weights depends less on chance
-TUNED_SHARE, LEAST_TUNED, MOST_TUNED = 0.1, 50, 200  # of the pairs are in a fold
+TUNED_SHARE, LEAST_TUNED, MOST_TUNED, TUNED_WORDS = 0.1, 50, 200, 2_800  # of the pairs are in a fold, in words
 WORDS_FILE, TENSORS_FILE = "words.json", "phrases.safetensors"
 MOST_BYTES = 1 << 28
 ALTERNATIVES = 5  # translations of a phrase that are shown beside the one that was used
@@ -127,13 +128,13 @@ class PhraseModel:
     weights: Sequence[float] = WEIGHTS
 
     @staticmethod
-    def learn(pairs: Iterable[Pair], texts: Iterable[str] = (), is_tuned: bool = True) -> "PhraseModel":
+    def learn(pairs: Iterable[Pair], texts: Iterable[str] = (), tuned_until: float = math.inf) -> "PhraseModel":
         """Learns from sentence pairs; the weights are tuned on parts that are held out in turn, or left as usual.
 
         Args:
             pairs: sources and targets.
             texts: sentences of the target language, of which the language model is made, too.
-            is_tuned: False saves the time of tuning, most of all.
+            tuned_until: the time, by `time.monotonic`, after which no round of tuning begins; it takes most of all.
 
         Raises DataError if no pair can be learned from.
         """
@@ -145,13 +146,14 @@ class PhraseModel:
         targets = {tuple(target) for _, target in usable}
         more = [words for words in map(words_of, texts) if words and tuple(words) not in targets]
         model = PhraseModel._learned(usable, more)
-        every = max(round(len(usable) / min(max(TUNED_SHARE * len(usable), LEAST_TUNED), MOST_TUNED)), 2)
-        if not is_tuned or len(usable[::every]) < LEAST_TUNED // 2:
+        most = max(LEAST_TUNED, min(MOST_TUNED, TUNED_WORDS * len(usable) // sum(len(source) for source, _ in usable)))
+        every = max(round(len(usable) / min(max(TUNED_SHARE * len(usable), LEAST_TUNED), most)), 2)
+        if time.monotonic() > tuned_until or len(usable[::every]) < LEAST_TUNED // 2:
             return model
         weights = []
         for fold in range(min(FOLDS, every, max(FOLDED // len(usable), 1))):
             others = PhraseModel._learned([pair for n, pair in enumerate(usable) if n % every != fold], more)
-            weights.append(others._tuned(usable[fold::every]))
+            weights.append(others._tuned(usable[fold::every], tuned_until))
         return replace(model, weights=np.mean(weights, 0).tolist())
 
     @staticmethod
@@ -183,7 +185,7 @@ class PhraseModel:
         texts = [[self.target.words[word] for word in text] for text in self.texts[len(self.sources) :]]
         return replace(PhraseModel._learned([*known, *_usable(pairs)], texts), weights=self.weights)
 
-    def _tuned(self, pairs: Sequence[tuple[Words, Words]]) -> list[float]:
+    def _tuned(self, pairs: Sequence[tuple[Words, Words]], until: float) -> list[float]:
         """Returns weights under which these pairs, which were not learned from, are translated best."""
         sources = [[part for parts in self.divided(source) for part in parts] for source, _ in pairs]
 
@@ -191,7 +193,7 @@ class PhraseModel:
             outputs = decode(len(sources[number]), self._options(sources[number]), self.model, weights, n_best)
             return [(with_capital(self._written(output.target, sources[number])), output) for output in outputs]
 
-        return tuned(translated, [target for _, target in pairs])
+        return tuned(translated, [target for _, target in pairs], until)
 
     @cached_property
     def model(self) -> NGrams:

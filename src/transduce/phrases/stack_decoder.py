@@ -151,9 +151,9 @@ def decode(
             context, end = (), 0
         gain = option.gain + weights[MODEL] * added + weights[DISTANCE] * distance
         stack = begun[written] if written < len(prefix) else stacks[covered.bit_count()]
-        stack.add(
-            covered, context, end, rest.of(covered), _Way(before, span, option, gain, added, distance), n_best > 1
-        )
+        left = rest.of(covered)
+        if n_best > 1 or before.score + gain + left >= stack.highest - WORSE:
+            stack.add(covered, context, end, left, _Way(before, span, option, gain, added, distance), n_best > 1)
 
     for written, stack in enumerate(begun):
         check()
@@ -217,15 +217,17 @@ def _weighed(options: Sequence[Option], model: NGrams, weights: Sequence[float])
 class _Rest:
     """Estimates what words that are still to be translated add to a score: the best of all ways to part them."""
 
-    def __init__(self, length: int, options: Mapping[tuple[int, int], Sequence[_Weighed]]) -> None:
+    def __init__(self, length: int, options: Mapping[Span, Sequence[_Weighed]]) -> None:
         self._length = length
-        self._best: dict[tuple[int, int], float] = {(place, place): 0.0 for place in range(length + 1)}
-        for size in range(1, length + 1):
-            for begin in range(length - size + 1):
-                end = begin + size
-                whole = options[begin, end][0].estimate if (begin, end) in options else -float("inf")
-                parted = (self._best[begin, middle] + self._best[middle, end] for middle in range(begin + 1, end))
-                self._best[begin, end] = max(whole, max(parted, default=-float("inf")))
+        firsts: list[list[tuple[int, float]]] = [[] for _ in range(length)]
+        for (begin, end), translations in options.items():
+            firsts[begin].append((end, translations[0].estimate))
+        self._best: dict[Span, float] = {(length, length): 0.0}
+        for begin in reversed(range(length)):
+            self._best[begin, begin] = 0.0
+            for end in range(begin + 1, length + 1):
+                ways = (gain + self._best[middle, end] for middle, gain in firsts[begin] if middle <= end)
+                self._best[begin, end] = max(ways, default=-float("inf"))
         self._known: dict[int, float] = {}
 
     def of(self, covered: int) -> float:

@@ -1,5 +1,6 @@
 """Phrases and their translations, taken from aligned sentence pairs, with the features that a decoder weighs."""
 
+import heapq
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from transduce.phrases.ibm_model_1 import Link
 LONGEST: Final = 5
 """The most words of a phrase."""
 DISCOUNT = 0.5  # of the count of each pair of phrases: one that was seen once says little
+MOST_OPTIONS = 100  # translations of a phrase that are kept
 UNALIGNED = math.log(0.05)  # log-probability of a word that no word of the other side translates
 
 FEATURES: Final = ("phrase", "inverse phrase", "words", "inverse words", "length", "phrases", "unknown")
@@ -31,7 +33,7 @@ class Option:
 def phrase_table(
     sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], links: Sequence[Sequence[Link]]
 ) -> Mapping[Phrase, list[Option]]:
-    """Returns the translations of all phrases of aligned sentence pairs."""
+    """Returns the likeliest translations of all phrases of aligned sentence pairs."""
     counts: Counter[tuple[Phrase, Phrase]] = Counter()
     inside: dict[tuple[Phrase, Phrase], list[Link]] = {}  # links between the words of each pair of phrases
     pairs: Counter[tuple[int, int]] = Counter()
@@ -62,6 +64,9 @@ def phrase_table(
             0.0,
         )
         table[source].append(Option(target, features))
+    for source, options in table.items():
+        if len(options) > MOST_OPTIONS:  # such as of a comma, which is linked to all that is linked to nothing else
+            table[source] = heapq.nlargest(MOST_OPTIONS, options, key=lambda option: sum(option.features[:4]))
     return table
 
 

@@ -4,6 +4,8 @@ Likeness is the geometric mean of BLEU and an F-score of characters, as in chrF:
 forms, hardly any four words are right, so that BLEU alone says little.
 """
 
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
@@ -24,6 +26,7 @@ Counts = Int[np.ndarray, "*outputs counts"]
 def tuned(
     translate: Callable[[int, Sequence[float], int], Sequence[tuple[Sequence[str], Output]]],
     references: Sequence[Sequence[str]],
+    until: float = math.inf,
     seed: int = 1,
 ) -> list[float]:
     """Returns weights for the features of a decoder.
@@ -31,13 +34,16 @@ def tuned(
     Args:
         translate: returns the n best outputs for the sentence of a number, under some weights, and the words of each.
         references: the words of a right translation of each sentence.
+        until: the time, by `time.monotonic`, after which no round but the first two begins.
         seed: draws the steps of the search.
     """
     chance = np.random.default_rng(seed)
     weights = np.array(WEIGHTS)
     seen: list[dict[tuple[int, ...], tuple[tuple[float, ...], Sequence[int]]]] = [{} for _ in references]
     best = weights, -1.0
-    for _ in range(ROUNDS):
+    for made in range(ROUNDS):
+        if made > 1 and time.monotonic() > until:
+            break
         first = []
         for number, (known, reference) in enumerate(zip(seen, references, strict=True)):
             outputs = translate(number, weights.tolist(), N_BEST)

@@ -1,5 +1,7 @@
 """Learning a phrase-based model of a run's pairs, which takes seconds and no updates; see transduce/phrases."""
 
+import math
+import time
 from itertools import chain, islice
 from pathlib import Path
 from shutil import copytree
@@ -35,21 +37,26 @@ MOST_TEXTS = 100_000
 """Lines of text of the target language that are learned from; each is read again whenever the model is opened."""
 
 
+TUNED_SHARE = 0.2
+"""The share of a run's time within which phrases are learned, after which no further round of tuning begins."""
+
+
 Scores = dict[str, float]
 Test = dict[str, Any] | None
 
 
 def learn_phrases(
-    experiment: TranslationExperiment, folder: Path, facts: dict[str, Any], tell: Tell
-) -> tuple[Scores, Test]:
+    experiment: TranslationExperiment, folder: Path, facts: dict[str, Any], tell: Tell, ends: float | None = None
+) -> Scores:
     """Learns a phrase-based model from a run's pairs, writes it to a folder, and returns its scores on the validation
-    data and the test data, if there are any.
+    data.
 
     Args:
         experiment: the run's texts and settings.
         folder: the model's folder, which is replaced.
         facts: what the model's history has besides.
         tell: receives lines on the progress.
+        ends: when a run must have ended in which a neural model is trained next, by `time.monotonic`.
 
     Raises DataError if no pair can be learned from.
     """
@@ -62,23 +69,32 @@ def learn_phrases(
     texts = list(islice(chain.from_iterable(experiment.monolingual), MOST_TEXTS))
     if texts:
         tell(f"language model: of the translations and {len(texts):,} lines of {config.data.target}")
-    model = PhraseModel.learn(pairs, texts)
-    count = sum(map(len, model.table.values()))
+    now = time.monotonic()
+    model = PhraseModel.learn(pairs, texts, math.inf if ends is None else now + TUNED_SHARE * (ends - now))
     tokenizers = train_tokenizers(config.tokenizer, *sample_of(splits, config.tokenizer, tell), experiment.folder)
     own = own_languages(splits, config.data, {})
     history = facts | {"trained_on": f"{len(pairs):,} sentence pairs"} | own
-    _write(folder, experiment, model, tokenizers, count, history)
-    written = ExportedModel.load(folder)
-    validation = _validated(Translator(written), experiment)
-    test = experiment.test(written, Processes())
-    parts = None if test is None else test.pop(PARTS, None)
-    history |= {"validation": validation, "test": test} | ({} if parts is None else {PARTS: parts})
-    _write(folder, experiment, model, tokenizers, count, history)
+    _write(folder, experiment, model, tokenizers, history)
+    validation = _validated(Translator(ExportedModel.load(folder)), experiment)
+    _write(folder, experiment, model, tokenizers, history | {"validation": validation})
     tell(
-        f"phrases: {count:,} were learned; on the validation data they reach {validation['chrf']:.1f} chrF and "
+        f"phrases: {_count(model):,} were learned; on the validation data they reach {validation['chrf']:.1f} chrF and "
         f"{validation['bleu']:.1f} BLEU"
     )
-    return validation, test
+    return validation
+
+
+def score_on_test(experiment: TranslationExperiment, folder: Path) -> Test:
+    """Returns the scores of a folder's phrase-based model on the test data, if there are any, which its history has
+    then."""
+    written = ExportedModel.load(folder)
+    if (known := written.history.get("test")) is not None:
+        return known
+    test = experiment.test(written, Processes())
+    parts = None if test is None else test.pop(PARTS, None)
+    history = written.history | {"test": test} | ({} if parts is None else {PARTS: parts})
+    _write(folder, experiment, PhraseModel.load(folder), written.tokenizers, history)
+    return test
 
 
 def kept_phrases(run: Path) -> bool:
@@ -91,26 +107,31 @@ def kept_phrases(run: Path) -> bool:
     return phrases.exists()
 
 
-def keep_better(experiment: TranslationExperiment, run: Path, tell: Tell) -> tuple[Scores, Test] | None:
-    """Makes the better one of a run's neural model, in `model`, and its phrase-based one, in `phrases`, its model; the
-    other stays in `neural` or `phrases`.
-
-    Returns the phrase-based model's scores if it is the better one, by chrF on the validation data, else None.
-    """
-    history = ExportedModel.load(run / "phrases").history
-    phrases, neural = history["validation"], _validated(Translator(ModelBundle.load(run / "model")), experiment)
-    is_better = phrases["chrf"] > neural["chrf"]
+def are_better(experiment: TranslationExperiment, phrases: Path, neural: ModelBundle, tell: Tell) -> bool:
+    """Returns True if a phrase-based model, in its folder, is better than a neural one by chrF on the validation
+    data."""
+    scores = ExportedModel.load(phrases).history["validation"]
+    others = _validated(Translator(neural), experiment)
+    is_better: bool = scores["chrf"] > others["chrf"]
     kept = "phrases" if is_better else "neural model"
     tell(
-        f"on the validation data phrases reach {phrases['chrf']:.1f} chrF and {phrases['bleu']:.1f} BLEU, the neural "
-        f"model {neural['chrf']:.1f} and {neural['bleu']:.1f}: kept the {kept}"
+        f"on the validation data phrases reach {scores['chrf']:.1f} chrF and {scores['bleu']:.1f} BLEU, the neural "
+        f"model {others['chrf']:.1f} and {others['bleu']:.1f}: kept the {kept}"
     )
-    if not is_better:
-        return None
+    return is_better
+
+
+def keep_phrases(experiment: TranslationExperiment, run: Path) -> tuple[Scores, Test]:
+    """Makes a run's phrase-based model, in `phrases`, its model, and returns its scores; the neural one, in `model`,
+    moves to `neural`."""
     remove(run / "neural")
     (run / "model").rename(run / "neural")
     (run / "phrases").rename(run / "model")
-    return phrases, history["test"]
+    return ExportedModel.load(run / "model").history["validation"], score_on_test(experiment, run / "model")
+
+
+def _count(model: PhraseModel) -> int:
+    return sum(map(len, model.table.values()))
 
 
 def _validated(translator: Translator, experiment: TranslationExperiment) -> Scores:
@@ -126,7 +147,6 @@ def _write(
     experiment: TranslationExperiment,
     model: PhraseModel,
     tokenizers: Tokenizers,
-    count: int,
     history: dict[str, Any],
 ) -> None:
     """Writes a model as other engines' models are written: a bundle's description beside the engine's own files."""
@@ -144,7 +164,7 @@ def _write(
         (new / "history.json").write_bytes(msgspec.json.format(msgspec.json.encode(history)))
         sizes = len(tokenizers.source), len(tokenizers.target)
         use = "    echo 'a sentence' | transduce translate ."
-        (new / CARD).write_text(model_card(config, sizes, count, history, use), encoding="utf-8")
+        (new / CARD).write_text(model_card(config, sizes, _count(model), history, use), encoding="utf-8")
         save_tokenizers(tokenizers, tokenizer, new)
         model.save(new)
         Export.write(new, "phrases", VERSION)
