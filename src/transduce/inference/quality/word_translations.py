@@ -44,10 +44,9 @@ def unexplained(translations: KnownTexts, source: str, target: str) -> float:
     sides = [list(dict.fromkeys(words_of(text)))[:MOST_WORDS] for text in (source, target)]
     missing = total = 0.0
     for side, other in ((0, 1), (1, 0)):
-        words = [f"{side}{word}" for word in sides[side]]
-        best = translations.counts_of(words) / 1000  # [words]
-        both = translations.counts_of([f"{word}\t{beside}" for word in words for beside in sides[other]])
-        found = both.reshape(len(words), len(sides[other])).max(1, initial=0) / 1000  # [words]
+        beside = ["", *(f"\t{word}" for word in sides[other])]
+        shares = translations.counts_of_joined([f"{side}{word}" for word in sides[side]], beside) / 1000
+        best, found = shares[:, 0], shares[:, 1:].max(1, initial=0)  # [words]
         missing += float((best - found).clip(min=0).sum())
         total += float(best.sum())
     return missing / (total + PRIOR)
