@@ -14,7 +14,7 @@ from transduce.inference.engines.engine import Engine, EngineChoice
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.parallel_search import map_parallel
 from transduce.inference.kept_numbers import keep_numbers
-from transduce.inference.quality.alarms import UNEXPLAINED, search_again, stricter
+from transduce.inference.quality.alarms import UNEXPLAINED, forbids, stricter
 from transduce.inference.quality.quality_estimate import QualityEstimate, combined
 from transduce.inference.quality.quality_model import QualityModel
 from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, search_of
@@ -42,35 +42,44 @@ class BatchedSearch:
     ) -> list[list[Hypothesis]]:
         """Returns the outputs wanted of each piece, best first; `tell` receives the share of tokens that is done.
 
-        A piece is searched with its required phrases only if its outputs lack some without, and so it is with the
-        numbers of its source. InputError for phrases that the engine or the search cannot require. A piece without such
-        phrases whose best output went wrong is searched again, more strictly.
+        A piece is searched with its required phrases only if its outputs lack some without, and at last so it is with
+        the numbers of its source. InputError for phrases that the engine or the search cannot require. A piece without
+        such phrases whose best output went wrong is searched again, more strictly, if the stricter search forbids that
+        output; the new one is kept unless it has more faults.
         """
+        outputs, strict = self._with_phrases(pieces, rule, tell), stricter(rule)
 
-        def faults(place: int, output: list[Hypothesis]) -> int:
-            piece = pieces[place]
-            return 0 if piece.required else len(set(self.faults([piece], [output])) - {UNEXPLAINED})
+        def faults(piece: Piece, n_best: Sequence[Hypothesis]) -> int:
+            text = self.constraints.tokenizer.decode(n_best[0].tokens)
+            return len(set(self.faults([piece], [text])) - {UNEXPLAINED})
 
-        def again(places: list[int]) -> list[list[Hypothesis]]:
-            outputs = self._with_phrases([pieces[place] for place in places], stricter(rule), None)
-            return [[each for each in n_best if not each.truncated] for n_best in outputs]
+        counts: dict[int, int] = {}  # of pieces that may be better in a stricter search
+        for i, (piece, n_best) in enumerate(zip(pieces, outputs, strict=True)):
+            if n_best and not piece.required and forbids(strict, len(piece.source) - piece.context, n_best[0].tokens):
+                counts[i] = faults(piece, n_best)
+        search = partial(self._search, tell=None)
+        again = [i for i, count in counts.items() if count]
+        for i, found in zip(again, search([pieces[i] for i in again], strict), strict=True):
+            whole = [each for each in found if not each.truncated]
+            if whole and faults(pieces[i], whole) <= counts[i]:
+                outputs[i] = whole
+        return keep_numbers(pieces, outputs, rule, self.constraints, self.engine, search)
 
-        return search_again(self._with_phrases(pieces, rule, tell), faults, again)
-
-    def faults(self, pieces: Sequence[Piece], outputs: Sequence[Sequence[Hypothesis]]) -> list[str]:
-        """Names what is wrong with the best outputs of a line's pieces, as far as alarms can tell."""
+    def faults(self, pieces: Sequence[Piece], texts: Sequence[str]) -> list[str]:
+        """Names what is wrong with the translations of a line's pieces, as far as alarms can tell."""
         if self.quality_model is None:
             return []
         alarms, known = self.quality_model.alarms, self.quality_model.training.translations
-        decode, lines = self.constraints.tokenizer.decode, zip(pieces, outputs, strict=True)
-        both = ((piece.text, decode(n_best[0].tokens)) for piece, n_best in lines if n_best)
-        return list(dict.fromkeys(fault for pair in both for fault in alarms.faults(*pair, known)))
+        found = (alarms.faults(piece.text, text, known) for piece, text in zip(pieces, texts, strict=True))
+        return list(dict.fromkeys(fault for faults in found for fault in faults))
 
-    def quality(self, pieces: Sequence[Piece], outputs: Sequence[list[Hypothesis]]) -> QualityEstimate | None:
-        """Returns the estimate of a line's translation, given the outputs of its pieces; None if nothing is known."""
+    def quality(
+        self, pieces: Sequence[Piece], texts: Sequence[str], outputs: Sequence[list[Hypothesis]]
+    ) -> QualityEstimate | None:
+        """Returns the estimate of a line's translation, given its pieces, their translations and the outputs that these
+        were decoded from; None if nothing is known."""
         if self.quality_model is None:
             return None
-        texts = [self.constraints.tokenizer.decode(n_best[0].tokens) for n_best in outputs]
         lines = zip(pieces, texts, outputs, strict=True)
         return combined((self.quality_model.estimate(piece.text, text, found[0]), text) for piece, text, found in lines)
 
@@ -92,8 +101,7 @@ class BatchedSearch:
         found = self._search([pieces[i] for i in unmet], rule, tell and (lambda done: tell(share + (1 - share) * done)))
         for i, constrained in zip(unmet, found, strict=True):
             outputs[i] = with_most_phrases(pieces[i], outputs[i], constrained, decode)[: rule.n_best]
-        again = partial(self._search, tell=None)
-        return keep_numbers(pieces, outputs, rule, self.constraints, self.engine, again)
+        return outputs
 
     def _search(
         self, pieces: Sequence[Piece], rule: DecisionRule, tell: Callable[[float], None] | None

@@ -138,7 +138,7 @@ def repetition(source: Sequence[str], target: Sequence[str], size: int) -> float
     return shares[0] - shares[1]
 
 
-def repeated(words: Sequence[str], size: int) -> int:
+def repeated(words: Sequence[str] | Sequence[int], size: int) -> int:
     """Returns the number of n-grams of this size that occurred before in a text."""
     ngrams = Counter(zip(*(words[begin:] for begin in range(size)), strict=False))
     return sum(ngrams.values()) - len(ngrams)

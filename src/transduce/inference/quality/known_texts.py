@@ -23,7 +23,9 @@ class KnownTexts:
     @staticmethod
     def of(texts: Iterable[str] | Mapping[str, int], least: int = 1) -> "KnownTexts":
         """Counts texts, or takes their counts, and keeps those that occur at least so many times."""
-        kept = [(zlib.crc32(_encoded(text)), count) for text, count in Counter(texts).most_common(MOST) if count >= least]
+        kept = [
+            (zlib.crc32(_encoded(text)), count) for text, count in Counter(texts).most_common(MOST) if count >= least
+        ]
         hashes, first = np.unique(np.array([each for each, _ in kept], np.uint32), return_index=True)
         return KnownTexts(hashes, np.array([count for _, count in kept], np.int32)[first])
 
