@@ -57,13 +57,13 @@ class BatchedSearch:
         for i, (piece, n_best) in enumerate(zip(pieces, outputs, strict=True)):
             if n_best and not piece.required and forbids(strict, len(piece.source) - piece.context, n_best[0].tokens):
                 counts[i] = faults(piece, n_best)
-        search = partial(self._search, tell=None)
         again = [i for i, count in counts.items() if count]
-        for i, found in zip(again, search([pieces[i] for i in again], strict), strict=True):
+        chosen = [pieces[i] for i in again]
+        for i, found in zip(again, self._with_numbers(chosen, self._search(chosen, strict, None), strict), strict=True):
             whole = [each for each in found if not each.truncated]
             if whole and faults(pieces[i], whole) <= counts[i]:
                 outputs[i] = whole
-        return keep_numbers(pieces, outputs, rule, self.constraints, self.engine, search)
+        return self._with_numbers(pieces, outputs, rule)
 
     def faults(self, pieces: Sequence[Piece], texts: Sequence[str]) -> list[str]:
         """Names what is wrong with the translations of a line's pieces, as far as alarms can tell."""
@@ -102,6 +102,11 @@ class BatchedSearch:
         for i, constrained in zip(unmet, found, strict=True):
             outputs[i] = with_most_phrases(pieces[i], outputs[i], constrained, decode)[: rule.n_best]
         return outputs
+
+    def _with_numbers(
+        self, pieces: Sequence[Piece], outputs: list[list[Hypothesis]], rule: DecisionRule
+    ) -> list[list[Hypothesis]]:
+        return keep_numbers(pieces, outputs, rule, self.constraints, self.engine, partial(self._search, tell=None))
 
     def _search(
         self, pieces: Sequence[Piece], rule: DecisionRule, tell: Callable[[float], None] | None
