@@ -14,7 +14,7 @@ from transduce.apps.projects.quality import QualityEstimator
 from transduce.base.errors import CheckpointError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.constraints import Piece
-from transduce.inference.quality.alarms import UNEXPLAINED, Alarms, search_again, stricter
+from transduce.inference.quality.alarms import UNEXPLAINED, Alarms, forbids, stricter
 from transduce.inference.quality.confidence import FEATURES, UNSEEN
 from transduce.inference.quality.known_texts import KnownTexts
 from transduce.inference.quality.quality_estimate import WORK, QualityEstimate, WorkInFile, combined
@@ -91,10 +91,7 @@ def test_a_saved_file_gives_the_same_estimates_and_a_damaged_one_an_error(model:
     kept, row = QualityModel.load(model), np.linspace(0, 0.1, len(FEATURES))
     assert kept is not None and kept.alarms == quality.alarms
     assert kept.regression.estimate(row) == quality.regression.estimate(row)
-    assert (
-        kept.training.words.counts_of(["the", "zqx"]).tolist()
-        == quality.training.words.counts_of(["the", "zqx"]).tolist()
-    )
+    assert kept.training.words.counts_of(["the", "zqx"]) == quality.training.words.counts_of(["the", "zqx"])
     (model / FILE).write_bytes(b"no tensors")
     with pytest.raises(CheckpointError, match=r"quality\.safetensors is damaged; copy the model again, or delete it"):
         QualityModel.load(model)
@@ -166,26 +163,17 @@ def test_a_translation_of_another_sentence_hardly_has_the_meaning_of_its_source(
     assert unexplained(KnownTexts.of([]), *PAIRS[0]) == 0.0
 
 
-def test_only_what_has_faults_is_searched_again_and_the_better_output_is_kept() -> None:
-    asked = []
-
-    def search(places: list[int]) -> list[str]:
-        asked.append(places)
-        return ["fine", "xx", ""]
-
-    assert search_again(["good", "x", "xx", "x"], lambda _, text: text.count("x"), search) == [
-        "good",
-        "fine",
-        "xx",
-        "x",
-    ]
-    assert asked == [[1, 2, 3]]
-    assert search_again(["good"], lambda _, text: 0, search) == ["good"] and len(asked) == 1
+def test_a_stricter_search_forbids_repeated_and_very_long_or_short_outputs_alone() -> None:
+    strict = stricter(Beam())
+    assert forbids(strict, 9, [1, 2, 3, 1, 2, 3]) and not forbids(strict, 9, [1, 2, 3, 1, 2])
+    are_forbidden = [forbids(strict, 9, range(length)) for length in (3, 4, 24, 25)]
+    assert are_forbidden == [True, False, False, True], "10 and 25 tokens with the ends; limits are 5 and 25"
 
 
 def test_a_stricter_search_keeps_its_own_settings() -> None:
     search = stricter(Beam(size=3, no_repeat_ngram=5, max_ratio=1.2, min_ratio=0.7))
-    assert search == Beam(size=3, no_repeat_ngram=5, max_ratio=1.2, min_ratio=0.7, max_extra=10)
+    assert search == Beam(size=2, no_repeat_ngram=5, max_ratio=1.2, min_ratio=0.7, max_extra=10)
+    assert stricter(Beam(size=4, n_best=3)).size == 3
     short = stricter(Beam(max_ratio=0.1, max_extra=2))
     assert (short.min_ratio, short.max_ratio, short.max_extra) == (0.1, 0.1, 2)
     rule = stricter(MinimumBayesRisk(candidates=Beam(size=4, n_best=4)))
@@ -202,12 +190,12 @@ def test_a_loop_is_searched_again_and_mended_or_marked(
 
     def search(pieces: Sequence[Piece], rule: Beam, tell: Any) -> list[list[Hypothesis]]:
         sources = [piece.text for piece in pieces]
-        searched.append((sources, rule.no_repeat_ngram))
+        searched.extend([(sources, rule.no_repeat_ngram)] if pieces else [])
         goes_wrong = not mends or rule.no_repeat_ngram == 0
         texts = ["Der Hund " * 9 if goes_wrong and source == looped else targets[source] for source in sources]
         return [[Hypothesis(encode(text), -1.0, -1.0, False)] for text in texts]
 
-    monkeypatch.setattr(translator._batched, "_with_phrases", search)
+    monkeypatch.setattr(translator._batched, "_search", search)
     lines = [source for source, _ in PAIRS[:4]]
     faults = [translation.faults for translation in translator.translate(lines)]
     assert searched == [(lines, 0), ([looped], 3)]
@@ -225,7 +213,7 @@ def test_a_text_in_capitals_that_goes_wrong_is_searched_again_as_it_is_usually_w
         texts = [targets.get(source, "Der Hund " * 9) for source in read]
         return [[Hypothesis(tokenizers.target.encode(text), -1.0, -1.0, False)] for text in texts]
 
-    monkeypatch.setattr(translator._batched, "_with_phrases", search)
+    monkeypatch.setattr(translator._batched, "_search", search)
     source, target = PAIRS[2]
     shouted, prefixed = translator.translate([source.upper(), Request(source.upper(), prefix="Der")])
     assert shouted.text == target and shouted.faults == [], "in small letters where the vocabulary has no capitals"

@@ -14,7 +14,7 @@ from transduce.inference.engines.engine import Engine, EngineChoice
 from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.parallel_search import map_parallel
 from transduce.inference.kept_numbers import keep_numbers
-from transduce.inference.quality.alarms import UNEXPLAINED, search_again, stricter
+from transduce.inference.quality.alarms import UNEXPLAINED, forbids, stricter
 from transduce.inference.quality.quality_estimate import QualityEstimate, combined
 from transduce.inference.quality.quality_model import QualityModel
 from transduce.search.choices import DecisionRule, MinimumBayesRisk, Search, search_of
@@ -43,25 +43,33 @@ class BatchedSearch:
     ) -> list[list[Hypothesis]]:
         """Returns the outputs wanted of each piece, best first; `tell` receives the share of tokens that is done.
 
-        A piece is searched with its required phrases only if its outputs lack some without, and so it is with the
-        numbers of its source. InputError for phrases that the engine or the search cannot require. A piece without such
-        phrases whose best output went wrong is searched again, more strictly; or, if its text is in capitals, as it is
-        usually written.
+        A piece is searched with its required phrases only if its outputs lack some without, and at last so it is with
+        the numbers of its source. InputError for phrases that the engine or the search cannot require. A piece without
+        such phrases whose best output went wrong is searched again, more strictly, if the stricter search forbids that
+        output, or as it is usually written, if it is in capitals; the new one is kept unless it has more faults.
         """
+        outputs, strict = self._with_phrases(pieces, rule, tell), stricter(rule)
 
-        def faults(place: int, output: list[Hypothesis]) -> int:
-            piece = pieces[place]
-            return 0 if piece.required else len(set(self.faults([piece], [output])) - {UNEXPLAINED})
+        def faults(piece: Piece, n_best: Sequence[Hypothesis]) -> int:
+            text = self.constraints.tokenizer.decode(n_best[0].tokens)
+            return len(set(self.faults([piece], [text])) - {UNEXPLAINED})
 
-        def again(places: list[int]) -> list[list[Hypothesis]]:
-            chosen = [self._in_usual_case(pieces[place]) for place in places]
-            outputs = self._with_phrases(chosen, stricter(rule), None)
-            for place, piece, n_best in zip(places, chosen, outputs, strict=True):
-                if piece is not pieces[place]:
-                    n_best[:] = map(self._in_capitals, n_best)
-            return [[each for each in n_best if not each.truncated] for n_best in outputs]
-
-        return search_again(self._with_phrases(pieces, rule, tell), faults, again)
+        counts: dict[int, int] = {}  # of pieces that may be better in a stricter search
+        for i, (piece, n_best) in enumerate(zip(pieces, outputs, strict=True)):
+            if not n_best or piece.required:
+                continue
+            if piece.text.isupper() or forbids(strict, len(piece.source) - piece.context, n_best[0].tokens):
+                counts[i] = faults(piece, n_best)
+        again = [i for i, count in counts.items() if count]
+        chosen = [self._in_usual_case(pieces[i]) for i in again]
+        results = self._with_numbers(chosen, self._search(chosen, strict, None), strict)
+        for i, piece, found in zip(again, chosen, results, strict=True):
+            whole = [each for each in found if not each.truncated]
+            if piece is not pieces[i]:
+                whole = list(map(self._in_capitals, whole))
+            if whole and faults(pieces[i], whole) <= counts[i]:
+                outputs[i] = whole
+        return self._with_numbers(pieces, outputs, rule)
 
     def _in_usual_case(self, piece: Piece) -> Piece:
         """Returns a piece whose text is not in capitals; the same piece if it is not, or has constraints."""
@@ -69,7 +77,7 @@ class BatchedSearch:
         if tokenizer is None or not is_free or not piece.text.isupper():
             return piece
         before = len(piece.source) - len(tokenizer.encode(piece.text.strip()))
-        usual = in_usual_case(piece.text, tokenizer)
+        usual = in_usual_case(piece.text.strip(), tokenizer)
         return replace(piece, source=[*piece.source[:before], *tokenizer.encode(usual)], text=usual)
 
     def _in_capitals(self, hypothesis: Hypothesis) -> Hypothesis:
@@ -78,20 +86,21 @@ class BatchedSearch:
         tokens = tokenizer.encode(tokenizer.decode(hypothesis.tokens).upper())
         return hypothesis if tokenizer.unknown in tokens else replace(hypothesis, tokens=tokens)
 
-    def faults(self, pieces: Sequence[Piece], outputs: Sequence[Sequence[Hypothesis]]) -> list[str]:
-        """Names what is wrong with the best outputs of a line's pieces, as far as alarms can tell."""
+    def faults(self, pieces: Sequence[Piece], texts: Sequence[str]) -> list[str]:
+        """Names what is wrong with the translations of a line's pieces, as far as alarms can tell."""
         if self.quality_model is None:
             return []
         alarms, known = self.quality_model.alarms, self.quality_model.training.translations
-        decode, lines = self.constraints.tokenizer.decode, zip(pieces, outputs, strict=True)
-        both = ((piece.text, decode(n_best[0].tokens)) for piece, n_best in lines if n_best)
-        return list(dict.fromkeys(fault for pair in both for fault in alarms.faults(*pair, known)))
+        found = (alarms.faults(piece.text, text, known) for piece, text in zip(pieces, texts, strict=True))
+        return list(dict.fromkeys(fault for faults in found for fault in faults))
 
-    def quality(self, pieces: Sequence[Piece], outputs: Sequence[list[Hypothesis]]) -> QualityEstimate | None:
-        """Returns the estimate of a line's translation, given the outputs of its pieces; None if nothing is known."""
+    def quality(
+        self, pieces: Sequence[Piece], texts: Sequence[str], outputs: Sequence[list[Hypothesis]]
+    ) -> QualityEstimate | None:
+        """Returns the estimate of a line's translation, given its pieces, their translations and the outputs that these
+        were decoded from; None if nothing is known."""
         if self.quality_model is None:
             return None
-        texts = [self.constraints.tokenizer.decode(n_best[0].tokens) for n_best in outputs]
         lines = zip(pieces, texts, outputs, strict=True)
         return combined((self.quality_model.estimate(piece.text, text, found[0]), text) for piece, text, found in lines)
 
@@ -113,8 +122,12 @@ class BatchedSearch:
         found = self._search([pieces[i] for i in unmet], rule, tell and (lambda done: tell(share + (1 - share) * done)))
         for i, constrained in zip(unmet, found, strict=True):
             outputs[i] = with_most_phrases(pieces[i], outputs[i], constrained, decode)[: rule.n_best]
-        again = partial(self._search, tell=None)
-        return keep_numbers(pieces, outputs, rule, self.constraints, self.engine, again)
+        return outputs
+
+    def _with_numbers(
+        self, pieces: Sequence[Piece], outputs: list[list[Hypothesis]], rule: DecisionRule
+    ) -> list[list[Hypothesis]]:
+        return keep_numbers(pieces, outputs, rule, self.constraints, self.engine, partial(self._search, tell=None))
 
     def _search(
         self, pieces: Sequence[Piece], rule: DecisionRule, tell: Callable[[float], None] | None

@@ -13,6 +13,7 @@ from transduce.base.errors import InputError
 from transduce.bundle.bundle_config import BundleConfig
 from transduce.inference.constraints import Constraints, Piece
 from transduce.inference.engines.engine import EngineChoice
+from transduce.inference.quality.alarms import EXTRA
 from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, can_require, search_of
 from transduce.search.loop import Hypothesis
@@ -97,7 +98,8 @@ def keep_numbers(
         return results
     wide: Any = rule
     if isinstance(rule, Beam):
-        wide = msgspec.structs.replace(rule, size=max(rule.size, BEAM), n_best=max(rule.size, BEAM))
+        size, most = max(rule.size, BEAM), EXTRA + max(rebound.tokens for rebound in again.values())
+        wide = msgspec.structs.replace(rule, size=size, n_best=size, max_extra=min(rule.max_extra, most))
     new = search([rebound.piece for rebound in again.values()], wide)
     for (i, rebound), found in zip(again.items(), new, strict=True):
         if better := rebound.better(found, constraints.tokenizer.decode):

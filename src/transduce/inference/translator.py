@@ -387,14 +387,14 @@ class Translator:
             )
         best, *others = [[Candidate(decode(h.tokens), h.score, h.log_probability) for h in n_best] for n_best in found]
         pieces = [best[0], *(other[0] for other in others)]
-        candidates = [joined(pieces, rule, self.bundle.config.target)] if others else best
+        texts = [piece.text for piece in pieces]
         return translation_of(
             request,
-            candidates,
+            [joined(pieces, rule, self.bundle.config.target)] if others else best,
             self.constraints,
             was_split=bool(others),
             truncated=any(n_best[0].truncated for n_best in found),
-            faults=self._batched.faults(line, found),
-            quality=self._batched.quality(line, found),
+            faults=self._batched.faults(line, texts),
+            quality=self._batched.quality(line, texts, found),
             keeps_numbers=kept_between(self.bundle.config, rule),
         )

@@ -196,7 +196,7 @@ def learn_table(given: Numbers, words: Numbers, given_size: int, size: int) -> L
     """Learns the probabilities of words, given each word of the texts beside them, by IBM's Model 1 (Brown et al.
     1993)."""
     links = list(_links(given, words, given_size, size))
-    return learn_lexical_table(lambda: links, given_size, size, ITERATIONS)
+    return learn_lexical_table(lambda: links, given_size, size, ITERATIONS, is_held=True)
 
 
 def _links(given: Numbers, words: Numbers, given_size: int, size: int) -> Iterator[Links]:

@@ -2,9 +2,8 @@
 translation; and the search that repairs them."""
 
 import math
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import msgspec
 
@@ -12,7 +11,8 @@ from docsegments.orthography.words import word_texts
 from transduce.inference.quality.confidence import repeated, repetition
 from transduce.inference.quality.known_texts import KnownTexts
 from transduce.inference.quality.word_translations import unexplained
-from transduce.search.choices import DecisionRule, MinimumBayesRisk
+from transduce.search.beam import Beam
+from transduce.search.choices import DecisionRule, MinimumBayesRisk, search_of
 
 MAY_BE_FALSE = 0.001
 """Share of correct translations that each alarm may be wrong about."""
@@ -24,8 +24,6 @@ NO_REPEAT = 3
 """Tokens of the n-grams that the second search does not repeat."""
 SHORTEST, LONGEST, EXTRA = 0.5, 1.5, 10
 """Limits of the second search: tokens for each of the source, and more."""
-
-Output = TypeVar("Output", bound=Sized)
 
 
 @dataclass(frozen=True)
@@ -68,31 +66,23 @@ class Alarms:
 
 
 def stricter(rule: DecisionRule) -> DecisionRule:
-    """Returns a rule whose search writes no loops, and nothing very long or short."""
+    """Returns a rule whose search writes no loops, and nothing very long or short; half a beam mends as many."""
     if isinstance(rule, MinimumBayesRisk):
         return msgspec.structs.replace(rule, candidates=stricter(rule.candidates))
     shortest = min(max(rule.min_ratio, SHORTEST), rule.max_ratio)
     longest = max(min(rule.max_ratio, LONGEST), shortest)
     lengths = {"min_ratio": shortest, "max_ratio": longest, "max_extra": min(rule.max_extra, EXTRA)}
+    if type(rule) is Beam:
+        lengths["size"] = max(rule.n_best, (rule.size + 1) // 2)
     return msgspec.structs.replace(rule, no_repeat_ngram=rule.no_repeat_ngram or NO_REPEAT, **lengths)
 
 
-def search_again(
-    outputs: Sequence[Output],
-    faults: Callable[[int, Output], int],
-    search: Callable[[list[int]], Sequence[Output]],
-) -> list[Output]:
-    """Searches only what has faults once more, and returns all outputs, new ones where they do not have more faults.
-
-    `faults` counts those of an output, given its place; `search` returns new outputs of places.
-    """
-    counts = [faults(place, output) for place, output in enumerate(outputs)]
-    faulty = [place for place, count in enumerate(counts) if count]
-    kept = list(outputs)
-    for place, output in zip(faulty, search(faulty) if faulty else [], strict=True):
-        if output and faults(place, output) <= counts[place]:
-            kept[place] = output
-    return kept
+def forbids(rule: DecisionRule, source: int, output: Sequence[int]) -> bool:
+    """Returns True if the search of a rule may not write an output, given the number of its source's tokens and its own
+    tokens, both without end tokens."""
+    search = search_of(rule)
+    shortest, longest = search.min_ratio * (source + 1), search.max_ratio * (source + 1) + search.max_extra
+    return not shortest <= len(output) + 1 <= longest or repeated(output, search.no_repeat_ngram) > 0
 
 
 def _unlikely_length(source: int, target: int, ratio: float) -> float:

@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -105,8 +104,8 @@ def features_of(
     Without `training`, all words count as seen. The log-probability of each token adds nothing to these.
     """
     of_source, of_target = (word_texts(text) for text in (source, target))
-    counts = [RARE] if training is None else training.words.counts_of([w.lower() for w in of_source] or [""]).tolist()
-    seen = 0 if training is None else int(training.targets.counts_of([target])[0])
+    counts = [RARE] if training is None else training.words.counts_of([w.lower() for w in of_source] or [""])
+    seen = 0 if training is None else training.targets.counts_of([target])[0]
     letters, known = len(source) + 1, set(of_source)
     ratio = math.log((len(target) + 1) / letters)
     return np.array(
@@ -138,10 +137,10 @@ def repetition(source: Sequence[str], target: Sequence[str], size: int) -> float
     return shares[0] - shares[1]
 
 
-def repeated(words: Sequence[str], size: int) -> int:
+def repeated(words: Sequence[str] | Sequence[int], size: int) -> int:
     """Returns the number of n-grams of this size that occurred before in a text."""
-    ngrams = Counter(zip(*(words[begin:] for begin in range(size)), strict=False))
-    return sum(ngrams.values()) - len(ngrams)
+    ngrams = list(zip(*(words[begin:] for begin in range(size)), strict=False))
+    return len(ngrams) - len(set(ngrams))
 
 
 def _signs(text: str) -> float:

@@ -2,8 +2,9 @@
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Int, UInt
@@ -23,18 +24,24 @@ class KnownTexts:
     @staticmethod
     def of(texts: Iterable[str] | Mapping[str, int], least: int = 1) -> "KnownTexts":
         """Counts texts, or takes their counts, and keeps those that occur at least so many times."""
-        kept = [(_hash(text), count) for text, count in Counter(texts).most_common(MOST) if count >= least]
+        kept = [(zlib.crc32(utf_8(text)), count) for text, count in Counter(texts).most_common(MOST) if count >= least]
         hashes, first = np.unique(np.array([each for each, _ in kept], np.uint32), return_index=True)
         return KnownTexts(hashes, np.array([count for _, count in kept], np.int32)[first])
 
-    def counts_of(self, texts: Sequence[str]) -> Int[np.ndarray, " texts"]:
+    @cached_property
+    def _count_of(self) -> dict[int, int]:
+        return dict(zip(self.hashes.tolist(), self.counts.tolist(), strict=True))
+
+    def counts_of(self, texts: Iterable[str]) -> list[int]:
         """Returns the count of each text, 0 for a new one."""
-        if not len(self.hashes):
-            return np.zeros(len(texts), np.int32)
-        asked = np.array([_hash(text) for text in texts], np.uint32)
-        places = np.searchsorted(self.hashes, asked).clip(max=len(self.hashes) - 1)
-        return np.where(self.hashes[places] == asked, self.counts[places], 0)
+        return self.counts_after("", [utf_8(text) for text in texts])
+
+    def counts_after(self, start: str, ends: Iterable[bytes]) -> list[int]:
+        """Returns the count of each text that is a start and an end in UTF-8, 0 for a new one."""
+        begun, get = zlib.crc32(utf_8(start)), self._count_of.get
+        return [get(zlib.crc32(end, begun), 0) for end in ends]
 
 
-def _hash(text: str) -> int:
-    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+def utf_8(text: str) -> bytes:
+    """Returns a text as bytes, lone surrogates too."""
+    return text.encode("utf-8", "surrogatepass")

@@ -8,7 +8,7 @@ import numpy as np
 
 from transduce.corpora.doctor.evidence import learn_table
 from transduce.corpora.doctor.numbers import Vocabulary, words_of
-from transduce.inference.quality.known_texts import KnownTexts
+from transduce.inference.quality.known_texts import KnownTexts, utf_8
 
 LEAST, OFTEN = 0.05, 3
 """The least probability of a word's translation that is kept, and the least times that the word was seen."""
@@ -42,12 +42,11 @@ def unexplained(translations: KnownTexts, source: str, target: str) -> float:
     """Returns the share of a pair's words that no word of the other text translates, 0 to 1; of words that were seldom
     seen nothing is known, and others count by how probable their best translation is."""
     sides = [list(dict.fromkeys(words_of(text)))[:MOST_WORDS] for text in (source, target)]
-    missing = total = 0.0
+    missing = total = 0  # thousandths
     for side, other in ((0, 1), (1, 0)):
-        words = [f"{side}{word}" for word in sides[side]]
-        best = translations.counts_of(words) / 1000  # [words]
-        both = translations.counts_of([f"{word}\t{beside}" for word in words for beside in sides[other]])
-        found = both.reshape(len(words), len(sides[other])).max(1, initial=0) / 1000  # [words]
-        missing += float((best - found).clip(min=0).sum())
-        total += float(best.sum())
-    return missing / (total + PRIOR)
+        words, beside = [f"{side}{word}" for word in sides[side]], [utf_8(f"\t{word}") for word in sides[other]]
+        for word, best in zip(words, translations.counts_of(words), strict=True):
+            found = max(translations.counts_after(word, beside), default=0) if best else 0
+            missing += max(0, best - found)
+            total += best
+    return missing / (total + 1000 * PRIOR)
