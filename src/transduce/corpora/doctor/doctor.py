@@ -94,9 +94,7 @@ class Doctor:
             halves[_half(pair)].append(pair)
         if min(map(len, halves)) < FEWEST_OF_HALF:
             return np.ones(len(pairs), bool)
-        self._experience = [
-            Experience([pair.source for pair in half], [pair.target for pair in half]) for half in halves
-        ]
+        self._experience = [Experience(*_sides(half)) for half in halves]
         evidence = self._evidence(pairs)
         alive = np.ones(len(pairs), bool)
         for name, test in TESTS.items():
@@ -160,8 +158,7 @@ class Doctor:
             made = made_faults(test, chosen, MADE // 2, chance)
             if len(made) < FEWEST_MADE:
                 return None
-            experience = self._experience[1 - half]
-            parts.append(experience.judge([pair.source for pair in made], [pair.target for pair in made]))
+            parts.append(self._experience[1 - half].judge(*_sides(made)))
         return Evidence.joined(parts)
 
     def _without_faults_of_sides(self, pairs: Sequence[SentencePair]) -> list[SentencePair]:

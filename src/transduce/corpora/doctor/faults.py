@@ -107,10 +107,6 @@ def _cut(parts: list[str], chance: random.Random) -> list[str]:
     return parts[: max(round(len(parts) * chance.uniform(0.3, 0.6)), 1)]
 
 
-def _at_most(values: Values, most: float = 0.0) -> Values:
-    return np.minimum(values, most)
-
-
 TESTS: Mapping[str, Test] = {
     "swapped": Test(
         "whose sides are swapped", lambda of: np.maximum(of("swapped_source"), of("swapped_target")), _swapped
@@ -122,12 +118,12 @@ TESTS: Mapping[str, Test] = {
     ),
     "source partial": Test(
         "of whose target a part is not in the source",
-        lambda of: _at_most(of("length")) + 0.5 * _at_most(of("partial_target")),
+        lambda of: np.minimum(of("length"), 0.0) + 0.5 * np.minimum(of("partial_target"), 0.0),
         _on_side(0, _cut),
     ),
     "target partial": Test(
         "of whose source a part is not in the target",
-        lambda of: _at_most(-of("length")) + 0.5 * _at_most(of("partial_source")),
+        lambda of: np.minimum(-of("length"), 0.0) + 0.5 * np.minimum(of("partial_source"), 0.0),
         _on_side(1, _cut),
     ),
     "source reordered": Test(
