@@ -102,13 +102,8 @@ class Recording:
         return known.value[:, visit.start - known.start : visit.stop - known.start]
 
 
-@dataclass
-class _Act:
-    """A recording or a change at a place."""
-
-    act: Callable[[Visit], Value | None]
-    """Returns the new values of a visit; None where they stay."""
-    is_done: bool = False
+Act = Callable[[Visit], Value | None]
+"""A recording or a change at a place: returns the new values of a visit; None where they stay."""
 
 
 @dataclass
@@ -142,7 +137,8 @@ class Intervention:
     def __init__(self, model: Any) -> None:
         self.places: Places = model.places()
         self._encoder = getattr(model, "encoder", model)
-        self._acts: dict[str, list[_Act]] = defaultdict(list)
+        self._acts: dict[str, list[Act]] = defaultdict(list)
+        self._waiting: dict[Act, str] = {}  # changes that were not made yet, with their places
         self._readings: dict[str, _Reading] = {}
         self._begun: Counter[str] = Counter()
         self._position = 0
@@ -156,7 +152,7 @@ class Intervention:
 
         for place in places or self.places:
             self._find(place)
-            self._acts[place].append(_Act(partial(write, place), is_done=True))
+            self._acts[place].append(partial(write, place))
         return recording
 
     def change(
@@ -186,7 +182,8 @@ class Intervention:
                     f"{place}: {found} does not fit values {expected}, or these have no such row"
                 ) from None
 
-        self._acts[place].append(_Act(act))
+        self._acts[place].append(act)
+        self._waiting[act] = place
 
     def replace(self, place: str, value: Tensor, **chosen: Numbers) -> None:
         """Puts a value in place of others."""
@@ -210,11 +207,10 @@ class Intervention:
 
     def check(self) -> None:
         """Raises InputError for a change that no pass has come by."""
-        for place, acts in self._acts.items():
-            if not all(act.is_done for act in acts):
-                raise InputError(
-                    f"{place} was not changed: nothing computed it for such tokens (a loss makes no decoder.logits)"
-                )
+        for place in self._waiting.values():
+            raise InputError(
+                f"{place} was not changed: nothing computed it for such tokens (a loss makes no decoder.logits)"
+            )
 
     def _find(self, place: str) -> Place:
         if place not in self.places:
@@ -246,9 +242,10 @@ class Intervention:
         visit = Visit(reading.number, reading.start + within, value, reading.is_real if of_tokens else None)
         # record and change them in turn
         for act in acts:
-            made = act.act(visit)
+            made = act(visit)
             if made is not None:
-                act.is_done, visit = True, replace(visit, value=made)
+                self._waiting.pop(act, None)
+                visit = replace(visit, value=made)
         if visit.value is value:
             return given
         new = visit.value.reshape(tokens.shape)
