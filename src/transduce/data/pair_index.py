@@ -127,14 +127,11 @@ def open_index(plain: TokenStore, read: TokenStore, vocabularies: tuple[int, int
         for (name, side), vocabulary in zip(sides.items(), vocabularies, strict=True):
             _invert(side, vocabulary, new / name)
 
-    def load(made: Path) -> list[SideIndex] | None:
-        try:
-            return [
-                SideIndex(side, np.load(made / f"{name}.starts.npy"), np.load(made / f"{name}.places.npy", "r"))
-                for name, side in sides.items()
-            ]
-        except (OSError, ValueError):
-            return None
+    def load(made: Path) -> list[SideIndex]:
+        return [
+            SideIndex(side, np.load(made / f"{name}.starts.npy"), np.load(made / f"{name}.places.npy", "r"))
+            for name, side in sides.items()
+        ]
 
     return PairIndex(read, *found_or_made(folder / plain.content, load, make))
 
