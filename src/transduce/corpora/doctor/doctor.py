@@ -11,7 +11,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.corpora.corpus import SentencePair
+from transduce.corpora.corpus import SentencePair, sides_of
 from transduce.corpora.doctor.evidence import AT_ONCE, Evidence, Experience, Values, judge_by_other_half
 from transduce.corpora.doctor.faults import MADE, TESTS, Limit, Scale, Test, choose_limit, made_faults
 from transduce.corpora.doctor.misread import Misread
@@ -77,8 +77,8 @@ class Doctor:
         sound = [pair for pair in (repaired_pair(pair)[0] for pair in pairs) if not _has_sign(pair)]
         if len(sound) < FEWEST:
             return
-        self._misread = tuple(map(Misread, _sides(sound)))
-        sides = _sides(sound := self._without_faults_of_sides(sound))
+        self._misread = tuple(map(Misread, sides_of(sound)))
+        sides = sides_of(sound := self._without_faults_of_sides(sound))
         self.other_languages = OtherLanguage.sought_in(*sides), OtherLanguage.sought_in(*sides[::-1])
         sound = self._without_faults_of_sides(sound)
         alive = self._learn(sound)
@@ -94,7 +94,7 @@ class Doctor:
             halves[_half(pair)].append(pair)
         if min(map(len, halves)) < FEWEST_OF_HALF:
             return np.ones(len(pairs), bool)
-        self._experience = [Experience(*_sides(half)) for half in halves]
+        self._experience = [Experience(*sides_of(half)) for half in halves]
         evidence = self._evidence(pairs)
         alive = np.ones(len(pairs), bool)
         for name, test in TESTS.items():
@@ -146,7 +146,7 @@ class Doctor:
         return {name: test.score(partial(self._scales[name], evidence)) for name, test in TESTS.items()}
 
     def _evidence(self, pairs: Sequence[SentencePair]) -> Evidence:
-        return judge_by_other_half(self._experience, np.array([_half(pair) for pair in pairs]), *_sides(pairs))
+        return judge_by_other_half(self._experience, np.array([_half(pair) for pair in pairs]), *sides_of(pairs))
 
     def _made_evidence(self, pairs: Sequence[SentencePair], test: Test, chance: random.Random) -> Evidence | None:
         """Returns the evidence on faults that are made out of each half of the pairs, by what the other one taught;
@@ -158,7 +158,7 @@ class Doctor:
             made = made_faults(test, chosen, MADE // 2, chance)
             if len(made) < FEWEST_MADE:
                 return None
-            parts.append(self._experience[1 - half].judge(*_sides(made)))
+            parts.append(self._experience[1 - half].judge(*sides_of(made)))
         return Evidence.joined(parts)
 
     def _without_faults_of_sides(self, pairs: Sequence[SentencePair]) -> list[SentencePair]:
@@ -166,7 +166,7 @@ class Doctor:
 
     def _faults_of_sides(self, pairs: Sequence[SentencePair]) -> list[str | None]:
         """Returns a fault that a side of each pair has by what is usual on it; None for most."""
-        sides = _sides(pairs)
+        sides = sides_of(pairs)
         faults: list[str | None] = [None] * len(pairs)
         for misread, texts in zip(self._misread, sides, strict=False):
             faults = ["misread" if misread.holds(text) else f for f, text in zip(faults, texts, strict=True)]
@@ -197,10 +197,6 @@ class Doctor:
             return np.zeros(len(pairs), bool)
         found = [_key(pair.source) in source or _key(pair.target) in target for pair in pairs]
         return np.array(found, bool) & (scores < UNLIKE)
-
-
-def _sides(pairs: Sequence[SentencePair]) -> tuple[list[str], list[str]]:
-    return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 
 def _has_sign(pair: SentencePair) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.base.errors import DataError
-from transduce.corpora.corpus import SentencePair
+from transduce.corpora.corpus import SentencePair, sides_of
 from transduce.corpora.doctor.doctor import Finding
 from transduce.corpora.doctor.evidence import AT_ONCE, BITS, WORDS, HashedNGrams, Values, hashes
 from transduce.corpora.doctor.numbers import UNKNOWN, Numbers, Vocabulary
@@ -62,7 +62,7 @@ class Likeness:
 
         Raises DataError for a text that shares no word with the pairs.
         """
-        sides = [[pair.source for pair in pairs], [pair.target for pair in pairs]]
+        sides = sides_of(pairs)
         known = []
         for side in sides:
             vocabulary = Vocabulary()
