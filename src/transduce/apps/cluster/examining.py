@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,18 +25,14 @@ from transduce.corpora.doctor.examination import Examination, Sides, Tally, repe
 from transduce.corpora.doctor.likeness import Likeness
 from transduce.corpora.doctor.shifts import Shifts
 from transduce.corpora.doctor.signs import masked
-from transduce.corpora.fingerprints import Fingerprints
 from transduce.corpora.formats import Columns, parallel_files
 from transduce.corpora.lines import read_lines
-from transduce.corpora.overlap import SIDES, scope_fingerprint
+from transduce.corpora.overlap import OverlapFilter
 from transduce.corpora.pair_files import ONE_CELL, write_pairs
 from transduce.corpora.shards import shards_of
 
 LEFT_OUT, SCORES = "left-out", "scores"
 """Folders of the tables of what is left out of each shard, and of the scores of all its pairs."""
-
-Texts = tuple[Fingerprints, Fingerprints]
-"""The fingerprints of the texts of each side."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +87,7 @@ def examine_shards(
             for shard in shards_for(inputs, out, columns, languages, ending):
                 name = f"{shard.outputs[0].name.removesuffix('.tsv')}.tsv"
                 shards.append(replace(shard, outputs=(*shard.outputs, *(table / name for table in tables))))
-        held_out = _texts_of(treatment.test)
+        is_untested = OverlapFilter("either", [parallel_files(treatment.test)]).start() if treatment.test else None
         like = None if treatment.like is None else list(read_lines(treatment.like))
         described = {"job": "doctor", **msgspec.to_builtins(treatment), "columns": columns}
         described["inputs"] = [str(path) for shard in shards for path in shard.inputs]
@@ -112,7 +108,7 @@ def examine_shards(
         if like is not None:
             likeness = Likeness(like, sample, min((treatment.best or total) / max(total, 1), 1.0))
         learned = work / f"doctor-{uuid.uuid4().hex}"  # of this process, which others only read
-        learned.write_bytes(pickle.dumps((Doctor(sample), likeness, held_out)))
+        learned.write_bytes(pickle.dumps((Doctor(sample), likeness, is_untested)))
         of_missing = [[each[number] for number in missing] for each in (shards, shifts, marks)]
         same = [[each] * len(missing) for each in (learned, treatment, out is None)]
         return Examination.joined(list(workers.map(_examine, *of_missing, *same)))
@@ -137,10 +133,10 @@ def _look(shard: Shard, keys: Path) -> Shifts:
 def _examine(
     shard: Shard, shifts: Shifts, marks: Path, learned: Path, treatment: Treatment, to_report: bool
 ) -> Examination:
-    doctor, likeness, held_out = _learned(learned)
+    doctor, likeness, is_untested = _learned(learned)
     further: dict[str, Keeps] = {"repeated": Marked(marks, "").start()}
-    if treatment.test:
-        further["in the test data"] = partial(_is_new, held_out)
+    if is_untested is not None:
+        further["in the test data"] = is_untested
     tally = Tally()
     found = doctor.judge(_pairs(shard, shifts))
     if likeness is not None:
@@ -184,19 +180,6 @@ def _write(outputs: Sequence[Path], findings: Iterator[Finding], treatment: Trea
 
 
 @lru_cache(1)
-def _learned(file: Path) -> tuple[Doctor, Likeness | None, Texts]:
+def _learned(file: Path) -> tuple[Doctor, Likeness | None, Keeps | None]:
     """Reads what the job's first process has learned, once in each process."""
     return pickle.loads(file.read_bytes())
-
-
-def _texts_of(test: tuple[str, ...]) -> Texts:
-    found = Fingerprints(), Fingerprints()
-    for pair in parallel_files(test) if test else ():
-        for side, texts in zip(SIDES, found, strict=True):
-            texts.add(scope_fingerprint(pair, side))
-    return found
-
-
-def _is_new(held_out: Texts, pair: SentencePair) -> bool:
-    """Returns whether neither side of a pair is among those held out."""
-    return not any(scope_fingerprint(pair, side) in texts for side, texts in zip(SIDES, held_out, strict=True))
