@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from docsegments.orthography.words import word_texts
+from docsegments.orthography.words import without_signs, word_texts
 from transduce.analysis.contrast import Decision, InputWord, Side
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import make_batch, with_marks
@@ -172,7 +172,7 @@ class PairSearch:
 
 def bare(word: str) -> str:
     """Returns a word without punctuation around it, or itself if it is nothing else."""
-    return word.strip("".join(each for each in word if not each.isalnum())) or word
+    return without_signs(word) or word
 
 
 def _common(first: Rows, second: Rows) -> Rows:

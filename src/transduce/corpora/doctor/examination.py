@@ -277,13 +277,8 @@ def firsts(keys: NDArray[np.uint64]) -> Keeps:
 def spread(pairs: Iterable[SentencePair], count: int, most: int = MOST_LEARNED) -> list[SentencePair]:
     """Returns pairs at even distances, at most so many of a number of pairs."""
     most = min(count, most)
-    places = iter([place * count // most for place in range(most)])
-    chosen, wanted = [], next(places, None)
-    for place, pair in enumerate(pairs):
-        if place == wanted:
-            chosen.append(pair)
-            wanted = next(places, None)
-    return chosen
+    places = {number * count // most for number in range(most)}
+    return [pair for place, pair in enumerate(pairs) if place in places]
 
 
 def _by_file(shifts: Iterable[tuple[str, Shifts]]) -> dict[str, Shifts]:
