@@ -144,6 +144,9 @@ def _sentences(scores: Scores) -> list[Section]:
     texts, of_sentences = scores.outcome, scores.counts["chrf"]
     each = np.array([of_sentences.choose(np.array([number])).score for number in range(scores.size)])
     order = np.argsort(each, kind="stable")
+    columns = {"translation": texts.outputs, "reference": texts.references}
+    if texts.sources is not None:
+        columns = {"source": texts.sources, **columns}
     sections = []
     for title, text, numbers in (
         ("The worst sentences", "Those least like their reference: is it the translation that is wrong?", order),
@@ -151,14 +154,11 @@ def _sentences(scores: Scores) -> list[Section]:
     ):
         chosen: dict[str, Row] = {}
         for number in numbers.tolist():
-            source = None if texts.sources is None else texts.sources[number]
-            row = [round(float(each[number]), 1), source, texts.outputs[number], texts.references[number]]
+            row = [round(float(each[number]), 1), *(column[number] for column in columns.values())]
             chosen.setdefault(texts.references[number], row)
             if len(chosen) == SHOWN:
                 break
-        rows = [row if texts.sources is not None else [row[0], *row[2:]] for row in chosen.values()]
-        head = ["chrF", *(["source"] if texts.sources is not None else []), "translation", "reference"]
-        sections.append((title, text, html_table(head, rows)))
+        sections.append((title, text, html_table(["chrF", *columns], list(chosen.values()))))
     return sections
 
 
