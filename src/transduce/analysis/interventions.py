@@ -114,17 +114,8 @@ class _Reading:
     rows: int
     start: int
     is_real: Tensor | None = None
-    encoder: object = None
     seen: Counter[str] = field(default_factory=Counter)
     """Tokens, or calls, of this reading that each place has seen."""
-
-    def order_of(self, value: Tensor) -> Tensor | None:
-        """Returns each token's number, from 1, among the vectors of an encoder that rearranges them, [rows, tokens]; 0
-        where it has none."""
-        if self.is_real is None or not isinstance(self.encoder, Rearranges):
-            return None
-        numbers = torch.arange(1, value.shape[:-1].numel() + 1, dtype=torch.float64, device=value.device)
-        return self.encoder.arranged_back(numbers.view(*value.shape[:-1], 1), self.is_real)[..., 0].long()
 
 
 class Intervention:
@@ -229,7 +220,7 @@ class Intervention:
             reading.seen[name] += is_other
             return given
         # give each row its tokens, and each head its part
-        flat, order = before.flatten(0, -2), reading.order_of(before) if place.is_arranged else None
+        flat, order = before.flatten(0, -2), self._order_of(before, reading.is_real) if place.is_arranged else None
         if order is None:
             tokens = flat.view(reading.rows, -1, flat.shape[-1])
         else:
@@ -253,6 +244,14 @@ class Intervention:
             new = flat.index_copy(0, order[order > 0] - 1, new[order > 0])
         return place.put(given, new.reshape(before.shape))
 
+    def _order_of(self, value: Tensor, is_real: Tensor | None) -> Tensor | None:
+        """Returns each token's number, from 1, among the vectors of an encoder that rearranges them, [rows, tokens]; 0
+        where it has none."""
+        if is_real is None or not isinstance(self._encoder, Rearranges):
+            return None
+        numbers = torch.arange(1, value.shape[:-1].numel() + 1, dtype=torch.float64, device=value.device)
+        return self._encoder.arranged_back(numbers.view(*value.shape[:-1], 1), is_real)[..., 0].long()
+
     def reads(self, plain: Callable[..., Any], side: str, mask: int | None = None) -> Callable[..., Any]:
         """Returns a method that reads tokens; `mask` is the number of the argument after them that says which are
         real."""
@@ -266,7 +265,7 @@ class Intervention:
                 start, self._position = self._position, self._position + tokens.shape[1]
             is_real = None if mask is None else others[mask]
             number = max(self._begun[side] - 1, 0)
-            self._readings[side] = _Reading(number, len(tokens), start, is_real, self._encoder)
+            self._readings[side] = _Reading(number, len(tokens), start, is_real)
             try:
                 return plain(tokens, *others, **options)
             finally:

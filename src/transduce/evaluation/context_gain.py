@@ -31,15 +31,10 @@ def context_gain(bundle: ModelBundle, requests: Sequence[Request], references: S
     None if that leaves fewer than two.
     """
     scorer = Scorer(bundle)
-    lengths = [scorer.model.source_limit or inf, scorer.model.target_limit or inf]
-    of_pairs = zip(
-        bundle.read([request.text for request in requests]),
-        bundle.tokenizers.target.encode_batch(references),
-        strict=True,
-    )
-    fit = [
-        place for place, ids in enumerate(of_pairs) if all(len(i) < most for i, most in zip(ids, lengths, strict=True))
-    ]
+    most_read, most_written = scorer.model.source_limit or inf, scorer.model.target_limit or inf
+    sources = bundle.read([request.text for request in requests])
+    pairs_of_ids = enumerate(zip(sources, bundle.tokenizers.target.encode_batch(references), strict=True))
+    fit = [place for place, (read, written) in pairs_of_ids if len(read) < most_read and len(written) < most_written]
     if len(fit) < 2:
         return None
     pairs = [(requests[place].text, references[place]) for place in fit]
