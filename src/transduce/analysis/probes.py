@@ -90,8 +90,8 @@ def probe(
     majority = float((true[tested] == np.bincount(true[~tested]).argmax()).mean())
     count = int(tested.sum())
     return [
-        Probe(name, *(_accuracy(vectors[name], each, tested) for each in (true, control)), majority, count)
-        for name in names
+        Probe(name, _accuracy(of_place, true, tested), _accuracy(of_place, control, tested), majority, count)
+        for name, of_place in vectors.items()
     ]
 
 

@@ -202,8 +202,8 @@ def learn_table(given: Numbers, words: Numbers, given_size: int, size: int) -> L
 def _links(given: Numbers, words: Numbers, given_size: int, size: int) -> Iterator[Links]:
     """Yields all links of each word to the words given with it and to the null word."""
     for chosen in chunks((given.lengths + 1) * words.lengths, LINKS_AT_ONCE):
-        sides = ((some.values, some.lengths) for some in (given.take(chosen), words.take(chosen)))
-        yield Links.between(*sides, given_size, size)
+        sources, targets = ((some.values, some.lengths) for some in (given.take(chosen), words.take(chosen)))
+        yield Links.between(sources, targets, given_size, size)
 
 
 def _correlation(words: Numbers, ratio: Values, place: Values) -> Values:

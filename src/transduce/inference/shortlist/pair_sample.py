@@ -51,8 +51,8 @@ class PairSample:
     def links(self, source_vocabulary: int, target_vocabulary: int) -> Iterator[Links]:
         """Yields the links of all pairs; the null word is the number after the source vocabulary's last."""
         for store, indices in self._chunks():
-            sides = (tokens_of(side, indices) for side in (store.source, store.target))
-            yield Links.between(*sides, source_vocabulary, target_vocabulary)
+            sources, targets = (tokens_of(side, indices) for side in (store.source, store.target))
+            yield Links.between(sources, targets, source_vocabulary, target_vocabulary)
 
     def target_counts(self, target_vocabulary: int) -> NDArray[np.int64]:
         """Returns how often each target token comes."""
