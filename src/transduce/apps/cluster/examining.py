@@ -124,7 +124,7 @@ def _pairs(shard: Shard, shifts: Shifts) -> Iterator[SentencePair]:
 
 def _look(shard: Shard, keys: Path) -> Shifts:
     """Finds what was shifted, and writes into a file a number for each pair by which repeated ones are found."""
-    shifts = tuple(_sides(shard).shifts())
+    shifts = _sides(shard).shifts()
     with new_file(keys) as new, new.open("wb") as stream:
         np.fromiter(map(repeat_key, _pairs(shard, shifts)), np.uint64).tofile(stream)
     return shifts

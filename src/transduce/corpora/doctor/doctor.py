@@ -74,7 +74,7 @@ class Doctor:
         self._misread: tuple[Misread, ...] = ()
         self._scales: dict[str, Scale] = {}
         self._boilerplate: tuple[set[int], set[int]] = (set(), set())
-        sound = [pair for pair in (repaired_pair(pair)[0] for pair in pairs) if not _has_sign(pair)]
+        sound = [pair for pair in (repaired_pair(pair)[0] for pair in pairs) if not any(faults_of(pair))]
         if len(sound) < FEWEST:
             return
         self._misread = tuple(map(Misread, sides_of(sound)))
@@ -124,26 +124,21 @@ class Doctor:
         pairs = [pair for pair, _ in repaired]
         faults = [next(faults_of(pair), None) for pair in pairs]
         faults = [f or of_side for f, of_side in zip(faults, self._faults_of_sides(pairs), strict=True)]
-        scores = self._scores(pairs)
-        if scores:
+        scores: dict[str, Values] = {}
+        if self._scales:
+            evidence = self._evidence(pairs)
+            scores = {name: test.score(partial(self._scales[name], evidence)) for name, test in TESTS.items()}
             unlike = self._is_boilerplate(pairs, scores["misaligned"])
             faults = [f or ("boilerplate" if b else None) for f, b in zip(faults, unlike, strict=True)]
         for name, values in scores.items():
             limit = self.limits[name]
             if limit.share >= TESTS[name].least_share:
                 faults = [f or (name if value < limit.below else None) for f, value in zip(faults, values, strict=True)]
-        for place, (pair, kinds) in enumerate(repaired):
+        for place, ((pair, kinds), fault) in enumerate(zip(repaired, faults, strict=True)):
             shown = {name: round(float(values[place]), 2) for name, values in scores.items()}
-            fault = faults[place]
             if fault == "swapped":
                 pair, kinds, fault = replace(pair, source=pair.target, target=pair.source), kinds | {"sides"}, None
             yield Finding(pair, tuple(sorted(kinds)), fault, shown)
-
-    def _scores(self, pairs: Sequence[SentencePair]) -> dict[str, Values]:
-        if not self._scales:
-            return {}
-        evidence = self._evidence(pairs)
-        return {name: test.score(partial(self._scales[name], evidence)) for name, test in TESTS.items()}
 
     def _evidence(self, pairs: Sequence[SentencePair]) -> Evidence:
         return judge_by_other_half(self._experience, np.array([_half(pair) for pair in pairs]), *sides_of(pairs))
@@ -197,10 +192,6 @@ class Doctor:
             return np.zeros(len(pairs), bool)
         found = [_key(pair.source) in source or _key(pair.target) in target for pair in pairs]
         return np.array(found, bool) & (scores < UNLIKE)
-
-
-def _has_sign(pair: SentencePair) -> bool:
-    return next(faults_of(pair), None) is not None
 
 
 def _half(pair: SentencePair) -> int:

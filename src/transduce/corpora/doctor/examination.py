@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from transduce.corpora.corpus import Keeps, ParallelCorpus, SentencePair
 from transduce.corpora.doctor.doctor import FEWEST, Doctor, Finding, reason_of
 from transduce.corpora.doctor.faults import MADE, TESTS
-from transduce.corpora.doctor.shifts import Shift, Shifts, find_shifts, pairs_in_step
+from transduce.corpora.doctor.shifts import Shifts, find_shifts, pairs_in_step
 from transduce.corpora.doctor.signs import PERSONAL, REASONS, key_of, masked
 from transduce.corpora.fingerprints import fingerprint
 from transduce.corpora.formats import SUBTITLES, Columns, is_file_of_pairs, parallel_files
@@ -54,16 +54,16 @@ class Sides:
         texts = (attrgetter(name) for name in ("source", "target", "document"))
         return Sides(*(partial(map, text, corpus) for text in texts))
 
-    def shifts(self) -> list[Shift]:
+    def shifts(self) -> Shifts:
         """Finds the lines whose translations are not beside them."""
-        return find_shifts(self.sources(), self.targets())
+        return tuple(find_shifts(self.sources(), self.targets()))
 
-    def lines(self, shifts: Sequence[Shift] = ()) -> int:
+    def lines(self, shifts: Shifts) -> int:
         """Returns the number of lines of the longer side, in which two that are joined are one."""
         joined = Counter(shift.joined for shift in shifts)
         return max(sum(1 for _ in self.sources()) - joined["source"], sum(1 for _ in self.targets()) - joined["target"])
 
-    def pairs(self, shifts: Iterable[Shift]) -> Iterator[SentencePair]:
+    def pairs(self, shifts: Shifts) -> Iterator[SentencePair]:
         """Yields the pairs of lines that belong together."""
         return pairs_in_step(self.sources(), self.targets(), shifts, self.documents and self.documents())
 
@@ -203,7 +203,7 @@ def examine(
         learned: pairs that are learned from, at most.
         ignored: names of faults that are not counted.
     """
-    shifts = [tuple(sides.shifts()) for _, sides in parts]
+    shifts = [sides.shifts() for _, sides in parts]
 
     def pairs() -> Iterator[SentencePair]:
         return chain.from_iterable(sides.pairs(moved) for (_, sides), moved in zip(parts, shifts, strict=True))
