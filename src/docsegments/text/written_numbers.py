@@ -237,7 +237,8 @@ def _numbers(text: str, plain: str, decimal: str) -> list[WrittenNumber]:
 
 
 def _value(match: re.Match[str], decimal: str) -> Decimal:
-    scale = 10 ** sum(_SCALES[sign] for sign in _signs(match["scale"] or ""))
+    written = match["scale"] or ""
+    scale = 10 ** sum(_SCALES[sign] for sign in ([written] if written in _SCALES else written))
     if match["groups"]:
         first, *rest = re.split(r"\D", match["groups"])
         if match["mark"] == decimal and len(rest) == 1 and not match["cents"]:
@@ -246,10 +247,6 @@ def _value(match: re.Match[str], decimal: str) -> Decimal:
     if match["whole"]:
         return Decimal(match["whole"] + "." + match["fraction"]) * scale
     return Decimal(match["plain"]) * scale
-
-
-def _signs(scale: str) -> Sequence[str]:
-    return [scale] if scale in _SCALES else scale
 
 
 def with_our_digits(text: str) -> str:

@@ -77,14 +77,6 @@ RARE = 0.03
 """Share of the pairs of some corpora that seem to be out of order, at most, because their words are rare."""
 
 
-def _unrelated(pair: SentencePair, other: SentencePair, chance: random.Random) -> SentencePair:
-    return SentencePair(pair.source, other.target)
-
-
-def _swapped(pair: SentencePair, other: SentencePair, chance: random.Random) -> SentencePair:
-    return SentencePair(pair.target, pair.source)
-
-
 def _on_side(side: int, change: Callable[[list[str], random.Random], list[str]]) -> Make:
     def make(pair: SentencePair, other: SentencePair, chance: random.Random) -> SentencePair | None:
         texts = [pair.source, pair.target]
@@ -109,12 +101,14 @@ def _cut(parts: list[str], chance: random.Random) -> list[str]:
 
 TESTS: Mapping[str, Test] = {
     "swapped": Test(
-        "whose sides are swapped", lambda of: np.maximum(of("swapped_source"), of("swapped_target")), _swapped
+        "whose sides are swapped",
+        lambda of: np.maximum(of("swapped_source"), of("swapped_target")),
+        lambda pair, other, chance: SentencePair(pair.target, pair.source),
     ),
     "misaligned": Test(
         "whose sides do not translate each other",
         lambda of: of("lexical_source") + of("lexical_target"),
-        _unrelated,
+        lambda pair, other, chance: SentencePair(pair.source, other.target),
     ),
     "source partial": Test(
         "of whose target a part is not in the source",
