@@ -156,10 +156,8 @@ def _write(outputs: Sequence[Path], findings: Iterator[Finding], treatment: Trea
     for table in tables:
         table.parent.mkdir(exist_ok=True)
     with ExitStack() as stack:
-        files = [
-            stack.enter_context(stack.enter_context(new_file(path)).open("w", encoding="utf-8")) for path in tables
-        ]
-        left_out, *scored = files
+        new_files = [stack.enter_context(new_file(path)) for path in tables]
+        left_out, *scored = [stack.enter_context(path.open("w", encoding="utf-8")) for path in new_files]
 
         def kept() -> Iterator[SentencePair]:
             left_out.write("reason\tsource\ttarget\n")
