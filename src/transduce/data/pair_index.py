@@ -60,7 +60,8 @@ class SideIndex:
 
     def most(self, word: WordForms) -> int:
         """Returns a number of occurrences that a word does not exceed, without a search."""
-        return int(sum(self.counts[list(form)].min() for form in word.forms))
+        counts = self.counts
+        return int(sum(counts[list(form)].min() for form in word.forms))
 
     def _rows_with(self, form: Sequence[int], word: WordForms) -> NDArray[np.int64]:
         ids, offsets = self.side.ids, self.side.offsets

@@ -248,8 +248,13 @@ class Tally:
             yield finding
 
     def examination(self, doctor: Doctor, shifts: Iterable[tuple[str, Shifts]], lines: int) -> Examination:
-        """Returns what was found, beside the lines that were moved, with their file, and how many of all lines stand
-        beside none."""
+        """Returns what was found.
+
+        Args:
+            doctor: the judge of the pairs.
+            shifts: the lines that were moved, after the name of their file.
+            lines: the number of lines of the longer side, of which those in no pair are unpaired.
+        """
         pairs = self._found.total()
         faults = {
             name: _fault(name, self._found[name], doctor, pairs, self._examples[name])
