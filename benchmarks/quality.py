@@ -24,11 +24,11 @@ from matplotlib.figure import Figure
 
 import transduce
 from peers.report import describe_machine, table
-from transduce.apps.projects.edits import PastEdit, ReliabilityBin
-from transduce.apps.projects.quality import BINS, QualityEstimator, reliability_of
+from transduce.apps.projects.edits import PastEdit
+from transduce.apps.projects.quality import QualityEstimator
 from transduce.base.files import write_text
 from transduce.corpora.splits import open_split
-from transduce.evaluation.edit_rate import edit_rate
+from transduce.evaluation.edit_rate import BINS, ReliabilityBin, edit_rate, reliability_of
 from transduce.evaluation.labels import Numbers, ranks
 from transduce.inference.quality.confidence import FEATURES, Features
 

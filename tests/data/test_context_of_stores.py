@@ -11,7 +11,7 @@ from transduce.corpora.context_settings import ContextConfig
 from transduce.corpora.corpus import ParallelCorpus, SentencePair
 from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.splits import Splits, open_splits
-from transduce.data.context import ContextDropout, in_context
+from transduce.data.context import drop_context, in_context
 from transduce.data.store import open_store
 from transduce.inference.request import in_context as requests_in_context
 from transduce.text.tokenizer_settings import BREAK, TokenizerConfig
@@ -36,7 +36,7 @@ def test_sources_follow_those_before_them_in_their_document(tmp_path: Path) -> N
         assert read.source.lengths[number] == len(expected)
         assert list(tokenizers.source.without_context(expected)) == tokenizers.source.encode(pair.source)
     assert in_context(store, None, tokenizers) is store
-    (first,), (again,), (other,) = (ContextDropout(0.5)([read], [1, epoch]) for epoch in (1, 1, 2))
+    (first,), (again,), (other,) = (drop_context(0.5, [read], [1, epoch]) for epoch in (1, 1, 2))
     assert np.array_equal(first.source.lengths, again.source.lengths)
     assert not np.array_equal(first.source.lengths, other.source.lengths)
     are_alone = first.source.lengths == store.source.lengths
@@ -58,8 +58,8 @@ def test_sources_follow_translations_too(tmp_path: Path) -> None:
         expected = [i for ids in earlier for i in [*ids, tokenizers.source.marks[BREAK]]]
         assert read.source[number].tolist() == expected + tokenizers.source.encode(pair.source)
         assert read.source.lengths[number] == len(read.source[number])
-    (drawn,) = ContextDropout(0.5)([read], [1, 1])
-    (of_sources,) = ContextDropout(0.5)([in_context(store, ContextConfig(before=2), tokenizers)], [1, 1])
+    (drawn,) = drop_context(0.5, [read], [1, 1])
+    (of_sources,) = drop_context(0.5, [in_context(store, ContextConfig(before=2), tokenizers)], [1, 1])
     kinds = set()
     for number in range(1, len(pairs)):
         ids = drawn.source[number].tolist()

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from docsegments.orthography.characters import characters, is_within_character, without_invisible
-from docsegments.orthography.words import holds, is_word_boundary, word_texts, words
+from docsegments.orthography.words import holds, is_word_boundary, without_signs, word_texts, words
 
 SCRIPTS = "aé\u0301 9.,_-'「」（）。人車きゃーサッカーถเักันကန်ာ်ខ្ញुिह न्दी개는👩\u200d\U0001f3fd🇩🇪אبַّ\u00ad\u200c"
 
@@ -54,6 +54,13 @@ def test_a_text_holds_a_phrase_where_its_script_has_words(phrase: str, text: str
 )
 def test_words_are_those_of_the_script(text: str, expected: list[str]) -> None:
     assert word_texts(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"), [("“dog.”", "dog"), ("(किताबी)।", "किताबी"), ("ที่,", "ที่"), ("o'clock!", "o'clock"), ("…", "")]
+)
+def test_signs_around_a_word_go_and_vowel_signs_stay(word: str, expected: str) -> None:
+    assert without_signs(word) == expected
 
 
 def test_characters_are_those_that_a_reader_sees() -> None:

@@ -13,11 +13,11 @@ from transduce.apps.projects import quality
 from transduce.apps.projects.edits import PastEdit, read_edits
 from transduce.apps.projects.project import Project
 from transduce.apps.projects.project_settings import ProjectSettings
-from transduce.apps.projects.quality import ProjectQuality, QualityEstimator, reliability_of
+from transduce.apps.projects.quality import ProjectQuality, QualityEstimator
 from transduce.apps.projects.report import Course, render_report
 from transduce.base.errors import DataError, InputError
 from transduce.bundle.model_bundle import ModelBundle, find_bundle
-from transduce.evaluation.edit_rate import edit_rate
+from transduce.evaluation.edit_rate import edit_rate, reliability_of
 from transduce.evaluation.translations import score_ter
 from transduce.inference.quality.confidence import FEATURES, confidence_features
 from transduce.inference.quality.regression import FEWEST, PENALTIES, EditRegression
@@ -144,7 +144,7 @@ def test_estimates_find_what_is_edited_more(bundle: ModelBundle) -> None:
     assert np.corrcoef(shown, rates)[0, 1] > 0.7
     assert sum(group.count for group in estimator.reliability()) == 80
     page = render_report("one", Course([], [], [], reliability=estimator.reliability()))
-    assert "The 80 newest translations" in page and "actual edit rate" in page
+    assert "The 80 newest translations" in page and "actual edit rate" in page and "made for 90%" in page
     assert "Estimates of edits" not in render_report("one", Course([], [], []))
 
 

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from docsegments.budget import check
 from docsegments.orthography.characters import SPELLED, UNSPACED, Span, characters, is_extending, is_within_character
@@ -131,6 +132,13 @@ def word_texts(text: str) -> list[str]:
     if UNSPACED.search(text) is None:
         return text.split()
     return [text[begin:end] for begin, end in words(text)]
+
+
+@lru_cache(1 << 16)
+def without_signs(word: str) -> str:
+    """Returns a word without the signs before and after it; "" if it is nothing else."""
+    letters = [place for place, character in enumerate(word) if character.isalnum() or is_extending(character)]
+    return word[letters[0] : letters[-1] + 1] if letters else ""
 
 
 def _divided(run: str) -> Iterator[Span]:

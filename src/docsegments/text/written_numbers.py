@@ -95,12 +95,12 @@ class WrittenNumber:
     @property
     def digits(self) -> str:
         """The digits, from 0 to 9."""
-        return "".join(filter(str.isdecimal, _with_our_digits(self.text)))
+        return "".join(filter(str.isdecimal, with_our_digits(self.text)))
 
     @property
     def is_long(self) -> bool:
         """True unless it is of one digit, which often becomes a word."""
-        return re.fullmatch(r"0?\d\D*", _with_our_digits(self.text)) is None
+        return re.fullmatch(r"0?\d\D*", with_our_digits(self.text)) is None
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def numbers_in(text: str) -> Counter[Decimal]:
     Any mark between groups of three digits separates thousands, so that the language need not be known: 3.141 is 3141
     on both sides. Dates and versions (12.05.2010) are several numbers; signs and units do not matter.
     """
-    return Counter(number.value for number in _numbers(text, _with_our_digits(text), "") if number.value is not None)
+    return Counter(number.value for number in _numbers(text, with_our_digits(text), "") if number.value is not None)
 
 
 def changes(source: str, target: str, languages: tuple[str, str] = ("", "")) -> Changes:
@@ -168,7 +168,7 @@ def changes(source: str, target: str, languages: tuple[str, str] = ("", "")) -> 
 def read_numbers(text: str, language: str = "", codes: Container[str] | None = None) -> list[WrittenNumber]:
     """Returns the addresses and part numbers of a text, then its other numbers; with `codes`, only what has one of
     these keys, in upper or lower case, is taken for an address or a part number."""
-    plain = _with_our_digits(text)
+    plain = with_our_digits(text)
     verbatim = []
 
     def blank(match: re.Match[str]) -> str:
@@ -237,7 +237,8 @@ def _numbers(text: str, plain: str, decimal: str) -> list[WrittenNumber]:
 
 
 def _value(match: re.Match[str], decimal: str) -> Decimal:
-    scale = 10 ** sum(_SCALES[sign] for sign in _signs(match["scale"] or ""))
+    written = match["scale"] or ""
+    scale = 10 ** sum(_SCALES[sign] for sign in ([written] if written in _SCALES else written))
     if match["groups"]:
         first, *rest = re.split(r"\D", match["groups"])
         if match["mark"] == decimal and len(rest) == 1 and not match["cents"]:
@@ -248,11 +249,7 @@ def _value(match: re.Match[str], decimal: str) -> Decimal:
     return Decimal(match["plain"]) * scale
 
 
-def _signs(scale: str) -> Sequence[str]:
-    return [scale] if scale in _SCALES else scale
-
-
-def _with_our_digits(text: str) -> str:
+def with_our_digits(text: str) -> str:
     """Returns a text with digits from 0 to 9, and ASCII's marks for Arabic ones: as many characters."""
     if text.isascii():
         return text

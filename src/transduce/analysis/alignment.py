@@ -7,7 +7,7 @@ the source of a token at the step that writes it, others at the next, which read
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 import torch
@@ -21,7 +21,7 @@ from transduce.base.ranges import NonNegativeInt
 from transduce.base.verification import COPY_AGAIN
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import make_batch
-from transduce.models.interface import EncoderDecoder
+from transduce.models.scoring import fits
 
 FILE = "alignment.json"
 SAMPLE = 50  # sentences that a head is chosen on
@@ -77,7 +77,7 @@ def choose_head(
     hits: Tensor | float = 0.0
     tokens = 0
     for source, target in ((source[:LONGEST], target[:LONGEST]) for source, target in pairs):
-        if not source or not target or not _fits(model, source, target):
+        if not source or not target or not fits(model, source, target):
             continue
         hits = hits + in_turn(partial(_hits, bundle, source, target))
         tokens += len(target)
@@ -173,12 +173,6 @@ def alignment_error_rate(predicted: Iterable[Links], sure: Iterable[Links], poss
         hits += len(of_predicted & of_sure) + len(of_predicted & of_possible)
         links += len(of_predicted) + len(of_sure)
     return 1 - hits / links if links else 0.0
-
-
-def _fits(model: EncoderDecoder[Any], source: list[int], target: list[int]) -> bool:
-    """Returns True if the model has positions for a pair and its end tokens."""
-    sides = ((source, model.source_limit), (target, model.target_limit))
-    return all(limit is None or len(ids) < limit for ids, limit in sides)
 
 
 def _aligned(maps: Sequence[RecordedAttention], shift: int) -> Float[Tensor, "layers heads targets"]:

@@ -57,15 +57,19 @@ def integrated_gradients(model: EncoderDecoder[Any], batch: Batch, steps: int = 
 
 def drops_of(outputs: Outputs, text: Tokens) -> Float[Tensor, "outputs time"]:
     """Returns by how much each output falls when each token of a text, [1, time], is hidden."""
-    time = text.shape[1]
-    keep = 1 - torch.eye(time, device=text.device)  # each row hides one token, [time, time]
-    with torch.inference_mode():
-        plain = outputs(keep.new_ones(1, time))  # with the whole text, [1, outputs]
-        hidden = []
-        for rows in keep.split(ROWS_AT_ONCE):
-            check()
-            hidden.append(outputs(rows))
-    return (plain - torch.cat(hidden)).T.cpu()  # [outputs, time]
+    keep = 1 - torch.eye(text.shape[1], device=text.device)  # each row hides one token, [time, time]
+    return drops_without(outputs, keep).T.cpu()
+
+
+@torch.inference_mode()
+def drops_without(outputs: Outputs, keep: Float[Tensor, "rows time"]) -> Float[Tensor, "rows outputs"]:
+    """Returns by how much each output falls for each mask, in which 0 hides a token."""
+    plain = outputs(keep.new_ones(1, keep.shape[1]))  # with the whole text, [1, outputs]
+    hidden = []
+    for rows in keep.split(ROWS_AT_ONCE):
+        check()
+        hidden.append(outputs(rows))
+    return plain - torch.cat(hidden)
 
 
 def gradients_of(outputs: Outputs, text: Tokens, steps: int = STEPS) -> Attribution:

@@ -15,13 +15,12 @@ from torch import Tensor, nn
 
 from docsegments.budget import check
 from docsegments.orthography.words import words
-from transduce.analysis.attribution import gradients_of, hidden_in_part
+from transduce.analysis.attribution import drops_without, gradients_of, hidden_in_part
 from transduce.base.shapes import Tokens
 from transduce.bundle.model_bundle import ModelBundle
 
 Side = Literal["source", "context", "output"]
 """Where a word stands: in the source, in the sentences read before it, or in the output so far."""
-ROWS_AT_ONCE = 32
 FAR_LESS = 0.05
 """A share: see `main_cause`."""
 LONGEST_WORD = 12
@@ -115,8 +114,7 @@ class Decision:
         if not words:
             return [], 0.0
         keep = torch.cat([self.without(word) for word in words])  # [words, inputs]
-        hidden = torch.cat([self.difference(rows) for rows in keep.split(ROWS_AT_ONCE)])  # [words, 1]
-        falls = (self.difference(self.without()) - hidden)[:, 0].tolist()
+        falls = drops_without(self.difference, keep)[:, 0].tolist()
         if brief:
             return [replace(word, left_out=fall) for word, fall in zip(words, falls, strict=True)], None
         found = gradients_of(self.difference, keep.new_zeros(1, keep.shape[1], dtype=torch.long))

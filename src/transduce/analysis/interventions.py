@@ -102,13 +102,8 @@ class Recording:
         return known.value[:, visit.start - known.start : visit.stop - known.start]
 
 
-@dataclass
-class _Act:
-    """A recording or a change at a place."""
-
-    act: Callable[[Visit], Value | None]
-    """Returns the new values of a visit; None where they stay."""
-    is_done: bool = False
+Act = Callable[[Visit], Value | None]
+"""A recording or a change at a place: returns the new values of a visit; None where they stay."""
 
 
 @dataclass
@@ -119,17 +114,8 @@ class _Reading:
     rows: int
     start: int
     is_real: Tensor | None = None
-    encoder: object = None
     seen: Counter[str] = field(default_factory=Counter)
     """Tokens, or calls, of this reading that each place has seen."""
-
-    def order_of(self, value: Tensor) -> Tensor | None:
-        """Returns each token's number, from 1, among the vectors of an encoder that rearranges them, [rows, tokens]; 0
-        where it has none."""
-        if self.is_real is None or not isinstance(self.encoder, Rearranges):
-            return None
-        numbers = torch.arange(1, value.shape[:-1].numel() + 1, dtype=torch.float64, device=value.device)
-        return self.encoder.arranged_back(numbers.view(*value.shape[:-1], 1), self.is_real)[..., 0].long()
 
 
 class Intervention:
@@ -142,7 +128,8 @@ class Intervention:
     def __init__(self, model: Any) -> None:
         self.places: Places = model.places()
         self._encoder = getattr(model, "encoder", model)
-        self._acts: dict[str, list[_Act]] = defaultdict(list)
+        self._acts: dict[str, list[Act]] = defaultdict(list)
+        self._waiting: dict[Act, str] = {}  # changes that were not made yet, with their places
         self._readings: dict[str, _Reading] = {}
         self._begun: Counter[str] = Counter()
         self._position = 0
@@ -156,7 +143,7 @@ class Intervention:
 
         for place in places or self.places:
             self._find(place)
-            self._acts[place].append(_Act(partial(write, place), is_done=True))
+            self._acts[place].append(partial(write, place))
         return recording
 
     def change(
@@ -186,7 +173,8 @@ class Intervention:
                     f"{place}: {found} does not fit values {expected}, or these have no such row"
                 ) from None
 
-        self._acts[place].append(_Act(act))
+        self._acts[place].append(act)
+        self._waiting[act] = place
 
     def replace(self, place: str, value: Tensor, **chosen: Numbers) -> None:
         """Puts a value in place of others."""
@@ -210,11 +198,10 @@ class Intervention:
 
     def check(self) -> None:
         """Raises InputError for a change that no pass has come by."""
-        for place, acts in self._acts.items():
-            if not all(act.is_done for act in acts):
-                raise InputError(
-                    f"{place} was not changed: nothing computed it for such tokens (a loss makes no decoder.logits)"
-                )
+        for place in self._waiting.values():
+            raise InputError(
+                f"{place} was not changed: nothing computed it for such tokens (a loss makes no decoder.logits)"
+            )
 
     def _find(self, place: str) -> Place:
         if place not in self.places:
@@ -233,7 +220,7 @@ class Intervention:
             reading.seen[name] += is_other
             return given
         # give each row its tokens, and each head its part
-        flat, order = before.flatten(0, -2), reading.order_of(before) if place.is_arranged else None
+        flat, order = before.flatten(0, -2), self._order_of(before, reading.is_real) if place.is_arranged else None
         if order is None:
             tokens = flat.view(reading.rows, -1, flat.shape[-1])
         else:
@@ -246,15 +233,24 @@ class Intervention:
         visit = Visit(reading.number, reading.start + within, value, reading.is_real if of_tokens else None)
         # record and change them in turn
         for act in acts:
-            made = act.act(visit)
+            made = act(visit)
             if made is not None:
-                act.is_done, visit = True, replace(visit, value=made)
+                self._waiting.pop(act, None)
+                visit = replace(visit, value=made)
         if visit.value is value:
             return given
         new = visit.value.reshape(tokens.shape)
         if order is not None:
             new = flat.index_copy(0, order[order > 0] - 1, new[order > 0])
         return place.put(given, new.reshape(before.shape))
+
+    def _order_of(self, value: Tensor, is_real: Tensor | None) -> Tensor | None:
+        """Returns each token's number, from 1, among the vectors of an encoder that rearranges them, [rows, tokens]; 0
+        where it has none."""
+        if is_real is None or not isinstance(self._encoder, Rearranges):
+            return None
+        numbers = torch.arange(1, value.shape[:-1].numel() + 1, dtype=torch.float64, device=value.device)
+        return self._encoder.arranged_back(numbers.view(*value.shape[:-1], 1), is_real)[..., 0].long()
 
     def reads(self, plain: Callable[..., Any], side: str, mask: int | None = None) -> Callable[..., Any]:
         """Returns a method that reads tokens; `mask` is the number of the argument after them that says which are
@@ -269,7 +265,7 @@ class Intervention:
                 start, self._position = self._position, self._position + tokens.shape[1]
             is_real = None if mask is None else others[mask]
             number = max(self._begun[side] - 1, 0)
-            self._readings[side] = _Reading(number, len(tokens), start, is_real, self._encoder)
+            self._readings[side] = _Reading(number, len(tokens), start, is_real)
             try:
                 return plain(tokens, *others, **options)
             finally:

@@ -20,8 +20,6 @@ from docsegments.orthography.words import words
 from transduce.analysis.interventions import intervene, places
 from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.data.batch import make_batch
-from transduce.data.parts import batches_by_length
 
 Label = Literal["position", "length", "next"]
 """The number of a word in its text, its letters, or the word after it."""
@@ -90,12 +88,11 @@ def probe(
     if tested.all() or not tested.any():
         raise InputError(f"a probe needs {TESTED} texts or more, with words in them; there are {len(texts)}")
     majority = float((true[tested] == np.bincount(true[~tested]).argmax()).mean())
-
-    def accuracy(name: str, labels: Int[np.ndarray, " words"]) -> float:
-        return _accuracy(vectors[name], labels, tested)
-
     count = int(tested.sum())
-    return [Probe(name, accuracy(name, true), accuracy(name, control), majority, count) for name in names]
+    return [
+        Probe(name, _accuracy(of_place, true, tested), _accuracy(of_place, control, tested), majority, count)
+        for name, of_place in vectors.items()
+    ]
 
 
 def _labels(spelled: Sequence[Sequence[str]], label: Label | Sequence[str]) -> list[list[str]]:
@@ -122,16 +119,14 @@ def _vectors(
     bundle: ModelBundle, texts: Sequence[str], targets: Sequence[str] | None, names: Sequence[str]
 ) -> tuple[dict[str, Float[Tensor, "words _"]], list[tuple[int, int]]]:
     """Returns vectors at each place, and the numbers of each one's text and word."""
-    model, special, tokenizers = bundle.writer, bundle.special, bundle.tokenizers
+    model, tokenizers = bundle.writer, bundle.tokenizers
     sources = bundle.read(texts)
     outputs = [[] for _ in texts] if targets is None else tokenizers.target.encode_batch(targets)
     tokenizer, read = (tokenizers.source, texts) if targets is None else (tokenizers.target, targets)
     before = len(bundle.marks.source) if targets is None else 1  # tokens before the first word's
     vectors: dict[str, list[Tensor]] = {name: [] for name in names}
     kept: list[tuple[int, int]] = []
-    lengths = [max(len(source), len(output)) + 1 for source, output in zip(sources, outputs, strict=True)]
-    for rows in batches_by_length(lengths, TOKENS_AT_ONCE):
-        batch = make_batch([sources[i] for i in rows], [outputs[i] for i in rows], special).to(bundle.device)
+    for rows, batch in bundle.batches(sources, outputs, TOKENS_AT_ONCE):
         with torch.no_grad(), intervene(bundle) as edit:
             recording = edit.record(*names)
             memory = model.encode(batch.source, batch.source_is_real)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from docsegments.orthography.words import word_texts
+from docsegments.orthography.words import without_signs, word_texts
 from transduce.analysis.contrast import Decision, InputWord, Side
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.data.batch import make_batch, with_marks
@@ -86,7 +87,8 @@ class PairSearch:
         """
         of_word, of_other = self._rows(word, "output"), self._rows(other, "output")
         of_cause = of_word if cause is None else self._rows(bare(cause.text), cause.side)
-        both, others = (list(map(_common, of_cause, rows)) for rows in (of_word, of_other))
+        in_both = partial(np.intersect1d, assume_unique=True)
+        both, others = (list(map(in_both, of_cause, rows)) for rows in (of_word, of_other))
         likest = self._likest(both if _count(both) else of_word, decision.source[0].tolist())
         return Taught(
             pairs=sum(len(index.store) for index in self.indices),
@@ -172,11 +174,7 @@ class PairSearch:
 
 def bare(word: str) -> str:
     """Returns a word without punctuation around it, or itself if it is nothing else."""
-    return word.strip("".join(each for each in word if not each.isalnum())) or word
-
-
-def _common(first: Rows, second: Rows) -> Rows:
-    return np.intersect1d(first, second, assume_unique=True)
+    return without_signs(word) or word
 
 
 def _count(rows: Sequence[Rows]) -> int:

@@ -24,6 +24,8 @@ T = TypeVar("T")
 WINDOWS = sys.platform == "win32"
 FAR = 2**31 - 2
 """The byte that Windows locks in place of a file, which others can read so; its function takes no larger number."""
+DAMAGED = (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
+"""Errors of reading what is missing, was damaged, or was written by another version."""
 LOCK_SECONDS = 0.05
 """Seconds between two tries to lock a file on Windows."""
 
@@ -56,17 +58,17 @@ def new_folder(path: Path) -> Iterator[Path]:
 def found_or_made(folder: Path, read: Callable[[Path], T | None], make: Callable[[Path], None]) -> T:
     """Returns what a folder of a cache holds, which is made by one process, while others that want it wait.
 
-    `read` returns None for a folder that is missing or damaged; then `make` fills a new one. Where the file system has
-    no locks, several may make the same.
+    `read` returns None, or raises one of DAMAGED, for a folder that is missing or damaged; then `make` fills a new one.
+    Where the file system has no locks, several may make the same.
 
     Raises DataError if nothing is found in what was just made.
     """
-    if (found := read(folder)) is not None:
+    if (found := _read_whole(folder, read)) is not None:
         return found
     folder.parent.mkdir(parents=True, exist_ok=True)
     with _lock_file(folder.with_name(f".{folder.name}.lock")) as file:
         is_locked = _lock_if_possible(file)
-        if (found := read(folder)) is not None:  # another process has made it meanwhile
+        if (found := _read_whole(folder, read)) is not None:  # another process has made it meanwhile
             return found
         for unfinished in folder.parent.glob(".*-????????"):  # by a process that was killed
             is_of_this = is_locked and unfinished.name.startswith(f".{folder.name}-")
@@ -74,10 +76,17 @@ def found_or_made(folder: Path, read: Callable[[Path], T | None], make: Callable
                 remove(unfinished)
         with new_folder(folder) as new:
             make(new)
-        found = read(folder)
+        found = _read_whole(folder, read)
     if found is None:
         raise DataError(f"{folder}: reading back what was just written failed; check the disk")
     return found
+
+
+def _read_whole(folder: Path, read: Callable[[Path], T | None]) -> T | None:
+    try:
+        return read(folder)
+    except DAMAGED:
+        return None
 
 
 def _lock_file(path: Path) -> IO[bytes]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -25,7 +25,8 @@ from transduce.bundle.bundle_config import BaseConfig, BundleConfig, read_config
 from transduce.bundle.model_card import model_card
 from transduce.bundle.probe import check_probe, make_probe, read_probe
 from transduce.corpora.directions import MANY, Direction
-from transduce.data.batch import SpecialIds
+from transduce.data.batch import Batch, SpecialIds, make_batch
+from transduce.data.parts import batches_by_length
 from transduce.models.adapters import AdaptersConfig
 from transduce.models.families import PhrasesConfig, build_model
 from transduce.models.heads import EncoderModel, WordHead
@@ -118,6 +119,16 @@ class ModelBundle:
             longest = longest_in_context(context.texts, self.config.longest_source, limit)
             encoded = [tokenizer.in_context(ids, each, longest) for ids, each in zip(encoded, of_each, strict=True)]
         return [[*marks, *ids] for ids in encoded]
+
+    def batches(
+        self, sources: Sequence[list[int]], targets: Sequence[list[int]], tokens: int
+    ) -> Iterator[tuple[list[int], Batch]]:
+        """Yields pairs of token ids, without end tokens, in batches of similar length, after the places of their pairs;
+        the longer side of a batch has at most this many padded tokens, unless it is a single pair."""
+        lengths = [max(len(source), len(target)) + 1 for source, target in zip(sources, targets, strict=True)]
+        for places in batches_by_length(lengths, tokens):
+            batch = make_batch([sources[i] for i in places], [targets[i] for i in places], self.special)
+            yield places, batch.to(self.device)
 
     @property
     def device(self) -> torch.device:

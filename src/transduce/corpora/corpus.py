@@ -24,6 +24,11 @@ class SentencePair:
     """True if the pair does not continue the one before it, though the name of the document is the same."""
 
 
+def sides_of(pairs: Sequence[SentencePair]) -> tuple[list[str], list[str]]:
+    """Returns the sources of pairs, and their targets."""
+    return [pair.source for pair in pairs], [pair.target for pair in pairs]
+
+
 def running_texts(pairs: Sequence[SentencePair]) -> list[str]:
     """Returns for each pair a name of the running text that it is from: a document, or a part of one between holes."""
     parts = accumulate(int(pair.begins) for pair in pairs)

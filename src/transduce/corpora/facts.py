@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from docsegments.orthography.characters import UNSPACED
 from docsegments.orthography.words import word_texts
-from transduce.corpora.corpus import SentencePair
+from transduce.corpora.corpus import SentencePair, sides_of
 
 SAMPLE = 50_000
 MOST_OF_A_WORD = 12  # characters between spaces beyond which spaces do not separate words
@@ -90,24 +90,20 @@ def describe_pairs(sample: Sequence[SentencePair], pairs: int, languages: tuple[
     scale = pairs / max(len(sample), 1)
     return CorpusFacts(
         pairs,
-        *(_side(texts, scale, language) for texts, language in zip(_sides(sample), languages, strict=True)),
+        *(_side(texts, scale, language) for texts, language in zip(sides_of(sample), languages, strict=True)),
     )
 
 
 def are_swapped(pairs: Sequence[SentencePair], known: Sequence[SentencePair]) -> bool:
     """Returns True if the source of pairs is the target of known ones, by the words that only one known side has."""
-    vocabularies = [{word for text in side for word in word_texts(text.casefold())} for side in _sides(known)]
+    vocabularies = [{word for text in side for word in word_texts(text.casefold())} for side in sides_of(known)]
     both = vocabularies[0] & vocabularies[1]
     alike = {True: 0, False: 0}
-    for side, texts in enumerate(_sides(pairs)):
+    for side, texts in enumerate(sides_of(pairs)):
         for word in (word for text in texts for word in word_texts(text.casefold()) if word not in both):
             for other, vocabulary in enumerate(vocabularies):
                 alike[side == other] += word in vocabulary
     return alike[False] > 2 * alike[True]
-
-
-def _sides(pairs: Sequence[SentencePair]) -> tuple[list[str], list[str]]:
-    return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 
 def _count_words(text: str, has_spaces: bool) -> int:

@@ -88,11 +88,8 @@ class _Drawn:
 
 
 def _read_drawn(folder: Path) -> _Drawn | None:
-    """Returns what was drawn; None if it is not there, or has changed."""
-    try:
-        facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
-        if any(sha256(folder / name) != checksum for name, checksum in facts["sha256"].items()):
-            return None
-        return _Drawn(folder, int(facts["pairs"]))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    """Returns what was drawn; None if it has changed."""
+    facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+    if any(sha256(folder / name) != checksum for name, checksum in facts["sha256"].items()):
         return None
+    return _Drawn(folder, int(facts["pairs"]))

@@ -255,9 +255,10 @@ def _buckets(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]
         size = max(len(values) - order + 1, 0)
         mixed = (mixed[:size] ^ (values[order - 1 :] + np.uint64(1))) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
-        fits = fits[:size] if order > 2 else ~is_blank[:size] if order == 1 else owners[:size] == owners[1:]
-        if order > 2:  # blanks are only at the ends
-            fits = fits & ~is_blank[order - 2 : order - 2 + size] & (owners[:size] == owners[order - 1 :])
+        if order == 2:
+            fits = owners[:size] == owners[1:]
+        elif order > 2:  # blanks are only at the ends
+            fits = fits[:size] & ~is_blank[order - 2 : order - 2 + size] & (owners[:size] == owners[order - 1 :])
         hashes[:size, order - 1], is_gram[:size, order - 1] = mixed, fits
     counts = np.bincount(owners, is_gram.sum(1), len(texts)).astype(np.int64)
     return (hashes[is_gram] >> np.uint64(64 - BITS)).astype(np.int64), counts

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+Sentences = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""The tokens of sentences, one sentence after another, and the length of each."""
+
 
 @dataclass(frozen=True)
 class Links:
@@ -18,6 +21,17 @@ class Links:
     """Pairs as numbers: source token * target vocabulary + target token."""
     alternatives: NDArray[np.int64]
     """The number of links of each target token: its sentence's source tokens and one."""
+
+    @staticmethod
+    def between(sources: Sentences, targets: Sentences, source_vocabulary: int, target_vocabulary: int) -> "Links":
+        """Returns all links of sentence pairs; the null word is the number after the source vocabulary's last."""
+        (source, source_lengths), (target, target_lengths) = sources, targets
+        ends = np.cumsum(source_lengths)
+        with_null = np.insert(source, ends, source_vocabulary)  # a null word after each sentence
+        starts = ends - source_lengths + np.arange(len(ends))  # of the sentences, in `with_null`
+        alternatives = np.repeat(source_lengths + 1, target_lengths)  # [target tokens]
+        from_tokens = with_null[ranges(np.repeat(starts, target_lengths), alternatives)]  # [links]
+        return Links(from_tokens * target_vocabulary + np.repeat(target, alternatives), alternatives)
 
 
 @dataclass(frozen=True)
@@ -83,3 +97,18 @@ def learn_lexical_table(
             counts += np.bincount(positions, posteriors, len(keys))  # expected counts  [keys]
         probabilities = counts / np.bincount(sources, counts)[sources]
     return LexicalTable(keys, probabilities, source_vocabulary, target_vocabulary)
+
+
+def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns the concatenated ranges [start, start + length)."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+
+
+def chunks(links: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:
+    """Yields the places of pairs, given the number of links of each, in chunks of this many links, or of one pair."""
+    before, start = np.insert(np.cumsum(links), 0, 0), 0
+    while start < len(links):
+        stop = max(int(np.searchsorted(before, before[start] + most, side="right")) - 1, start + 1)
+        yield np.arange(start, stop)
+        start = stop

@@ -5,7 +5,6 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -13,8 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from docsegments.budget import check
-from docsegments.orthography.characters import is_extending
-from docsegments.orthography.words import count_words, has_words, word_texts
+from docsegments.orthography.words import count_words, has_words, without_signs, word_texts
 from transduce.base.errors import DataError, InputError
 
 PAIR: Final = 0.5
@@ -161,15 +159,8 @@ class _Grams:
 
 def _grams(text: str) -> list[str]:
     """Returns the words of a text and its pairs of neighbouring words, in small letters, without signs around them."""
-    words = [word for each in word_texts(text.lower()) if (word := _bare(each))]
+    words = [word for each in word_texts(text.lower()) if (word := without_signs(each))]
     return [*words, *(f"{first} {second}" for first, second in pairwise(words))]
-
-
-@lru_cache(1 << 16)
-def _bare(word: str) -> str:
-    """Returns a word without the signs before and after it."""
-    letters = [place for place, character in enumerate(word) if character.isalnum() or is_extending(character)]
-    return word[letters[0] : letters[-1] + 1] if letters else ""
 
 
 def _chosen(

@@ -5,7 +5,7 @@ import json
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
@@ -137,8 +137,11 @@ class OverlapFilter:
 
     def start(self) -> Keeps:
         """Begins a pass."""
-        known = _remember(self.held_out, ("source", "target") if self.of == "either" else (self.of,))
-        return lambda pair: not any(scope_fingerprint(pair, scope) in seen for scope, seen in known.items())
+        return partial(_is_new, _remember(self.held_out, SIDES if self.of == "either" else (self.of,)))
+
+
+def _is_new(known: Mapping[Scope, Fingerprints], pair: SentencePair) -> bool:
+    return not any(scope_fingerprint(pair, scope) in seen for scope, seen in known.items())
 
 
 def _remember(corpora: Iterable[ParallelCorpus], scopes: Sequence[Scope]) -> dict[Scope, Fingerprints]:

@@ -66,19 +66,13 @@ def in_context(store: TokenStore, context: ContextConfig | None, tokenizers: Tok
     return replace(store, source=source, content=f"{store.content} {context.before} {context.side}")
 
 
-@dataclass(frozen=True)
-class ContextDropout:
-    """Reads a share of the sources alone, and as many of the others without translations, others in each epoch: a
-    function of its seed."""
-
-    share: float
-
-    def __call__(self, stores: Sequence[TokenStore], seed: Sequence[int]) -> list[TokenStore]:
-        """Returns the stores of an epoch."""
-        random = np.random.default_rng([*seed, 1])
-        drawn = []
-        for store in stores:
-            assert isinstance(store.source, SideInContext)
-            chances = random.random(len(store)), random.random(len(store))
-            drawn.append(replace(store, source=store.source.without(*(each < self.share for each in chances))))
-        return drawn
+def drop_context(share: float, stores: Sequence[TokenStore], seed: Sequence[int]) -> list[TokenStore]:
+    """Returns the stores of an epoch with this seed: a share of the sources is read alone, and as many of the others
+    without translations."""
+    random = np.random.default_rng([*seed, 1])
+    drawn = []
+    for store in stores:
+        assert isinstance(store.source, SideInContext)
+        chances = random.random(len(store)), random.random(len(store))
+        drawn.append(replace(store, source=store.source.without(*(each < share for each in chances))))
+    return drawn

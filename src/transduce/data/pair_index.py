@@ -46,8 +46,9 @@ class SideIndex:
     places: Places
     """The places of the first token of the vocabulary, then of the second, and so on."""
 
+    @property
     def counts(self) -> NDArray[np.int64]:
-        """Returns how often each token occurs."""
+        """The number of times that each token occurs."""
         return np.diff(self.starts)
 
     def rows_with(self, word: WordForms) -> NDArray[np.int64]:
@@ -59,12 +60,12 @@ class SideIndex:
 
     def most(self, word: WordForms) -> int:
         """Returns a number of occurrences that a word does not exceed, without a search."""
-        counts = np.diff(self.starts)
+        counts = self.counts
         return int(sum(counts[list(form)].min() for form in word.forms))
 
     def _rows_with(self, form: Sequence[int], word: WordForms) -> NDArray[np.int64]:
         ids, offsets = self.side.ids, self.side.offsets
-        rarest = int(np.diff(self.starts)[list(form)].argmin())
+        rarest = int(self.counts[list(form)].argmin())
         token = form[rarest]
         places = self.places[self.starts[token] : self.starts[token + 1]].astype(np.int64) - rarest
         places = places[(places >= 0) & (places + len(form) <= len(ids))]
@@ -105,11 +106,10 @@ class PairIndex:
 
     def overlap(self, rows: NDArray[np.int64], source: Sequence[int]) -> NDArray[np.float64]:
         """Returns how much of a source's tokens each pair has, each weighed by log(pairs / occurrences)."""
-        weights = np.zeros(len(self.source.starts) - 1)
-        wanted = np.unique(source)
-        weights[wanted] = np.log1p(len(self.store) / np.maximum(np.diff(self.source.starts)[wanted], 1))
-        side = self.source.side
-        return np.array([weights[np.unique(side[row])].sum() for row in rows])
+        wanted, counts = np.unique(source), self.source.counts
+        weights = np.zeros(len(counts))
+        weights[wanted] = np.log1p(len(self.store) / np.maximum(counts[wanted], 1))
+        return np.array([weights[np.unique(self.source.side[row])].sum() for row in rows])
 
 
 def open_index(plain: TokenStore, read: TokenStore, vocabularies: tuple[int, int], folder: Path) -> PairIndex:
@@ -127,14 +127,11 @@ def open_index(plain: TokenStore, read: TokenStore, vocabularies: tuple[int, int
         for (name, side), vocabulary in zip(sides.items(), vocabularies, strict=True):
             _invert(side, vocabulary, new / name)
 
-    def load(made: Path) -> list[SideIndex] | None:
-        try:
-            return [
-                SideIndex(side, np.load(made / f"{name}.starts.npy"), np.load(made / f"{name}.places.npy", "r"))
-                for name, side in sides.items()
-            ]
-        except (OSError, ValueError):
-            return None
+    def load(made: Path) -> list[SideIndex]:
+        return [
+            SideIndex(side, np.load(made / f"{name}.starts.npy"), np.load(made / f"{name}.places.npy", "r"))
+            for name, side in sides.items()
+        ]
 
     return PairIndex(read, *found_or_made(folder / plain.content, load, make))
 

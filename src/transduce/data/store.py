@@ -143,23 +143,20 @@ def _folder_of(corpus: ParallelCorpus, tokenizers: Tokenizers, max_tokens: int |
 
 
 def _read(folder: Path) -> TokenStore | None:
-    """Returns the store in a folder; None if there is none, or if its files have changed."""
-    try:
-        facts = json.loads((folder / "store.json").read_text(encoding="utf-8"))
-        if any(_checksum(folder / name) != checksum for name, checksum in facts["checksums"].items()):
-            return None
-        source, target = (
-            Side(
-                _mapped(folder / f"{side}.ids", np.dtype(facts["dtype"])),
-                _mapped(folder / f"{side}.offsets", np.dtype(np.int64)),
-                _mapped(folder / f"{side}.lengths", np.dtype(np.int32)),
-            )
-            for side in SIDES
-        )
-        documents = _mapped(folder / DOCUMENTS, np.dtype(np.int32))
-        dropped = {reason: Dropped(**counted) for reason, counted in facts["dropped"].items()}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+    """Returns the store in a folder; None if its files have changed."""
+    facts = json.loads((folder / "store.json").read_text(encoding="utf-8"))
+    if any(_checksum(folder / name) != checksum for name, checksum in facts["checksums"].items()):
         return None
+    source, target = (
+        Side(
+            _mapped(folder / f"{side}.ids", np.dtype(facts["dtype"])),
+            _mapped(folder / f"{side}.offsets", np.dtype(np.int64)),
+            _mapped(folder / f"{side}.lengths", np.dtype(np.int32)),
+        )
+        for side in SIDES
+    )
+    documents = _mapped(folder / DOCUMENTS, np.dtype(np.int32))
+    dropped = {reason: Dropped(**counted) for reason, counted in facts["dropped"].items()}
     return TokenStore(source, target, dropped, folder.name, documents)
 
 

@@ -64,15 +64,12 @@ def first_token(tokenizer: Tokenizer, line: str) -> FirstToken:
 
 
 def _read(folder: Path) -> TextStore | None:
-    """Returns the store in a folder; None if there is none, or if its files have changed."""
-    try:
-        facts = json.loads((folder / "store.json").read_text(encoding="utf-8"))
-        if facts["sha256"] != sha256(folder / "text.ids"):
-            return None
-        ids = np.memmap(folder / "text.ids", dtype=facts["dtype"], mode="r")
-        return TextStore(ids, int(facts["words"]), int(facts["characters"]))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
+    """Returns the store in a folder; None if its files have changed."""
+    facts = json.loads((folder / "store.json").read_text(encoding="utf-8"))
+    if facts["sha256"] != sha256(folder / "text.ids"):
         return None
+    ids = np.memmap(folder / "text.ids", dtype=facts["dtype"], mode="r")
+    return TextStore(ids, int(facts["words"]), int(facts["characters"]))
 
 
 def _build(corpus: TextCorpus, tokenizer: Tokenizer, folder: Path) -> None:

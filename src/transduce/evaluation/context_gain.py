@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, log
+from math import log
 from statistics import fmean
 
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.inference.request import Request
 from transduce.inference.scorer import Scorer
+from transduce.models.scoring import fits
 
 
 @dataclass(frozen=True)
@@ -31,15 +32,9 @@ def context_gain(bundle: ModelBundle, requests: Sequence[Request], references: S
     None if that leaves fewer than two.
     """
     scorer = Scorer(bundle)
-    lengths = [scorer.model.source_limit or inf, scorer.model.target_limit or inf]
-    of_pairs = zip(
-        bundle.read([request.text for request in requests]),
-        bundle.tokenizers.target.encode_batch(references),
-        strict=True,
-    )
-    fit = [
-        place for place, ids in enumerate(of_pairs) if all(len(i) < most for i, most in zip(ids, lengths, strict=True))
-    ]
+    sources = bundle.read([request.text for request in requests])
+    pairs_of_ids = zip(sources, bundle.tokenizers.target.encode_batch(references), strict=True)
+    fit = [place for place, ids in enumerate(pairs_of_ids) if fits(scorer.model, *ids)]
     if len(fit) < 2:
         return None
     pairs = [(requests[place].text, references[place]) for place in fit]

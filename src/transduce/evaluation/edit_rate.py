@@ -1,10 +1,18 @@
-"""The share of a machine translation's words that a person edited, as in HTER (Snover et al. 2006)."""
+"""The share of a machine translation's words that a person edited, as in HTER (Snover et al. 2006), and how reliable
+estimates of it are."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from docsegments.extras import require
 from transduce.evaluation.translations import count_ter, ter_words
+from transduce.inference.quality.quality_estimate import QualityEstimate
 
 MOST_COMPARED = 1000
 """The most edits, times words of the longer text, among which moved phrases are sought."""
+BINS = 5
 
 
 def count_edits(machine: str, target: str) -> tuple[float, int]:
@@ -25,3 +33,24 @@ def edit_rate(machine: str, target: str) -> float:
     et al. 2006), at most 1."""
     edits, words = count_edits(machine, target)
     return min(1.0, edits / max(words, 1))
+
+
+@dataclass(frozen=True)
+class ReliabilityBin:
+    """Translations of similar estimates."""
+
+    count: int
+    estimated: float
+    """Mean of the estimates."""
+    actual: float
+    """Mean of the edit rates."""
+    covered: float
+    """Share of the edit rates that are within their intervals."""
+
+
+def reliability_of(estimates: Sequence[QualityEstimate], rates: Sequence[float]) -> list[ReliabilityBin]:
+    """Returns the translations of these estimates and true rates in groups of equal size, in the order of estimates."""
+    facts = np.array([(e.edit, rate, e.low <= rate <= e.high) for e, rate in zip(estimates, rates, strict=True)])
+    order = np.argsort(facts[:, 0], kind="stable")
+    groups = [facts[group] for group in np.array_split(order, BINS) if len(group)]
+    return [ReliabilityBin(len(group), *(round(mean, 4) for mean in group.mean(0).tolist())) for group in groups]

@@ -11,14 +11,13 @@ from transduce.analysis.page import html_table, render_sections
 from transduce.corpora.language_detector import NONE, detector_of
 from transduce.evaluation.breakdown import by_length, by_word_frequency
 from transduce.evaluation.copied_numbers import count_copied_numbers
-from transduce.evaluation.edit_rate import edit_rate
+from transduce.evaluation.edit_rate import edit_rate, reliability_of
 from transduce.evaluation.score_table import Scores, ScoreTable
 
 SHOWN = 10
 """The worst and the best sentences that are shown, of each kind."""
 NAME = re.compile(r"(?<=\w )\b[^\W\d_a-z]\w+")
 SYSTEM = "translations"
-GROUPS = 5
 LIKELY = 100.0
 """The factor by which a translation is more probable to be in its language than in another before it is read."""
 
@@ -105,24 +104,23 @@ def _kept(scores: Scores) -> list[Section]:
 
 def _sure(scores: Scores) -> list[Section]:
     """Returns what the model said of its own translations, beside what the references say."""
-    both = zip(scores.translations, scores.outcome.references, strict=False)
-    known = [(translation, reference) for translation, reference in both if translation.quality is not None]
+    both = list(zip(scores.translations, scores.outcome.references, strict=False))
     told = [
-        (quality.edit, quality.low, quality.high, edit_rate(translation.text, reference))
-        for translation, reference in known
-        if (quality := translation.quality) is not None and quality.edit is not None
+        (estimate, edit_rate(translation.text, reference))
+        for translation, reference in both
+        if (estimate := translation.quality) is not None and estimate.edit is not None
     ]
     if not told:
         return []
-    facts = np.array(sorted(told))
-    rows: list[Row] = []
-    for part in np.array_split(facts, min(GROUPS, len(facts))):
-        estimated, low, high, rate = part.T
-        within = (low <= rate) & (rate <= high)
-        rows.append([len(part), *(100 * float(each.mean()) for each in (estimated, rate, within))])
+    told.sort(key=lambda each: (each[0].edit, each[0].low, each[0].high, each[1]))
+    rows: list[Row] = [
+        [part.count, 100 * part.estimated, 100 * part.actual, 100 * part.covered]
+        for part in reliability_of(*zip(*told, strict=True))
+    ]
+    unknown = sum(each.quality is not None for each, _ in both) - len(told)
     text = (
         "The model says how many of a translation's words a person would change. Groups by its estimates, the surest "
-        f"first; {len(known) - len(told):,} texts were too unlike its training data to say."
+        f"first; {unknown:,} texts were too unlike its training data to say."
     )
     head = ["sentences", "estimated, %", "by the reference, %", "within the interval of 90 %, %"]
     return [("How sure the model is", text, _table(head, rows))]
@@ -146,6 +144,9 @@ def _sentences(scores: Scores) -> list[Section]:
     texts, of_sentences = scores.outcome, scores.counts["chrf"]
     each = np.array([of_sentences.choose(np.array([number])).score for number in range(scores.size)])
     order = np.argsort(each, kind="stable")
+    columns = {"translation": texts.outputs, "reference": texts.references}
+    if texts.sources is not None:
+        columns = {"source": texts.sources, **columns}
     sections = []
     for title, text, numbers in (
         ("The worst sentences", "Those least like their reference: is it the translation that is wrong?", order),
@@ -153,14 +154,11 @@ def _sentences(scores: Scores) -> list[Section]:
     ):
         chosen: dict[str, Row] = {}
         for number in numbers.tolist():
-            source = None if texts.sources is None else texts.sources[number]
-            row = [round(float(each[number]), 1), source, texts.outputs[number], texts.references[number]]
+            row = [round(float(each[number]), 1), *(column[number] for column in columns.values())]
             chosen.setdefault(texts.references[number], row)
             if len(chosen) == SHOWN:
                 break
-        rows = [row if texts.sources is not None else [row[0], *row[2:]] for row in chosen.values()]
-        head = ["chrF", *(["source"] if texts.sources is not None else []), "translation", "reference"]
-        sections.append((title, text, html_table(head, rows)))
+        sections.append((title, text, html_table(["chrF", *columns], list(chosen.values()))))
     return sections
 
 
@@ -169,10 +167,6 @@ def _table(head: Sequence[str], rows: Sequence[Row]) -> str:
 
 
 def _range(at_least: int, at_most: int | None) -> str:
-    return (
-        f"{at_least} or more"
-        if at_most is None
-        else str(at_most)
-        if at_least == at_most
-        else f"{at_least} to {at_most}"
-    )
+    if at_most is None:
+        return f"{at_least} or more"
+    return f"{at_least} to {at_most}" if at_least < at_most else str(at_least)

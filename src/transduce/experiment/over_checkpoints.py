@@ -103,7 +103,7 @@ def over_training(
         writes = translator.translate(text, search).text
         target = writes if target is None else target
         if word is not None:
-            instead = instead or why(translator, text, word, None, target).other.text
+            instead = instead or why(translator, text, word, None, target, brief=True).other.text
             answer = why(translator, text, word, instead, target)
         probes = [] if label is None else probe(bundle, sources[:known], label)
         targets = bundle.tokenizers.target.encode_batch([pair.target for pair in sample])

@@ -18,8 +18,6 @@ from transduce.analysis.alignment import (
 from transduce.analysis.recorded_attention import record_pass
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.corpus import Pair, as_pair
-from transduce.data.batch import make_batch
-from transduce.data.parts import batches_by_length
 from transduce.inference.scorer import check_lengths
 
 PAIRS_AT_ONCE = 1000
@@ -65,12 +63,10 @@ class Aligner:
         check_lengths("target", targets, model.target_limit, first)
         results: list[Links] = [set() for _ in texts]
         real = [i for i in range(len(texts)) if len(sources[i]) > marked and targets[i]]
-        lengths = [max(len(sources[i]), len(targets[i])) + 1 for i in real]
-        for batch_of in batches_by_length(lengths, TOKENS_AT_ONCE):
-            chosen = [real[index] for index in batch_of]
-            batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], self.bundle.special)
-            maps = record_pass(model, batch.to(self.bundle.device)).cross()
-            for row, i in enumerate(chosen):
+        batches = self.bundle.batches([sources[i] for i in real], [targets[i] for i in real], TOKENS_AT_ONCE)
+        for chosen, batch in batches:
+            maps = record_pass(model, batch).cross()
+            for row, i in enumerate(real[place] for place in chosen):
                 positions = places_of(maps, self.head, row, len(sources[i]), len(targets[i]))
                 sides = (
                     (tokenizers.source, sources[i][marked:], texts[i][0]),

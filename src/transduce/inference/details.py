@@ -14,8 +14,6 @@ from transduce.analysis.recorded_attention import record_pass
 from transduce.base.errors import InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.directions import Direction
-from transduce.data.batch import make_batch
-from transduce.data.parts import batches_by_length
 from transduce.text.tokenizer import Tokenizer
 
 TOKENS_AT_ONCE = 1024
@@ -82,9 +80,7 @@ def details_of(
     model = bundle.writer
     of_source, of_target = bundle.tokenizers.source, bundle.tokenizers.target
     results: dict[int, Details] = {}
-    lengths = [max(len(source), len(target)) + 1 for source, target in zip(sources, targets, strict=True)]
-    for chosen in batches_by_length(lengths, TOKENS_AT_ONCE):
-        batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], bundle.special).to(bundle.device)
+    for chosen, batch in bundle.batches(sources, targets, TOKENS_AT_ONCE):
         recorded = record_pass(model, batch)
         probabilities = recorded.log_probabilities.gather(2, batch.target_out[..., None])[..., 0].exp()
         best = recorded.log_probabilities.topk(min(RUNNERS_UP + 1, len(of_target)))  # [batch, length, best]

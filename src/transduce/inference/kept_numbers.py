@@ -89,11 +89,9 @@ def keep_numbers(
     search: Callable[[Sequence[Piece], DecisionRule], list[list[Hypothesis]]],
 ) -> list[list[Hypothesis]]:
     """Returns the outputs of each piece, best first, with a better one in the first place where `search` finds it."""
-    results, again = list(outputs), dict[int, Rebound]()
-    for i, (piece, found) in enumerate(zip(pieces, outputs, strict=True)):
-        rebound = Rebound.of(piece, found, constraints)
-        if rebound is not None and _can_run(engine, rebound.piece, rule):
-            again[i] = rebound
+    results = list(outputs)
+    rebounds = [Rebound.of(piece, found, constraints) for piece, found in zip(pieces, outputs, strict=True)]
+    again = {i: each for i, each in enumerate(rebounds) if each is not None and _can_run(engine, each.piece, rule)}
     if not again:
         return results
     wide: Any = rule

@@ -6,9 +6,7 @@ from dataclasses import replace
 from docsegments.orthography.joining import join_sentences
 from docsegments.text.written_numbers import changes
 from transduce.inference.constraints import Constraints
-from transduce.inference.details import Details
 from transduce.inference.inflections import other_form
-from transduce.inference.quality.quality_estimate import QualityEstimate
 from transduce.inference.request import Request
 from transduce.inference.translation import Candidate, Translation
 from transduce.search.choices import DecisionRule, score_of_pieces
@@ -16,36 +14,24 @@ from transduce.text.phrase_encoder import holds
 from transduce.text.terms import Term, TermOutcome
 
 
-def translation_of(
+def with_outcomes(
+    translation: Translation,
     request: Request,
-    candidates: Sequence[Candidate],
     constraints: Constraints,
-    *,
-    was_split: bool = False,
-    truncated: bool = False,
-    faults: Sequence[str] = (),
-    quality: QualityEstimate | None = None,
-    details: Details | None = None,
     keeps_numbers: tuple[str, str] | None = None,
 ) -> Translation:
-    """Returns the translation of a request's line with what it holds; candidates, at least one, are best first.
-    `keeps_numbers` are the codes of both languages, if it is to keep numbers."""
-    text = candidates[0].text
+    """Returns the translation of a request's line with what it holds; `keeps_numbers` are the codes of both languages,
+    if it is to keep numbers."""
+    text = translation.text
     satisfied = [phrase for phrase in request.required if constraints.met_by(request, phrase, text) is not None]
-    translation = Translation(
-        text,
-        list(candidates),
-        was_split=was_split,
-        truncated=truncated,
+    found = replace(
+        translation,
         satisfied=satisfied,
         unsatisfied=[phrase for phrase in request.required if phrase not in satisfied],
         violated=constraints.found_in(text, request.banned),
         changed_numbers=[] if keeps_numbers is None else changes(request.text, text, keeps_numbers).changed,
-        faults=list(faults),
-        quality=quality,
-        details=details,
     )
-    return replace(translation, terms=[_outcome(term, request, translation, constraints) for term in request.terms])
+    return replace(found, terms=[_outcome(term, request, found, constraints) for term in request.terms])
 
 
 def joined(pieces: Sequence[Candidate], rule: DecisionRule, language: str) -> Candidate:

@@ -36,8 +36,9 @@ class Request:
 class Earlier:
     """The texts of a document so far, as many as a model reads before the next one; a blank text ends a document."""
 
-    def __init__(self, context: ContextConfig | None, texts: Iterable[str] = ()) -> None:
-        self._held = deque[str](texts, maxlen=0 if context is None else context.before)
+    def __init__(self, context: ContextConfig | None, texts: Sequence[str] = ()) -> None:
+        """Begins a document, or goes on after texts, among which translations may be."""
+        self._held = deque[str](texts, maxlen=0 if context is None else max(context.before, len(texts)))
         self._document = ""
 
     def before(self, text: str, document: str = "") -> tuple[str, ...]:

@@ -13,8 +13,6 @@ from transduce.base.reprs import shown_by
 from transduce.base.task_table import check_writes
 from transduce.bundle.model_bundle import ModelBundle, bundle_facts
 from transduce.corpora.corpus import Pair, as_pair
-from transduce.data.batch import make_batch
-from transduce.data.parts import batches_by_length
 from transduce.inference.engines.ensemble import Ensemble
 from transduce.models.interface import Writer
 from transduce.models.scoring import score_tokens
@@ -81,10 +79,7 @@ class Scorer:
     def _score(self, sources: list[list[int]], targets: list[list[int]]) -> list[PairScore]:
         models: Sequence[Writer[Any]] = self.model.models if isinstance(self.model, Ensemble) else [self.model]
         results: dict[int, PairScore] = {}
-        lengths = [max(len(source), len(target)) + 1 for source, target in zip(sources, targets, strict=True)]
-        for chosen in batches_by_length(lengths, TOKENS_AT_ONCE):
-            batch = make_batch([sources[i] for i in chosen], [targets[i] for i in chosen], self.bundle.special)
-            batch = batch.to(self.bundle.device)
+        for chosen, batch in self.bundle.batches(sources, targets, TOKENS_AT_ONCE):
             target = batch.target_in, batch.target_out, batch.target_is_real
             scores = torch.stack([score_tokens(model, batch.source, batch.source_is_real, *target) for model in models])
             scores = scores.logsumexp(0) - math.log(len(models))  # log of the mean of the models' p  [rows, time]

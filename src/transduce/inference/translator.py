@@ -33,7 +33,7 @@ from transduce.inference.engines.pytorch import PyTorchEngine
 from transduce.inference.execution.malloc import keep_free_memory
 from transduce.inference.kept_numbers import kept_between
 from transduce.inference.looking import check_length, check_not_blank, look_at_translation
-from transduce.inference.outcomes import joined, translation_of, why_unsatisfied
+from transduce.inference.outcomes import joined, why_unsatisfied, with_outcomes
 from transduce.inference.quality.quality_estimate import combined
 from transduce.inference.quality.quality_model import QualityModel
 from transduce.inference.request import Request, with_drafts
@@ -341,17 +341,17 @@ class Translator:
     def join(self, request: Request, pieces: Sequence[Translation], rule: DecisionRule) -> Translation:
         """Returns the translation of a line from those of its pieces, which were translated one by one."""
         details = [piece.details for piece in pieces if piece.details is not None]
-        return translation_of(
-            request,
-            [joined([piece.n_best[0] for piece in pieces], rule, self.bundle.config.target)],
-            self.constraints,
+        best = joined([piece.n_best[0] for piece in pieces], rule, self.bundle.config.target)
+        translation = Translation(
+            best.text,
+            [best],
             was_split=True,
             truncated=any(piece.truncated for piece in pieces),
             faults=list(dict.fromkeys(fault for piece in pieces for fault in piece.faults)),
             quality=combined((piece.quality, piece.text) for piece in pieces),
             details=Details.joined(details) if len(details) == len(pieces) else None,
-            keeps_numbers=kept_between(self.bundle.config, rule),
         )
+        return with_outcomes(translation, request, self.constraints, kept_between(self.bundle.config, rule))
 
     def _pytorch(self, work: str) -> PyTorchEngine:
         """Returns the engine; InputError for one that cannot do this work."""
@@ -379,7 +379,8 @@ class Translator:
         if not found:
             if self._is_translated(request.text) or not request.text.strip():
                 return Translation("", [])
-            return translation_of(request, [Candidate(request.text, 0.0, 0.0)], self.constraints)
+            same = Translation(request.text, [Candidate(request.text, 0.0, 0.0)])
+            return with_outcomes(same, request, self.constraints)
         if not all(found):
             raise InputError(
                 f"{request.text[:60]!r}: no translation satisfies all constraints; lower min_ratio, raise or drop "
@@ -387,14 +388,14 @@ class Translator:
             )
         best, *others = [[Candidate(decode(h.tokens), h.score, h.log_probability) for h in n_best] for n_best in found]
         pieces = [best[0], *(other[0] for other in others)]
+        candidates = [joined(pieces, rule, self.bundle.config.target)] if others else best
         texts = [piece.text for piece in pieces]
-        return translation_of(
-            request,
-            [joined(pieces, rule, self.bundle.config.target)] if others else best,
-            self.constraints,
+        translation = Translation(
+            candidates[0].text,
+            candidates,
             was_split=bool(others),
             truncated=any(n_best[0].truncated for n_best in found),
             faults=self._batched.faults(line, texts),
             quality=self._batched.quality(line, texts, found),
-            keeps_numbers=kept_between(self.bundle.config, rule),
         )
+        return with_outcomes(translation, request, self.constraints, kept_between(self.bundle.config, rule))

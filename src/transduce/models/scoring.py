@@ -1,11 +1,20 @@
 """Log-probabilities of given targets."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from transduce.base.shapes import Mask, Tokens
 from transduce.models.interface import Decoder, State, Writer
 from transduce.nn.losses import log_probabilities
+
+
+def fits(model: Writer[Any], source: Sequence[int], target: Sequence[int]) -> bool:
+    """Returns True if a model has positions for a pair of token ids and its end tokens."""
+    sides = ((source, model.source_limit), (target, model.target_limit))
+    return all(limit is None or len(ids) < limit for ids, limit in sides)
 
 
 def score_tokens(

@@ -9,7 +9,7 @@ from address_corpus import VERBS, familiar, half_confirmed, polite, trained
 from transduce.base.errors import ConfigError
 from transduce.corpora.context_settings import ContextConfig
 from transduce.inference.model_documents import DocumentTranslator
-from transduce.inference.request import Request, with_drafts
+from transduce.inference.request import Earlier, Request, with_drafts
 from transduce.inference.translator import Translator
 from transduce.search.beam import Beam
 
@@ -49,6 +49,12 @@ def test_lines_follow_the_drafts_of_those_before_that_have_no_translation(transl
 def test_a_document_follows_what_a_person_confirmed(translator: Translator, form: Callable[[str], str]) -> None:
     found = DocumentTranslator(translator, GREEDY).translate(half_confirmed(form).encode(), "a.po", "po").data.decode()
     assert all(f'"{form(verb)}"' in found for verb in VERBS)
+
+
+def test_given_texts_are_read_whole_before_the_first_sentence() -> None:
+    given = ("you come", "ihr kommt", "you go", "ihr geht")
+    earlier = Earlier(ContextConfig(before=2, side="both"), given)
+    assert earlier.before("you read") == given and earlier.before("you see") == (*given[1:], "you read")
 
 
 def test_two_vocabularies_are_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

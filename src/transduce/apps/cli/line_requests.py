@@ -97,7 +97,6 @@ class RequestReport:
 
     lines: int = 0
     split: int = 0
-    truncated: int = 0
     satisfied: int = 0
     inflected: int = 0
     """Terms that are met in another form than the glossary's."""
@@ -109,7 +108,7 @@ class RequestReport:
     """Line numbers, one for each violated phrase."""
     changed_numbers: list[int] = field(default_factory=list)
     """Line numbers, one for each number that a translation changes."""
-    truncated_lines: list[int] = field(default_factory=list)
+    truncated: list[int] = field(default_factory=list)
     """Line numbers of truncated translations."""
     faulty: dict[str, list[int]] = field(default_factory=dict)
     """Line numbers of translations that went wrong, by what is wrong."""
@@ -121,8 +120,7 @@ class RequestReport:
         """Counts the next line; `why` explains why it lacks a phrase."""
         self.lines += 1
         self.split += translation.was_split
-        self.truncated += translation.truncated
-        self.truncated_lines += [self.lines] * translation.truncated
+        self.truncated += [self.lines] * translation.truncated
         self.work.add(translation.quality)
         for fault in translation.faults:
             self.faulty.setdefault(fault, []).append(self.lines)
@@ -142,8 +140,8 @@ class RequestReport:
         if self.split:
             yield f"{self.split:,} lines of over {longest_source} tokens were translated in pieces"
         if self.truncated:
-            where = _where(self.truncated_lines, "", MANY)
-            yield f"{self.truncated:,} translations were truncated at the maximum length{where}; raise --max-extra"
+            where = _where(self.truncated, "", MANY)
+            yield f"{len(self.truncated):,} translations were truncated at the maximum length{where}; raise --max-extra"
         for fault, lines in self.faulty.items():
             yield f"{len(lines):,} translations went wrong: each {fault}{_where(lines, '', MANY)}"
         if asked := self.satisfied + len(self.unsatisfied):

@@ -2,10 +2,11 @@
 
 import pickle
 import uuid
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,20 +23,16 @@ from transduce.corpora.corpus import Keeps, SentencePair
 from transduce.corpora.doctor.doctor import Doctor, Finding
 from transduce.corpora.doctor.examination import Examination, Sides, Tally, repeat_key, spread
 from transduce.corpora.doctor.likeness import Likeness
-from transduce.corpora.doctor.shifts import Shift
+from transduce.corpora.doctor.shifts import Shifts
 from transduce.corpora.doctor.signs import masked
-from transduce.corpora.fingerprints import Fingerprints
 from transduce.corpora.formats import Columns, parallel_files
 from transduce.corpora.lines import read_lines
-from transduce.corpora.overlap import SIDES, scope_fingerprint
+from transduce.corpora.overlap import OverlapFilter
 from transduce.corpora.pair_files import ONE_CELL, write_pairs
 from transduce.corpora.shards import shards_of
 
 LEFT_OUT, SCORES = "left-out", "scores"
 """Folders of the tables of what is left out of each shard, and of the scores of all its pairs."""
-
-Texts = tuple[Fingerprints, Fingerprints]
-"""The fingerprints of the texts of each side."""
 
 
 @dataclass(frozen=True)
@@ -54,14 +51,6 @@ class Treatment:
     """About how many pairs are left, those most like that text."""
     scores: bool = False
     """Write a table of all pairs with their scores, too."""
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """A shard's shifts, and the file of keys by which repeated pairs are found."""
-
-    shifts: tuple[Shift, ...]
-    keys: Path
 
 
 def examine_shards(
@@ -98,7 +87,7 @@ def examine_shards(
             for shard in shards_for(inputs, out, columns, languages, ending):
                 name = f"{shard.outputs[0].name.removesuffix('.tsv')}.tsv"
                 shards.append(replace(shard, outputs=(*shard.outputs, *(table / name for table in tables))))
-        held_out = _texts_of(treatment.test)
+        is_untested = OverlapFilter("either", [parallel_files(treatment.test)]).start() if treatment.test else None
         like = None if treatment.like is None else list(read_lines(treatment.like))
         described = {"job": "doctor", **msgspec.to_builtins(treatment), "columns": columns}
         described["inputs"] = [str(path) for shard in shards for path in shard.inputs]
@@ -109,22 +98,18 @@ def examine_shards(
         missing = [number for number, shard in enumerate(shards) if out is None or not shard.is_finished]
         if not missing:
             return Examination(0, 0, {}, {})
-        seen = list(workers.map(_look, shards, [work / f"{number}.keys" for number in range(len(shards))]))
-        marks = [each.keys.with_suffix(".marks") for each in seen]
-        mark_firsts([each.keys for each in seen], marks)
-        counts = [each.keys.stat().st_size // 8 for each in seen]
-
-        def all_pairs() -> Iterator[SentencePair]:
-            return chain.from_iterable(map(_pairs, shards, seen))
-
-        total = sum(counts)
-        sample = spread(all_pairs(), total)
+        keys = [work / f"{number}.keys" for number in range(len(shards))]
+        shifts = list(workers.map(_look, shards, keys))
+        marks = [file.with_suffix(".marks") for file in keys]
+        mark_firsts(keys, marks)
+        total = sum(file.stat().st_size // 8 for file in keys)
+        sample = spread(chain.from_iterable(map(_pairs, shards, shifts)), total)
         likeness = None
         if like is not None:
             likeness = Likeness(like, sample, min((treatment.best or total) / max(total, 1), 1.0))
         learned = work / f"doctor-{uuid.uuid4().hex}"  # of this process, which others only read
-        learned.write_bytes(pickle.dumps((Doctor(sample), likeness, held_out)))
-        of_missing = [[each[number] for number in missing] for each in (shards, seen, marks)]
+        learned.write_bytes(pickle.dumps((Doctor(sample), likeness, is_untested)))
+        of_missing = [[each[number] for number in missing] for each in (shards, shifts, marks)]
         same = [[each] * len(missing) for each in (learned, treatment, out is None)]
         return Examination.joined(list(workers.map(_examine, *of_missing, *same)))
 
@@ -133,37 +118,35 @@ def _sides(shard: Shard) -> Sides:
     return Sides.of_files(shard.inputs, shard.columns, shard.languages)
 
 
-def _pairs(shard: Shard, seen: _Seen) -> Iterator[SentencePair]:
-    return _sides(shard).pairs(seen.shifts)
+def _pairs(shard: Shard, shifts: Shifts) -> Iterator[SentencePair]:
+    return _sides(shard).pairs(shifts)
 
 
-def _look(shard: Shard, keys: Path) -> _Seen:
-    """Finds what was shifted, and writes a number for each pair by which repeated ones are found."""
-    seen = _Seen(tuple(_sides(shard).shifts()), keys)
+def _look(shard: Shard, keys: Path) -> Shifts:
+    """Finds what was shifted, and writes into a file a number for each pair by which repeated ones are found."""
+    shifts = _sides(shard).shifts()
     with new_file(keys) as new, new.open("wb") as stream:
-        np.fromiter(map(repeat_key, _pairs(shard, seen)), np.uint64).tofile(stream)
-    return seen
+        np.fromiter(map(repeat_key, _pairs(shard, shifts)), np.uint64).tofile(stream)
+    return shifts
 
 
 def _examine(
-    shard: Shard, seen: _Seen, marks: Path, learned: Path, treatment: Treatment, to_report: bool
+    shard: Shard, shifts: Shifts, marks: Path, learned: Path, treatment: Treatment, to_report: bool
 ) -> Examination:
-    doctor, likeness, held_out = _learned(learned)
+    doctor, likeness, is_untested = _learned(learned)
     further: dict[str, Keeps] = {"repeated": Marked(marks, "").start()}
-    if treatment.test:
-        further["in the test data"] = partial(_is_new, held_out)
+    if is_untested is not None:
+        further["in the test data"] = is_untested
     tally = Tally()
-    found = doctor.judge(_pairs(shard, seen))
+    found = doctor.judge(_pairs(shard, shifts))
     if likeness is not None:
         found = likeness.judge(found, treatment.best is not None)
     findings = tally.counted(found, further)
     if to_report:
-        for _ in findings:
-            pass
+        deque(findings, maxlen=0)
     else:
         _write(shard.outputs, findings, treatment)
-    examined = tally.examination(doctor, {shard.inputs[0].name: seen.shifts} if seen.shifts else {})
-    return replace(examined, unpaired=_sides(shard).lines(seen.shifts) - examined.pairs)
+    return tally.examination(doctor, [(shard.inputs[0].name, shifts)], _sides(shard).lines(shifts))
 
 
 def _write(outputs: Sequence[Path], findings: Iterator[Finding], treatment: Treatment) -> None:
@@ -173,10 +156,8 @@ def _write(outputs: Sequence[Path], findings: Iterator[Finding], treatment: Trea
     for table in tables:
         table.parent.mkdir(exist_ok=True)
     with ExitStack() as stack:
-        files = [
-            stack.enter_context(stack.enter_context(new_file(path)).open("w", encoding="utf-8")) for path in tables
-        ]
-        left_out, *scored = files
+        new_files = [stack.enter_context(new_file(path)) for path in tables]
+        left_out, *scored = [stack.enter_context(path.open("w", encoding="utf-8")) for path in new_files]
 
         def kept() -> Iterator[SentencePair]:
             left_out.write("reason\tsource\ttarget\n")
@@ -197,19 +178,6 @@ def _write(outputs: Sequence[Path], findings: Iterator[Finding], treatment: Trea
 
 
 @lru_cache(1)
-def _learned(file: Path) -> tuple[Doctor, Likeness | None, Texts]:
+def _learned(file: Path) -> tuple[Doctor, Likeness | None, Keeps | None]:
     """Reads what the job's first process has learned, once in each process."""
     return pickle.loads(file.read_bytes())
-
-
-def _texts_of(test: tuple[str, ...]) -> Texts:
-    found = Fingerprints(), Fingerprints()
-    for pair in parallel_files(test) if test else ():
-        for side, texts in zip(SIDES, found, strict=True):
-            texts.add(scope_fingerprint(pair, side))
-    return found
-
-
-def _is_new(held_out: Texts, pair: SentencePair) -> bool:
-    """Returns whether neither side of a pair is among those held out."""
-    return not any(scope_fingerprint(pair, side) in texts for side, texts in zip(SIDES, held_out, strict=True))

@@ -28,19 +28,6 @@ class PastEdit:
 Edited = PastEdit | ConfirmedSegment
 
 
-@dataclass(frozen=True)
-class ReliabilityBin:
-    """Past translations of similar estimates, each estimated by a fit without it."""
-
-    count: int
-    estimated: float
-    """Mean of the estimates."""
-    actual: float
-    """Mean of the edit rates."""
-    covered: float
-    """Share of the edit rates that are within their intervals."""
-
-
 def read_edits(path: str | Path) -> list[PastEdit]:
     """Reads past edits from a project's folder, a .tsv of source, machine translation and edited text, or a .jsonl of
     objects with these under "source", "machine" and "target".

@@ -17,7 +17,6 @@ from weakref import WeakKeyDictionary
 import msgspec
 from torch import nn
 
-from transduce.apps.projects.edits import ReliabilityBin
 from transduce.apps.projects.knowledge import current_state
 from transduce.apps.projects.lessons import LearningProgress
 from transduce.apps.projects.phrase_snapshots import PhraseSnapshot
@@ -29,6 +28,7 @@ from transduce.apps.projects.teaching import LearningReport, Order, teach
 from transduce.apps.projects.translation_facts import Learning
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.corpora.directions import Direction
+from transduce.evaluation.edit_rate import ReliabilityBin
 from transduce.inference.engines.exported import ExportedModel
 from transduce.inference.engines.inference_precision import at_precision
 from transduce.inference.engines.phrase_engine import PhraseEngine

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from docsegments.extras import require
 from docsegments.orthography.joining import join_sentences
-from transduce.apps.projects.edits import Edited, PastEdit, ReliabilityBin
+from transduce.apps.projects.edits import Edited, PastEdit
 from transduce.apps.projects.project import Project
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.evaluation.edit_rate import edit_rate
+from transduce.evaluation.edit_rate import ReliabilityBin, edit_rate, reliability_of
 from transduce.inference.quality.confidence import FEATURES, Features, confidence_features
 from transduce.inference.quality.quality_estimate import QualityEstimate
 from transduce.inference.quality.quality_model import QualityModel, estimate_by
@@ -38,7 +38,6 @@ PAIRS_AT_ONCE = 50
 """Pairs that the model reads at a time; others that share it have their turn in between."""
 SOON_READ = 10
 """The most new segments of a project that a request waits for."""
-BINS = 5
 SIMILARITY = "similarity to earlier sources"
 
 Run = Callable[[Callable[[], Any]], Any]
@@ -270,11 +269,3 @@ def similarity(source: str, others: Sequence[str]) -> float:
     process, fuzz = require("rapidfuzz.process", "documents"), require("rapidfuzz.fuzz", "documents")
     match = process.extractOne(source, others, scorer=fuzz.ratio)
     return 0.0 if match is None else match[1] / 100
-
-
-def reliability_of(estimates: Sequence[QualityEstimate], rates: Sequence[float]) -> list[ReliabilityBin]:
-    """Returns the translations of these estimates and true rates in groups of equal size, in the order of estimates."""
-    facts = np.array([(e.edit, rate, e.low <= rate <= e.high) for e, rate in zip(estimates, rates, strict=True)])
-    order = np.argsort(facts[:, 0], kind="stable")
-    groups = [facts[group] for group in np.array_split(order, BINS) if len(group)]
-    return [ReliabilityBin(len(group), *(round(mean, 4) for mean in group.mean(0).tolist())) for group in groups]

@@ -10,12 +10,12 @@ import numpy as np
 from docsegments.extras import check_installed
 from transduce.analysis.page import Link, drawing, html_table, render_sections
 from transduce.analysis.training_log import Curves, Series
-from transduce.apps.projects.edits import ReliabilityBin
 from transduce.apps.projects.lessons import Check, Lesson
 from transduce.apps.projects.project_store import ConfirmedSegment
-from transduce.evaluation.edit_rate import count_edits
+from transduce.evaluation.edit_rate import ReliabilityBin, count_edits
 from transduce.evaluation.metric import SentenceCounts
 from transduce.evaluation.translations import count_chrf
+from transduce.inference.quality.regression import COVERAGE
 
 WITHOUT, WITH = "without adapter", "with adapter"
 WINDOW = 50
@@ -211,7 +211,7 @@ def _reliability(course: Course) -> list[tuple[str, str, str]]:
     covered = sum(each.count * each.covered for each in bins) / count
     text = (
         f"The {count:,} newest translations that were edited, in the order of the estimates that a fit without each of "
-        f"them gives: {covered:.0%} of the edit rates are within their intervals, which are made for 80%."
+        f"them gives: {covered:.0%} of the edit rates are within their intervals, which are made for {COVERAGE:.0%}."
     )
     names = ("translations", "estimated edit rate", "actual edit rate", "within their intervals")
     rows = [(each.count, round(each.estimated, 2), round(each.actual, 2), f"{each.covered:.0%}") for each in bins]

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from transduce.apps.projects.edits import ReliabilityBin
 from transduce.apps.projects.project import Project
 from transduce.apps.projects.report import Course, render_report
+from transduce.evaluation.edit_rate import ReliabilityBin
 from transduce.inference.translator import Translator
 
 

@@ -11,7 +11,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.corpora.corpus import SentencePair
+from transduce.corpora.corpus import SentencePair, sides_of
 from transduce.corpora.doctor.evidence import AT_ONCE, Evidence, Experience, Values, judge_by_other_half
 from transduce.corpora.doctor.faults import MADE, TESTS, Limit, Scale, Test, choose_limit, made_faults
 from transduce.corpora.doctor.misread import Misread
@@ -74,11 +74,11 @@ class Doctor:
         self._misread: tuple[Misread, ...] = ()
         self._scales: dict[str, Scale] = {}
         self._boilerplate: tuple[set[int], set[int]] = (set(), set())
-        sound = [pair for pair in (repaired_pair(pair)[0] for pair in pairs) if not _has_sign(pair)]
+        sound = [pair for pair in (repaired_pair(pair)[0] for pair in pairs) if not any(faults_of(pair))]
         if len(sound) < FEWEST:
             return
-        self._misread = tuple(map(Misread, _sides(sound)))
-        sides = _sides(sound := self._without_faults_of_sides(sound))
+        self._misread = tuple(map(Misread, sides_of(sound)))
+        sides = sides_of(sound := self._without_faults_of_sides(sound))
         self.other_languages = OtherLanguage.sought_in(*sides), OtherLanguage.sought_in(*sides[::-1])
         sound = self._without_faults_of_sides(sound)
         alive = self._learn(sound)
@@ -94,9 +94,7 @@ class Doctor:
             halves[_half(pair)].append(pair)
         if min(map(len, halves)) < FEWEST_OF_HALF:
             return np.ones(len(pairs), bool)
-        self._experience = [
-            Experience([pair.source for pair in half], [pair.target for pair in half]) for half in halves
-        ]
+        self._experience = [Experience(*sides_of(half)) for half in halves]
         evidence = self._evidence(pairs)
         alive = np.ones(len(pairs), bool)
         for name, test in TESTS.items():
@@ -126,29 +124,24 @@ class Doctor:
         pairs = [pair for pair, _ in repaired]
         faults = [next(faults_of(pair), None) for pair in pairs]
         faults = [f or of_side for f, of_side in zip(faults, self._faults_of_sides(pairs), strict=True)]
-        scores = self._scores(pairs)
-        if scores:
+        scores: dict[str, Values] = {}
+        if self._scales:
+            evidence = self._evidence(pairs)
+            scores = {name: test.score(partial(self._scales[name], evidence)) for name, test in TESTS.items()}
             unlike = self._is_boilerplate(pairs, scores["misaligned"])
             faults = [f or ("boilerplate" if b else None) for f, b in zip(faults, unlike, strict=True)]
         for name, values in scores.items():
             limit = self.limits[name]
             if limit.share >= TESTS[name].least_share:
                 faults = [f or (name if value < limit.below else None) for f, value in zip(faults, values, strict=True)]
-        for place, (pair, kinds) in enumerate(repaired):
+        for place, ((pair, kinds), fault) in enumerate(zip(repaired, faults, strict=True)):
             shown = {name: round(float(values[place]), 2) for name, values in scores.items()}
-            fault = faults[place]
             if fault == "swapped":
                 pair, kinds, fault = replace(pair, source=pair.target, target=pair.source), kinds | {"sides"}, None
             yield Finding(pair, tuple(sorted(kinds)), fault, shown)
 
-    def _scores(self, pairs: Sequence[SentencePair]) -> dict[str, Values]:
-        if not self._scales:
-            return {}
-        evidence = self._evidence(pairs)
-        return {name: test.score(partial(self._scales[name], evidence)) for name, test in TESTS.items()}
-
     def _evidence(self, pairs: Sequence[SentencePair]) -> Evidence:
-        return judge_by_other_half(self._experience, np.array([_half(pair) for pair in pairs]), *_sides(pairs))
+        return judge_by_other_half(self._experience, np.array([_half(pair) for pair in pairs]), *sides_of(pairs))
 
     def _made_evidence(self, pairs: Sequence[SentencePair], test: Test, chance: random.Random) -> Evidence | None:
         """Returns the evidence on faults that are made out of each half of the pairs, by what the other one taught;
@@ -160,8 +153,7 @@ class Doctor:
             made = made_faults(test, chosen, MADE // 2, chance)
             if len(made) < FEWEST_MADE:
                 return None
-            experience = self._experience[1 - half]
-            parts.append(experience.judge([pair.source for pair in made], [pair.target for pair in made]))
+            parts.append(self._experience[1 - half].judge(*sides_of(made)))
         return Evidence.joined(parts)
 
     def _without_faults_of_sides(self, pairs: Sequence[SentencePair]) -> list[SentencePair]:
@@ -169,7 +161,7 @@ class Doctor:
 
     def _faults_of_sides(self, pairs: Sequence[SentencePair]) -> list[str | None]:
         """Returns a fault that a side of each pair has by what is usual on it; None for most."""
-        sides = _sides(pairs)
+        sides = sides_of(pairs)
         faults: list[str | None] = [None] * len(pairs)
         for misread, texts in zip(self._misread, sides, strict=False):
             faults = ["misread" if misread.holds(text) else f for f, text in zip(faults, texts, strict=True)]
@@ -200,14 +192,6 @@ class Doctor:
             return np.zeros(len(pairs), bool)
         found = [_key(pair.source) in source or _key(pair.target) in target for pair in pairs]
         return np.array(found, bool) & (scores < UNLIKE)
-
-
-def _sides(pairs: Sequence[SentencePair]) -> tuple[list[str], list[str]]:
-    return [pair.source for pair in pairs], [pair.target for pair in pairs]
-
-
-def _has_sign(pair: SentencePair) -> bool:
-    return next(faults_of(pair), None) is not None
 
 
 def _half(pair: SentencePair) -> int:

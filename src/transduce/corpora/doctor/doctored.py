@@ -92,11 +92,8 @@ class Doctored:
 
 
 def _read_kept(folder: Path) -> tuple[Path, list[str]] | None:
-    """Returns the folder and what was done; None if it is not there, or has changed."""
-    try:
-        facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
-        if sha256(folder / "pairs.jsonl") != facts["sha256"]:
-            return None
-        return folder, [str(action) for action in facts["actions"]]
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+    """Returns the folder and what was done; None if it has changed."""
+    facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+    if sha256(folder / "pairs.jsonl") != facts["sha256"]:
         return None
+    return folder, [str(action) for action in facts["actions"]]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from transduce.corpora.doctor.numbers import UNKNOWN, Numbers, Vocabulary, ranges
-from transduce.corpora.lexical_translation import LexicalTable, Links, learn_lexical_table
+from transduce.corpora.doctor.numbers import UNKNOWN, Numbers, Vocabulary
+from transduce.corpora.lexical_translation import LexicalTable, Links, chunks, learn_lexical_table, ranges
 
 Values = NDArray[np.float64]
 
@@ -56,11 +56,11 @@ class HashedNGrams:
 def hashes(texts: Numbers, n: int, back: int = 0) -> NDArray[np.int64]:
     """Returns a hash of the n symbols up to each symbol, or up to the one `back` before it; those before a text's
     first are the same for all texts."""
-    place = np.arange(len(texts.values)) - np.repeat(texts.starts, texts.lengths)
+    places = texts.places
     mixed = np.full(len(texts.values), n, np.uint64)
     for distance in range(n - 1 + back, back - 1, -1):
         before = np.roll(texts.values, distance).astype(np.uint64) + np.uint64(1)
-        before[place < distance] = 0
+        before[places < distance] = 0
         mixed = (mixed ^ before) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(29)
     return (mixed >> np.uint64(64 - BITS)).astype(np.int64)
@@ -200,30 +200,15 @@ def learn_table(given: Numbers, words: Numbers, given_size: int, size: int) -> L
 
 
 def _links(given: Numbers, words: Numbers, given_size: int, size: int) -> Iterator[Links]:
-    """Yields all links of each word to the words given with it and to the null word, which is the number after the
-    last."""
-    many = np.cumsum((given.lengths + 1) * words.lengths)
-    first = 0
-    while first < len(given):
-        last = max(
-            int(np.searchsorted(many, (many[first - 1] if first else 0) + LINKS_AT_ONCE, side="right")), first + 1
-        )
-        chosen = np.arange(first, last)
-        some, beside = given.take(chosen), words.take(chosen)
-        ends = np.cumsum(some.lengths)
-        with_null = np.insert(some.values, ends, given_size)
-        starts = ends - some.lengths + np.arange(len(some))
-        alternatives = np.repeat(some.lengths + 1, beside.lengths)
-        sources = with_null[ranges(np.repeat(starts, beside.lengths), alternatives)]
-        yield Links(sources * size + np.repeat(beside.values, alternatives), alternatives)
-        first = last
+    """Yields all links of each word to the words given with it and to the null word."""
+    for chosen in chunks((given.lengths + 1) * words.lengths, LINKS_AT_ONCE):
+        sources, targets = ((some.values, some.lengths) for some in (given.take(chosen), words.take(chosen)))
+        yield Links.between(sources, targets, given_size, size)
 
 
 def _correlation(words: Numbers, ratio: Values, place: Values) -> Values:
     """Returns the correlation of each text's words with the places of what explains them, weighted by how well."""
-    own = (np.arange(len(words.values)) - np.repeat(words.starts, words.lengths)) / np.repeat(
-        words.lengths, words.lengths
-    )
+    own = words.places / np.repeat(words.lengths, words.lengths)
     weight = np.maximum(ratio, 0.0) + 1e-6
 
     def mean(values: Values) -> Values:

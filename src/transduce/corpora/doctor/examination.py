@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from transduce.corpora.corpus import Keeps, ParallelCorpus, SentencePair
 from transduce.corpora.doctor.doctor import FEWEST, Doctor, Finding, reason_of
 from transduce.corpora.doctor.faults import MADE, TESTS
-from transduce.corpora.doctor.shifts import Shift, find_shifts, pairs_in_step
+from transduce.corpora.doctor.shifts import Shifts, find_shifts, pairs_in_step
 from transduce.corpora.doctor.signs import PERSONAL, REASONS, key_of, masked
 from transduce.corpora.fingerprints import fingerprint
 from transduce.corpora.formats import SUBTITLES, Columns, is_file_of_pairs, parallel_files
@@ -54,16 +54,16 @@ class Sides:
         texts = (attrgetter(name) for name in ("source", "target", "document"))
         return Sides(*(partial(map, text, corpus) for text in texts))
 
-    def shifts(self) -> list[Shift]:
+    def shifts(self) -> Shifts:
         """Finds the lines whose translations are not beside them."""
-        return find_shifts(self.sources(), self.targets())
+        return tuple(find_shifts(self.sources(), self.targets()))
 
-    def lines(self, shifts: Sequence[Shift] = ()) -> int:
+    def lines(self, shifts: Shifts) -> int:
         """Returns the number of lines of the longer side, in which two that are joined are one."""
         joined = Counter(shift.joined for shift in shifts)
         return max(sum(1 for _ in self.sources()) - joined["source"], sum(1 for _ in self.targets()) - joined["target"])
 
-    def pairs(self, shifts: Iterable[Shift]) -> Iterator[SentencePair]:
+    def pairs(self, shifts: Shifts) -> Iterator[SentencePair]:
         """Yields the pairs of lines that belong together."""
         return pairs_in_step(self.sources(), self.targets(), shifts, self.documents and self.documents())
 
@@ -84,6 +84,23 @@ class Fault:
     """Estimated number of good pairs among those found."""
     examples: tuple[SentencePair, ...] = ()
 
+    def __str__(self) -> str:
+        """Returns a line that says how many pairs are left out for it."""
+        return f"left out: {self.found:,} {self.reason}"
+
+    @staticmethod
+    def joined(parts: Sequence["Fault"]) -> "Fault":
+        """Joins how often one fault is in several files."""
+        estimates = [part.estimated for part in parts if part.estimated is not None]
+        return Fault(
+            parts[0].reason,
+            sum(part.found for part in parts),
+            sum(estimates) if estimates else None,
+            sum(part.error for part in parts),
+            sum(part.good for part in parts),
+            tuple(chain.from_iterable(part.examples for part in parts))[:EXAMPLES],
+        )
+
 
 @dataclass(frozen=True)
 class Examination:
@@ -95,7 +112,7 @@ class Examination:
     """Faults by name, those that were found."""
     repairs: dict[str, int]
     """Pairs by what was repaired in them."""
-    shifts: dict[str, tuple[Shift, ...]] = field(default_factory=dict)
+    shifts: dict[str, Shifts] = field(default_factory=dict)
     """Lines that were moved or joined, by the file of their sources."""
     personal: dict[str, int] = field(default_factory=dict)
     """Pairs with personal data, by their kind."""
@@ -129,6 +146,9 @@ class Examination:
     @property
     def actions(self) -> list[str]:
         """Lines for people that say what was moved, joined, repaired and left out."""
+        return [*self._moves_and_repairs(), *map(str, self.faults.values())]
+
+    def _moves_and_repairs(self) -> list[str]:
         lines = []
         for name, shifts in self.shifts.items():
             for verb, kinds in (("moved", [""]), ("joined", ["source", "target"])):
@@ -136,25 +156,19 @@ class Examination:
                 lines += [f"{verb} in {name}: {shift}" for shift in some[:EXAMPLES]]
                 lines += [f"{verb} in {name}: {len(some) - EXAMPLES:,} parts more"] if len(some) > EXAMPLES else []
         lines += [f"repaired: {kind} of {count:,} pairs" for kind, count in self.repairs.items()]
-        lines += [f"left out: {self.unpaired:,} lines that stand beside none"] if self.unpaired else []
-        return [*lines, *(f"left out: {fault.found:,} {fault.reason}" for fault in self.faults.values())]
+        return lines + ([f"left out: {self.unpaired:,} lines that stand beside none"] if self.unpaired else [])
 
     def describe(self) -> str:
         """Describes the examination on one screen."""
         lines = [f"{self.pairs:,} pairs, learned from {self.learned_from:,}"]
         if self.learned_from < FEWEST:
             lines.append(f"fewer than {FEWEST} pairs say little: only what a pair shows alone was looked for")
-        faults = iter(self.faults.values())
-        for action in self.actions:
-            if not action.startswith("left out") or action.endswith("none"):
-                lines.append(action)
-                continue
-            fault = next(faults)
+        lines += self._moves_and_repairs()
+        for fault in self.faults.values():
+            lines.append(str(fault))
             if fault.estimated is not None:
-                action += (
-                    f" (estimated: {fault.estimated:,} ± {fault.error:,} have it; {fault.good:,} of the found do not)"
-                )
-            lines.append(action)
+                have_it = f"{fault.estimated:,} ± {fault.error:,} have it; {fault.good:,} of the found do not"
+                lines[-1] += f" (estimated: {have_it})"
             lines += [f"    {_short(pair.source)} | {_short(pair.target)}" for pair in fault.examples[:1]]
         lines += [f"personal data: {kind} in {count:,} pairs" for kind, count in self.personal.items()]
         return "\n".join([*lines, self.verdict])
@@ -162,29 +176,15 @@ class Examination:
     @staticmethod
     def joined(parts: Sequence["Examination"]) -> "Examination":
         """Joins what was found in the files of a corpus by one doctor."""
-        faults = {}
-        for name in dict.fromkeys(chain.from_iterable(part.faults for part in parts)):
-            found = [part.faults[name] for part in parts if name in part.faults]
-            estimates = [fault.estimated for fault in found if fault.estimated is not None]
-            faults[name] = Fault(
-                found[0].reason,
-                sum(fault.found for fault in found),
-                sum(estimates) if estimates else None,
-                sum(fault.error for fault in found),
-                sum(fault.good for fault in found),
-                tuple(chain.from_iterable(fault.examples for fault in found))[:EXAMPLES],
-            )
-        counted = [Counter[str](), Counter[str]()]
-        for part in parts:
-            counted[0].update(part.repairs)
-            counted[1].update(part.personal)
+        found = {name: [part.faults[name] for part in parts if name in part.faults] for name in [*REASONS, *TESTS]}
+        repairs = sum((Counter(part.repairs) for part in parts), Counter[str]())
         return Examination(
             sum(part.pairs for part in parts),
             max((part.learned_from for part in parts), default=0),
-            {name: faults[name] for name in [*REASONS, *TESTS] if name in faults},
-            dict(sorted(counted[0].items())),
+            {name: Fault.joined(faults) for name, faults in found.items() if faults},
+            dict(sorted(repairs.items())),
             _by_file(chain.from_iterable(part.shifts.items() for part in parts)),
-            dict(counted[1]),
+            dict(sum((Counter(part.personal) for part in parts), Counter[str]())),
             sum(part.unpaired for part in parts),
         )
 
@@ -203,7 +203,7 @@ def examine(
         learned: pairs that are learned from, at most.
         ignored: names of faults that are not counted.
     """
-    shifts = [tuple(sides.shifts()) for _, sides in parts]
+    shifts = [sides.shifts() for _, sides in parts]
 
     def pairs() -> Iterator[SentencePair]:
         return chain.from_iterable(sides.pairs(moved) for (_, sides), moved in zip(parts, shifts, strict=True))
@@ -214,12 +214,9 @@ def examine(
     for finding in tally.counted(doctor.judge(pairs()), {"repeated": firsts(keys)}):
         if each is not None:
             each(finding)
-    names = (name for name, _ in parts)
-    found = tally.examination(doctor, _by_file(zip(names, shifts, strict=True)))
-    unpaired = sum(sides.lines(moved) for (_, sides), moved in zip(parts, shifts, strict=True)) - found.pairs
-    return replace(
-        found, unpaired=unpaired, faults={name: fault for name, fault in found.faults.items() if name not in ignored}
-    )
+    lines = sum(sides.lines(moved) for (_, sides), moved in zip(parts, shifts, strict=True))
+    found = tally.examination(doctor, zip((name for name, _ in parts), shifts, strict=True), lines)
+    return replace(found, faults={name: fault for name, fault in found.faults.items() if name not in ignored})
 
 
 class Tally:
@@ -250,8 +247,14 @@ class Tally:
                 shown.append(finding.pair)
             yield finding
 
-    def examination(self, doctor: Doctor, shifts: dict[str, tuple[Shift, ...]]) -> Examination:
-        """Returns what was found, beside the lines that were moved, by file."""
+    def examination(self, doctor: Doctor, shifts: Iterable[tuple[str, Shifts]], lines: int) -> Examination:
+        """Returns what was found.
+
+        Args:
+            doctor: the judge of the pairs.
+            shifts: the lines that were moved, after the name of their file.
+            lines: the number of lines of the longer side, of which those in no pair are unpaired.
+        """
         pairs = self._found.total()
         faults = {
             name: _fault(name, self._found[name], doctor, pairs, self._examples[name])
@@ -259,7 +262,8 @@ class Tally:
             if self._found[name]
         }
         personal = {kind: self._personal[kind] for kind in PERSONAL if self._personal[kind]}
-        return Examination(pairs, doctor.learned_from, faults, dict(sorted(self._repairs.items())), shifts, personal)
+        repairs, unpaired = dict(sorted(self._repairs.items())), lines - pairs
+        return Examination(pairs, doctor.learned_from, faults, repairs, _by_file(shifts), personal, unpaired)
 
 
 def repeat_key(pair: SentencePair) -> int:
@@ -278,18 +282,13 @@ def firsts(keys: NDArray[np.uint64]) -> Keeps:
 def spread(pairs: Iterable[SentencePair], count: int, most: int = MOST_LEARNED) -> list[SentencePair]:
     """Returns pairs at even distances, at most so many of a number of pairs."""
     most = min(count, most)
-    places = iter([place * count // most for place in range(most)])
-    chosen, wanted = [], next(places, None)
-    for place, pair in enumerate(pairs):
-        if place == wanted:
-            chosen.append(pair)
-            wanted = next(places, None)
-    return chosen
+    places = {number * count // most for number in range(most)}
+    return [pair for place, pair in enumerate(pairs) if place in places]
 
 
-def _by_file(shifts: Iterable[tuple[str, tuple[Shift, ...]]]) -> dict[str, tuple[Shift, ...]]:
+def _by_file(shifts: Iterable[tuple[str, Shifts]]) -> dict[str, Shifts]:
     """Returns shifts by the name of the file that has any; files in several folders may have one name."""
-    by_file: dict[str, tuple[Shift, ...]] = {}
+    by_file: dict[str, Shifts] = {}
     for name, moved in shifts:
         if moved:
             by_file[name] = by_file.get(name, ()) + moved

@@ -77,14 +77,6 @@ RARE = 0.03
 """Share of the pairs of some corpora that seem to be out of order, at most, because their words are rare."""
 
 
-def _unrelated(pair: SentencePair, other: SentencePair, chance: random.Random) -> SentencePair:
-    return SentencePair(pair.source, other.target)
-
-
-def _swapped(pair: SentencePair, other: SentencePair, chance: random.Random) -> SentencePair:
-    return SentencePair(pair.target, pair.source)
-
-
 def _on_side(side: int, change: Callable[[list[str], random.Random], list[str]]) -> Make:
     def make(pair: SentencePair, other: SentencePair, chance: random.Random) -> SentencePair | None:
         texts = [pair.source, pair.target]
@@ -107,27 +99,25 @@ def _cut(parts: list[str], chance: random.Random) -> list[str]:
     return parts[: max(round(len(parts) * chance.uniform(0.3, 0.6)), 1)]
 
 
-def _at_most(values: Values, most: float = 0.0) -> Values:
-    return np.minimum(values, most)
-
-
 TESTS: Mapping[str, Test] = {
     "swapped": Test(
-        "whose sides are swapped", lambda of: np.maximum(of("swapped_source"), of("swapped_target")), _swapped
+        "whose sides are swapped",
+        lambda of: np.maximum(of("swapped_source"), of("swapped_target")),
+        lambda pair, other, chance: SentencePair(pair.target, pair.source),
     ),
     "misaligned": Test(
         "whose sides do not translate each other",
         lambda of: of("lexical_source") + of("lexical_target"),
-        _unrelated,
+        lambda pair, other, chance: SentencePair(pair.source, other.target),
     ),
     "source partial": Test(
         "of whose target a part is not in the source",
-        lambda of: _at_most(of("length")) + 0.5 * _at_most(of("partial_target")),
+        lambda of: np.minimum(of("length"), 0.0) + 0.5 * np.minimum(of("partial_target"), 0.0),
         _on_side(0, _cut),
     ),
     "target partial": Test(
         "of whose source a part is not in the target",
-        lambda of: _at_most(-of("length")) + 0.5 * _at_most(of("partial_source")),
+        lambda of: np.minimum(-of("length"), 0.0) + 0.5 * np.minimum(of("partial_source"), 0.0),
         _on_side(1, _cut),
     ),
     "source reordered": Test(

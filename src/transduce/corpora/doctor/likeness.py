@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.base.errors import DataError
-from transduce.corpora.corpus import SentencePair
+from transduce.corpora.corpus import SentencePair, sides_of
 from transduce.corpora.doctor.doctor import Finding
 from transduce.corpora.doctor.evidence import AT_ONCE, BITS, WORDS, HashedNGrams, Values, hashes
 from transduce.corpora.doctor.numbers import UNKNOWN, Numbers, Vocabulary
@@ -62,7 +62,7 @@ class Likeness:
 
         Raises DataError for a text that shares no word with the pairs.
         """
-        sides = [[pair.source for pair in pairs], [pair.target for pair in pairs]]
+        sides = sides_of(pairs)
         known = []
         for side in sides:
             vocabulary = Vocabulary()
@@ -79,13 +79,16 @@ class Likeness:
         self._classifier = Classifier(few, _some(others, MOST_OTHERS * len(few)))
         measured = self.measures(pairs)
         self._means, self._scales = measured.mean(1), np.maximum(measured.std(1), 1e-9)
-        self.least = float(np.quantile(self.scores(pairs), 1 - share))
+        self.least = float(np.quantile(self._standardised(measured), 1 - share))
         """The score of pairs that are just enough like the text."""
 
     def scores(self, pairs: Sequence[SentencePair]) -> Values:
         """Returns, for each pair, by how much it is more like the text than most: the mean, in standard deviations, of
         how much likelier its words are in the text than in the corpus, and of what the classifier says."""
-        return np.asarray(((self.measures(pairs).T - self._means) / self._scales).mean(1))
+        return self._standardised(self.measures(pairs))
+
+    def _standardised(self, measured: Values) -> Values:
+        return np.asarray(((measured.T - self._means) / self._scales).mean(1))
 
     def measures(self, pairs: Sequence[SentencePair]) -> Values:
         """Returns, for each pair, by how many nats its words are likelier in the text than in the corpus, on average,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from docsegments.orthography.characters import UNSPACED
+from transduce.corpora.lexical_translation import ranges
 
 STEM = 6
 """Letters of a word that count: endings vary more than stems, and a corpus of some thousand pairs has few of each."""
@@ -31,6 +32,11 @@ class Numbers:
     def starts(self) -> NDArray[np.int64]:
         """The place of each text's first number."""
         return np.cumsum(self.lengths) - self.lengths
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """The number of numbers before each one in its text."""
+        return np.arange(len(self.values)) - np.repeat(self.starts, self.lengths)
 
     @property
     def texts(self) -> NDArray[np.int64]:
@@ -89,9 +95,3 @@ class Vocabulary:
         """Returns the numbers of the words of texts."""
         get = self._numbers.get
         return Numbers.of([[get(word, UNKNOWN) for word in words_of(text)] for text in texts])
-
-
-def ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns the concatenated ranges [start, start + length)."""
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))

@@ -68,6 +68,10 @@ class Shift:
         return f"lines {self.first:,} to {self.last:,}: {lines} {'later' if self.offset > 0 else 'earlier'}"
 
 
+Shifts = tuple[Shift, ...]
+"""The shifts of a text, in the order of its lines."""
+
+
 def find_shifts(sources: Iterable[str], targets: Iterable[str]) -> list[Shift]:
     """Finds the lines of the source whose translations are not beside them.
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from docsegments.extras import require
 from docsegments.orthography.characters import INVISIBLE
-from docsegments.text.written_numbers import ADDRESS, AFTER, DATE
+from docsegments.text.written_numbers import ADDRESS, AFTER, DATE, with_our_digits
 from transduce.corpora.corpus import SentencePair
 from transduce.corpora.overlap import plain
 
@@ -135,10 +135,7 @@ def is_copy(pair: SentencePair) -> bool:
 
 def _numbers(text: str) -> list[str]:
     """Returns the digits of a text's numbers; those before and after a decimal sign, and parts of a date, are two."""
-    numbers = (_NO_DIGIT.sub("", number) for number in _NUMBER.findall(text))
-    return [
-        (one if one.isascii() else "".join(str(unicodedata.decimal(i)) for i in one)).lstrip("0") for one in numbers
-    ]
+    return [with_our_digits(_NO_DIGIT.sub("", number)).lstrip("0") for number in _NUMBER.findall(text)]
 
 
 def _differ(source: str, target: str) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transduce.base.errors import DataError
-from transduce.corpora.lexical_translation import LexicalTable, Links, learn_lexical_table
+from transduce.corpora.lexical_translation import LexicalTable, Links, Sentences, chunks, learn_lexical_table, ranges
 from transduce.data.store import Side, TokenStore
 
 LINKS_AT_ONCE = 2_000_000
@@ -51,14 +51,8 @@ class PairSample:
     def links(self, source_vocabulary: int, target_vocabulary: int) -> Iterator[Links]:
         """Yields the links of all pairs; the null word is the number after the source vocabulary's last."""
         for store, indices in self._chunks():
-            sources, source_lengths = tokens_of(store.source, indices)
-            targets, target_lengths = tokens_of(store.target, indices)
-            ends = np.cumsum(source_lengths)
-            with_null = np.insert(sources, ends, source_vocabulary)  # a null word after each sentence
-            starts = ends - source_lengths + np.arange(len(indices))  # of the sentences, in `with_null`
-            alternatives = np.repeat(source_lengths + 1, target_lengths)  # [target tokens]
-            from_tokens = with_null[_ranges(np.repeat(starts, target_lengths), alternatives)]  # [links]
-            yield Links(from_tokens * target_vocabulary + np.repeat(targets, alternatives), alternatives)
+            sources, targets = (tokens_of(side, indices) for side in (store.source, store.target))
+            yield Links.between(sources, targets, source_vocabulary, target_vocabulary)
 
     def target_counts(self, target_vocabulary: int) -> NDArray[np.int64]:
         """Returns how often each target token comes."""
@@ -69,11 +63,8 @@ class PairSample:
 
     def _chunks(self) -> Iterator[tuple[TokenStore, NDArray[np.int64]]]:
         for store, indices in zip(self.stores, self.chosen, strict=True):
-            start, before = 0, np.concatenate([[0], np.cumsum(_links_of(store, indices))])
-            while start < len(indices):
-                stop = int(np.searchsorted(before, before[start] + LINKS_AT_ONCE, side="right")) - 1
-                yield store, indices[start:stop]
-                start = stop
+            for places in chunks(_links_of(store, indices), LINKS_AT_ONCE):
+                yield store, indices[places]
 
     def learn(self, source_vocabulary: int, target_vocabulary: int, iterations: int) -> LexicalTable:
         """Learns the probabilities of target tokens given source tokens."""
@@ -81,17 +72,11 @@ class PairSample:
         return learn_lexical_table(links, source_vocabulary, target_vocabulary, iterations)
 
 
-def tokens_of(side: Side, indices: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Returns the concatenated tokens of the sentences at these indices, and the length of each."""
+def tokens_of(side: Side, indices: NDArray[np.int64]) -> Sentences:
+    """Returns the tokens of the sentences at these indices."""
     starts = side.offsets[indices]
     lengths = side.offsets[indices + 1] - starts
-    return side.ids[_ranges(starts, lengths)].astype(np.int64), lengths
-
-
-def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Returns the concatenated ranges [start, start + length)."""
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+    return side.ids[ranges(starts, lengths)].astype(np.int64), lengths
 
 
 def _links_of(store: TokenStore, indices: NDArray[np.int64]) -> NDArray[np.int64]:

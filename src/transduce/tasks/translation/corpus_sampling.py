@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar, cast
 
 from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits, WeightedCorpus
 from transduce.data.batch import Batch
-from transduce.data.context import ContextDropout
+from transduce.data.context import drop_context
 from transduce.data.planned import PlannedData
 from transduce.data.sentence_pairs import SentencePairs
 from transduce.inference.engines.exported import Model
@@ -23,7 +24,7 @@ def training_data(config: TranslationConfig, splits: Splits, numbers: Numbers) -
     bundle, sizes = numbers.bundle, list(map(len, numbers.stores))
     weights = weights_of(numbers.corpora, sizes, config.data.temperature)
     context = config.data.context
-    of_epoch = ContextDropout(context.dropout) if context is not None and context.dropout else None
+    of_epoch = partial(drop_context, context.dropout) if context is not None and context.dropout else None
     pairs = SentencePairs(numbers.stores, weights, bundle.special, config.batching, config.seed, of_epoch=of_epoch)
     if bundle.config.languages is not None:
         directions = [entry.direction for entry in numbers.corpora]

@@ -18,7 +18,7 @@ from transduce.bundle.model_card import PARTS
 from transduce.corpora.catalogue.dataset_files import cache_folder
 from transduce.corpora.catalogue.download import Progress
 from transduce.corpora.context_settings import ContextConfig
-from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus
+from transduce.corpora.corpus import ParallelCorpus, SentencePair, TextCorpus, sides_of
 from transduce.corpora.data_settings import DataConfig
 from transduce.corpora.directions import Direction
 from transduce.corpora.formats import text_file
@@ -81,7 +81,7 @@ def translate_pairs(bundle: Model, pairs: TestPairs) -> dict[Direction, Texts]:
     translator, texts = Translator(bundle), {}
     for direction, corpus in pairs.corpora.items():
         if read := list(corpus):
-            sources, references = [pair.source for pair in read], [pair.target for pair in read]
+            sources, references = sides_of(read)
             is_many = bundle.config.languages is not None
             directed = translator.directed(direction.target, direction.source) if is_many else translator
             outputs = [

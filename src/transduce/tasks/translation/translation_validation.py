@@ -16,7 +16,7 @@ from transduce.base.errors import ConfigError, InputError
 from transduce.bundle.model_bundle import ModelBundle
 from transduce.bundle.probe import PROBES
 from transduce.corpora.context_settings import ContextConfig
-from transduce.corpora.corpus import ParallelCorpus
+from transduce.corpora.corpus import ParallelCorpus, sides_of
 from transduce.corpora.directions import Direction
 from transduce.corpora.splits import Splits
 from transduce.data.batch import Batch, make_batch, with_marks
@@ -136,7 +136,7 @@ class TranslationValidator:
         translator = self._translator(model)
         if self.metrics:
             pairs = list(self.pairs)
-            sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+            sources, references = sides_of(pairs)
             requests = in_context(pairs, self.context)
             own = [translation.text for translation in translator.translate(processes.share(requests), GREEDY)]
             texts = Texts(processes.gather_shares(own), references, sources)
