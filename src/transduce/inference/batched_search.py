@@ -42,10 +42,9 @@ class BatchedSearch:
     ) -> list[list[Hypothesis]]:
         """Returns the outputs wanted of each piece, best first; `tell` receives the share of tokens that is done.
 
-        A piece is searched with its required phrases only if its outputs lack some without, and at last so it is with
+        A piece is searched with its required phrases only if its outputs lack some without, and so it is at last with
         the numbers of its source. InputError for phrases that the engine or the search cannot require. A piece without
-        such phrases whose best output went wrong is searched again, more strictly, if the stricter search forbids that
-        output; the new one is kept unless it has more faults.
+        such phrases is searched again, more strictly, if its best output went wrong as that search would forbid.
         """
         outputs, strict = self._with_phrases(pieces, rule, tell), stricter(rule)
 
@@ -58,12 +57,11 @@ class BatchedSearch:
             if n_best and not piece.required and forbids(strict, len(piece.source) - piece.context, n_best[0].tokens):
                 counts[i] = faults(piece, n_best)
         again = [i for i, count in counts.items() if count]
-        chosen = [pieces[i] for i in again]
-        for i, found in zip(again, self._with_numbers(chosen, self._search(chosen, strict, None), strict), strict=True):
+        for i, found in zip(again, self._search([pieces[i] for i in again], strict, None), strict=True):
             whole = [each for each in found if not each.truncated]
             if whole and faults(pieces[i], whole) <= counts[i]:
                 outputs[i] = whole
-        return self._with_numbers(pieces, outputs, rule)
+        return keep_numbers(pieces, outputs, rule, self.constraints, self.engine, partial(self._search, tell=None))
 
     def faults(self, pieces: Sequence[Piece], texts: Sequence[str]) -> list[str]:
         """Names what is wrong with the translations of a line's pieces, as far as alarms can tell."""
@@ -102,11 +100,6 @@ class BatchedSearch:
         for i, constrained in zip(unmet, found, strict=True):
             outputs[i] = with_most_phrases(pieces[i], outputs[i], constrained, decode)[: rule.n_best]
         return outputs
-
-    def _with_numbers(
-        self, pieces: Sequence[Piece], outputs: list[list[Hypothesis]], rule: DecisionRule
-    ) -> list[list[Hypothesis]]:
-        return keep_numbers(pieces, outputs, rule, self.constraints, self.engine, partial(self._search, tell=None))
 
     def _search(
         self, pieces: Sequence[Piece], rule: DecisionRule, tell: Callable[[float], None] | None
