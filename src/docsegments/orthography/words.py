@@ -129,9 +129,7 @@ def words_between(starts: Sequence[int], start: int, stop: int) -> range:
 
 def word_texts(text: str) -> list[str]:
     """Returns the words of a text."""
-    if UNSPACED.search(text) is None:
-        return text.split()
-    return [text[begin:end] for begin, end in words(text)]
+    return text.split() if UNSPACED.search(text) is None else [text[begin:end] for begin, end in words(text)]
 
 
 @lru_cache(1 << 16)

@@ -63,37 +63,29 @@ class LexicalTable:
 
 
 def learn_lexical_table(
-    links: Callable[[], Iterable[Links]],
-    source_vocabulary: int,
-    target_vocabulary: int,
-    iterations: int,
-    is_held: bool = False,
+    links: Callable[[], Iterable[Links]], source_vocabulary: int, target_vocabulary: int, iterations: int, is_held: bool
 ) -> LexicalTable:
     """Learns IBM Model 1 by expectation maximisation from uniform probabilities, with a null word; deterministic.
 
     Each target token is the translation of one token of its source sentence, all equally likely a priori (Brown et
     al. 1993, section 4.1). `links` yields the links of all pairs in chunks, the same ones each time. Memory grows with
-    the number of different links of all pairs, not with their total, unless this `is_held`, which is faster.
+    the number of different links of all pairs; if all fit into it, and `is_held`, learning is faster.
     """
     keys = np.empty(0, np.int64)
     for chunk in links():
         ordered = np.sort(np.concatenate([keys, chunk.keys]))  # np.union1d takes several times as long
         keys = ordered[np.append(True, ordered[1:] != ordered[:-1])]
-
-    def placed() -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        for chunk in links():
-            yield np.searchsorted(keys, chunk.keys), chunk.alternatives
-
-    held = list(placed()) if is_held else []
+    held = [np.searchsorted(keys, chunk.keys) for chunk in links()] if is_held else None
     sources = keys // target_vocabulary
     probabilities = np.ones(len(keys))  # that they do not add up to 1 changes no expectation
     for _ in range(iterations):
         counts = np.zeros(len(keys))
-        for positions, alternatives in held or placed():
+        for number, chunk in enumerate(links()):
+            positions = np.searchsorted(keys, chunk.keys) if held is None else held[number]
             weights = probabilities[positions]  # p(target | source)  [links]
-            starts = np.cumsum(alternatives) - alternatives
+            starts = np.cumsum(chunk.alternatives) - chunk.alternatives
             totals = np.add.reduceat(weights, starts)  # [target tokens]
-            posteriors = weights / np.repeat(totals, alternatives)  # p(link | sentence pair)  [links]
+            posteriors = weights / np.repeat(totals, chunk.alternatives)  # p(link | sentence pair)  [links]
             counts += np.bincount(positions, posteriors, len(keys))  # expected counts  [keys]
         probabilities = counts / np.bincount(sources, counts)[sources]
     return LexicalTable(keys, probabilities, source_vocabulary, target_vocabulary)

@@ -43,10 +43,10 @@ class BatchedSearch:
     ) -> list[list[Hypothesis]]:
         """Returns the outputs wanted of each piece, best first; `tell` receives the share of tokens that is done.
 
-        A piece is searched with its required phrases only if its outputs lack some without, and at last so it is with
+        A piece is searched with its required phrases only if its outputs lack some without, and so it is at last with
         the numbers of its source. InputError for phrases that the engine or the search cannot require. A piece without
-        such phrases whose best output went wrong is searched again, more strictly, if the stricter search forbids that
-        output, or as it is usually written, if it is in capitals; the new one is kept unless it has more faults.
+        such phrases whose best output went wrong is searched again, more strictly, if that search forbids the output,
+        or as it is usually written, if it is in capitals.
         """
         outputs, strict = self._with_phrases(pieces, rule, tell), stricter(rule)
 
@@ -62,14 +62,13 @@ class BatchedSearch:
                 counts[i] = faults(piece, n_best)
         again = [i for i, count in counts.items() if count]
         chosen = [self._in_usual_case(pieces[i]) for i in again]
-        results = self._with_numbers(chosen, self._search(chosen, strict, None), strict)
-        for i, piece, found in zip(again, chosen, results, strict=True):
+        for i, piece, found in zip(again, chosen, self._search(chosen, strict, None), strict=True):
             whole = [each for each in found if not each.truncated]
             if piece is not pieces[i]:
                 whole = list(map(self._in_capitals, whole))
             if whole and faults(pieces[i], whole) <= counts[i]:
                 outputs[i] = whole
-        return self._with_numbers(pieces, outputs, rule)
+        return keep_numbers(pieces, outputs, rule, self.constraints, self.engine, partial(self._search, tell=None))
 
     def _in_usual_case(self, piece: Piece) -> Piece:
         """Returns a piece whose text is not in capitals; the same piece if it is not, or has constraints."""
@@ -123,11 +122,6 @@ class BatchedSearch:
         for i, constrained in zip(unmet, found, strict=True):
             outputs[i] = with_most_phrases(pieces[i], outputs[i], constrained, decode)[: rule.n_best]
         return outputs
-
-    def _with_numbers(
-        self, pieces: Sequence[Piece], outputs: list[list[Hypothesis]], rule: DecisionRule
-    ) -> list[list[Hypothesis]]:
-        return keep_numbers(pieces, outputs, rule, self.constraints, self.engine, partial(self._search, tell=None))
 
     def _search(
         self, pieces: Sequence[Piece], rule: DecisionRule, tell: Callable[[float], None] | None

@@ -379,8 +379,9 @@ class Translator:
         if not found:
             if self._is_translated(request.text) or not request.text.strip():
                 return Translation("", [])
-            same = Translation(request.text, [Candidate(request.text, 0.0, 0.0)])
-            return with_outcomes(same, request, self.constraints)
+            return with_outcomes(
+                Translation(request.text, [Candidate(request.text, 0.0, 0.0)]), request, self.constraints
+            )
         if not all(found):
             raise InputError(
                 f"{request.text[:60]!r}: no translation satisfies all constraints; lower min_ratio, raise or drop "

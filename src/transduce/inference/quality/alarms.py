@@ -48,8 +48,7 @@ class Alarms:
         shares = sorted(repetition(word_texts(source), word_texts(target), 2) for source, target in pairs)
         missing = sorted(unexplained(translations, source, target) for source, target in pairs)
         beyond = max(1, int(MAY_BE_FALSE * len(pairs)))
-        limits = lengths[beyond - 1], lengths[-beyond], max(0.0, shares[-beyond]), missing[-beyond]
-        return Alarms(ratio, *limits)
+        return Alarms(ratio, lengths[beyond - 1], lengths[-beyond], max(0.0, shares[-beyond]), missing[-beyond])
 
     def faults(self, source: str, target: str, translations: KnownTexts) -> list[str]:
         """Names what is wrong with a translation, in a few words each."""

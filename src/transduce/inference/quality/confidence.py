@@ -121,8 +121,7 @@ def features_of(
             *(repetition(of_source, of_target, size) for size in (1, 2)),
             sum(map(str.isdigit, source)) / letters,
             sum(map(str.isupper, source)) / letters,
-            _signs(source),
-            _signs(target),
+            *(len(SIGN.findall(text)) / (len(text) + 1) for text in (source, target)),
             counts.count(0) / len(counts),
             sum(count < RARE for count in counts) / len(counts),
             math.log(max(1, seen)),
@@ -141,10 +140,6 @@ def repeated(words: Sequence[str] | Sequence[int], size: int) -> int:
     """Returns the number of n-grams of this size that occurred before in a text."""
     ngrams = list(zip(*(words[begin:] for begin in range(size)), strict=False))
     return len(ngrams) - len(set(ngrams))
-
-
-def _signs(text: str) -> float:
-    return len(SIGN.findall(text)) / (len(text) + 1)
 
 
 def _sentences(source: str, target: str) -> list[tuple[str, str]]:

@@ -24,7 +24,7 @@ class KnownTexts:
     @staticmethod
     def of(texts: Iterable[str] | Mapping[str, int], least: int = 1) -> "KnownTexts":
         """Counts texts, or takes their counts, and keeps those that occur at least so many times."""
-        kept = [(zlib.crc32(utf_8(text)), count) for text, count in Counter(texts).most_common(MOST) if count >= least]
+        kept = [(zlib.crc32(_utf_8(text)), count) for text, count in Counter(texts).most_common(MOST) if count >= least]
         hashes, first = np.unique(np.array([each for each, _ in kept], np.uint32), return_index=True)
         return KnownTexts(hashes, np.array([count for _, count in kept], np.int32)[first])
 
@@ -34,14 +34,13 @@ class KnownTexts:
 
     def counts_of(self, texts: Iterable[str]) -> list[int]:
         """Returns the count of each text, 0 for a new one."""
-        return self.counts_after("", [utf_8(text) for text in texts])
+        return self.counts_of_joined([""], texts)[0]
 
-    def counts_after(self, start: str, ends: Iterable[bytes]) -> list[int]:
-        """Returns the count of each text that is a start and an end in UTF-8, 0 for a new one."""
-        begun, get = zlib.crc32(utf_8(start)), self._count_of.get
-        return [get(zlib.crc32(end, begun), 0) for end in ends]
+    def counts_of_joined(self, starts: Iterable[str], ends: Iterable[str]) -> list[list[int]]:
+        """Returns, for each start, the count of the text that it makes with each end, 0 for a new one."""
+        encoded, get = [_utf_8(end) for end in ends], self._count_of.get
+        return [[get(zlib.crc32(end, begun), 0) for end in encoded] for begun in map(zlib.crc32, map(_utf_8, starts))]
 
 
-def utf_8(text: str) -> bytes:
-    """Returns a text as bytes, lone surrogates too."""
+def _utf_8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")

@@ -8,7 +8,7 @@ import numpy as np
 
 from transduce.corpora.doctor.evidence import learn_table
 from transduce.corpora.doctor.numbers import Vocabulary, words_of
-from transduce.inference.quality.known_texts import KnownTexts, utf_8
+from transduce.inference.quality.known_texts import KnownTexts
 
 LEAST, OFTEN = 0.05, 3
 """The least probability of a word's translation that is kept, and the least times that the word was seen."""
@@ -44,9 +44,9 @@ def unexplained(translations: KnownTexts, source: str, target: str) -> float:
     sides = [list(dict.fromkeys(words_of(text)))[:MOST_WORDS] for text in (source, target)]
     missing = total = 0  # thousandths
     for side, other in ((0, 1), (1, 0)):
-        words, beside = [f"{side}{word}" for word in sides[side]], [utf_8(f"\t{word}") for word in sides[other]]
-        for word, best in zip(words, translations.counts_of(words), strict=True):
-            found = max(translations.counts_after(word, beside), default=0) if best else 0
-            missing += max(0, best - found)
-            total += best
+        words = [f"{side}{word}" for word in sides[side]]
+        best = {word: share for word, share in zip(words, translations.counts_of(words), strict=True) if share}
+        found = translations.counts_of_joined(best, [f"\t{word}" for word in sides[other]])
+        missing += sum(max(0, most - max(row, default=0)) for most, row in zip(best.values(), found, strict=True))
+        total += sum(best.values())
     return missing / (total + 1000 * PRIOR)

@@ -69,7 +69,7 @@ class PairSample:
     def learn(self, source_vocabulary: int, target_vocabulary: int, iterations: int) -> LexicalTable:
         """Learns the probabilities of target tokens given source tokens."""
         links = partial(self.links, source_vocabulary, target_vocabulary)
-        return learn_lexical_table(links, source_vocabulary, target_vocabulary, iterations)
+        return learn_lexical_table(links, source_vocabulary, target_vocabulary, iterations, is_held=False)
 
 
 def tokens_of(side: Side, indices: NDArray[np.int64]) -> Sentences:
