@@ -102,12 +102,10 @@ class Translator:
         device = device_for(precision, device)
         models = [at_precision(open_model(folder, device), precision) for folder in (path, *others)]
         chosen = find_shortlist(path, models[0].tokenizers, shortlist)
-        translator = Translator(
-            *models, shortlist=chosen, compile=compile, tokens_at_once=tokens_at_once, engine=engine
-        )
+        loaded = Translator(*models, shortlist=chosen, compile=compile, tokens_at_once=tokens_at_once, engine=engine)
         if compile:
-            translator.warm_up()
-        return translator
+            loaded.warm_up()
+        return loaded
 
     def warm_up(self, search: DecisionRule | None = None) -> None:
         """Searches two artificial sentences with long outputs, so that everything such a search needs is compiled.
