@@ -11,7 +11,6 @@ from docsegments.orthography.words import word_texts
 from transduce.inference.quality.confidence import repeated, repetition
 from transduce.inference.quality.known_texts import KnownTexts
 from transduce.inference.quality.word_translations import unexplained
-from transduce.search.beam import Beam
 from transduce.search.choices import DecisionRule, MinimumBayesRisk, search_of
 
 MAY_BE_FALSE = 0.001
@@ -65,14 +64,12 @@ class Alarms:
 
 
 def stricter(rule: DecisionRule) -> DecisionRule:
-    """Returns a rule whose search writes no loops, and nothing very long or short; half a beam mends as many."""
+    """Returns a rule whose search writes no loops, and nothing very long or short."""
     if isinstance(rule, MinimumBayesRisk):
         return msgspec.structs.replace(rule, candidates=stricter(rule.candidates))
     shortest = min(max(rule.min_ratio, SHORTEST), rule.max_ratio)
     longest = max(min(rule.max_ratio, LONGEST), shortest)
     lengths = {"min_ratio": shortest, "max_ratio": longest, "max_extra": min(rule.max_extra, EXTRA)}
-    if type(rule) is Beam:
-        lengths["size"] = max(rule.n_best, (rule.size + 1) // 2)
     return msgspec.structs.replace(rule, no_repeat_ngram=rule.no_repeat_ngram or NO_REPEAT, **lengths)
 
 
