@@ -61,14 +61,17 @@ class BatchedSearch:
             if piece.text.isupper() or forbids(strict, len(piece.source) - piece.context, n_best[0].tokens):
                 counts[i] = faults(piece, n_best)
         again = [i for i, count in counts.items() if count]
-        chosen = [self._in_usual_case(pieces[i]) for i in again]
-        for i, piece, found in zip(again, chosen, self._search(chosen, strict, None), strict=True):
+        usual = [self._in_usual_case(pieces[i]) for i in again]
+        kept = list(pieces)
+        for i, piece, found in zip(again, usual, self._search(usual, strict, None), strict=True):
             whole = [each for each in found if not each.truncated]
-            if piece is not pieces[i]:
-                whole = list(map(self._in_capitals, whole))
-            if whole and faults(pieces[i], whole) <= counts[i]:
-                outputs[i] = whole
-        return keep_numbers(pieces, outputs, rule, self.constraints, self.engine, partial(self._search, tell=None))
+            if whole and faults(piece, whole) <= counts[i]:
+                kept[i], outputs[i] = piece, whole
+        outputs = keep_numbers(kept, outputs, rule, self.constraints, self.engine, partial(self._search, tell=None))
+        for i in again:
+            if kept[i].text != pieces[i].text:
+                outputs[i] = list(map(self._in_capitals, outputs[i]))
+        return outputs
 
     def _in_usual_case(self, piece: Piece) -> Piece:
         """Returns a piece whose text is not in capitals; the same piece if it is not, or has constraints."""
