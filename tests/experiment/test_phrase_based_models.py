@@ -125,7 +125,9 @@ def test_the_better_model_is_kept(trained: list[str], told: list[str]) -> None:
     assert any("kept the phrases" in line for line in told)
     model = ExportedModel.load(Path("run/model"))
     assert model.history["validation"]["chrf"] > 20
-    assert transduce.load("run/neural").translate("What does Anna open?").text != "Was öffnet Anna?"
+    neural = transduce.load("run/neural")
+    assert neural.translate("What does Anna open?").text != "Was öffnet Anna?"
+    assert model.history["test"]["bleu"] > 10 and "test" not in neural.bundle.history, "only what is kept is tested"
     assert any(line.startswith("phrases:") for line in told)
     lines: list[str] = []
     more = transduce.train(trained, "run", resume=True, overrides=TINY | {"training.updates": 3}, tell=lines.append)

@@ -9,6 +9,7 @@ from transduce.base.errors import CheckpointError, DataError
 from transduce.phrases.demands import Demands, Required
 from transduce.phrases.phrase_model import PhraseModel
 from transduce.phrases.phrase_words import text_of, words_of
+from transduce.phrases.stack_decoder import WEIGHTS
 
 NOUNS = {"Hund": "dog", "Katze": "cat", "Garten": "garden", "Zaun": "fence", "Schnee": "snow", "Ball": "ball"}
 VERBS = {"sieht": "sees", "sucht": "seeks", "findet": "finds", "meidet": "avoids"}
@@ -111,6 +112,10 @@ def test_a_model_that_was_kept_translates_alike(model: PhraseModel, tmp_path: Pa
 @pytest.mark.slow
 def test_learning_twice_gives_the_same(model: PhraseModel) -> None:
     assert PhraseModel.learn(pairs()).weights == model.weights
+
+
+def test_weights_are_tuned_while_there_is_time(model: PhraseModel) -> None:
+    assert PhraseModel.learn(pairs(), tuned_until=0.0).weights == WEIGHTS != model.weights
 
 
 def test_text_of_the_target_language_decides_between_translations() -> None:

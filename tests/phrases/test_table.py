@@ -2,7 +2,7 @@
 
 import random
 
-from transduce.phrases.table import LONGEST, _phrases, phrase_table
+from transduce.phrases.table import LONGEST, MOST_OPTIONS, _phrases, phrase_table
 
 Spans = set[tuple[int, int, int, int]]
 
@@ -38,3 +38,9 @@ def test_features_are_those_of_the_counts() -> None:
     phrase, inverse, *_ = options[5,]
     assert phrase > options[6,][0]  # of three, two are translated by 5
     assert inverse > phrase  # 5 comes from nothing else
+
+
+def test_the_likeliest_translations_are_kept() -> None:
+    words = [7, *range(10, 10 + 2 * MOST_OPTIONS)]
+    table = phrase_table([[1]] * (len(words) + 1), [[7], *([word] for word in words)], [[(0, 0)]] * (len(words) + 1))
+    assert len(table[1,]) == MOST_OPTIONS and table[1,][0].target == (7,)
