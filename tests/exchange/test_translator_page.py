@@ -183,18 +183,18 @@ def test_only_changed_sentences_are_translated_again(opened: Opened) -> None:
 
 @pytest.mark.slow
 def test_long_text_shows_progress_and_stops(opened: Opened) -> None:
-    lines = [f"Satz {number} ist lang genug." for number in range(30)]
+    lines = [f"Satz {number} ist lang genug." for number in range(120)]
     opened.page.fill("#source", "\n".join(lines))
-    opened.page.wait_for_selector("#count:has-text('of 30 sentences'):not(:has-text('0 of 30 sentences'))")
+    opened.page.wait_for_selector("#count:has-text('of 120 sentences'):not(:has-text('0 of 120 sentences'))")
     opened.page.click("#stop")
     opened.page.wait_for_selector("#state:has-text('Stopped after')")
     done = opened.run("state.next")
-    assert 0 < done < 30 and opened.page.is_enabled("#copy")
+    assert 0 < done < 120 and opened.page.is_enabled("#copy")
     assert opened.page.text_content("#target").split("\n")[:done] == [upper(line) for line in lines[:done]]
     opened.page.click("#stop")
     assert opened.shown() == upper("\n".join(lines))
     assert opened.page.is_hidden("#work")
-    assert opened.page.inner_text("#state") == "30 sentences are translated"
+    assert opened.page.inner_text("#state") == "120 sentences are translated"
 
 
 @pytest.mark.slow
