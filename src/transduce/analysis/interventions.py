@@ -198,7 +198,8 @@ class Intervention:
 
     def check(self) -> None:
         """Raises InputError for a change that no pass has come by."""
-        for place in self._waiting.values():
+        if self._waiting:
+            place = next(iter(self._waiting.values()))
             raise InputError(
                 f"{place} was not changed: nothing computed it for such tokens (a loss makes no decoder.logits)"
             )

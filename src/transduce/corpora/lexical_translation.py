@@ -74,7 +74,7 @@ def learn_lexical_table(
     keys = np.empty(0, np.int64)
     for chunk in links():
         ordered = np.sort(np.concatenate([keys, chunk.keys]))  # np.union1d takes several times as long
-        keys = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+        keys = ordered[np.diff(ordered, prepend=-1) > 0]  # keys are from 0 on
     held = [np.searchsorted(keys, chunk.keys) for chunk in links()] if is_held else None
     sources = keys // target_vocabulary
     probabilities = np.ones(len(keys))  # that they do not add up to 1 changes no expectation

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transduce.base.errors import DataError
-from transduce.corpora.lexical_translation import LexicalTable
+from transduce.corpora.lexical_translation import LexicalTable, Links, learn_lexical_table
 from transduce.data.store import Side, TokenStore
 from transduce.inference.shortlist import pair_sample as module
 from transduce.inference.shortlist.pair_sample import PairSample
@@ -60,6 +60,14 @@ def test_probabilities_are_those_of_the_papers_loops_in_chunks_of_any_size(first
     found = {divmod(int(key), TARGETS): p for key, p in zip(table.keys, table.probabilities, strict=True)}
     assert found.keys() == expected.keys()
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("is_held", [True, False])
+def test_a_chunk_of_pairs_without_words_teaches_nothing(is_held: bool) -> None:
+    none, some = np.empty(0, np.int64), np.array([1, 1])
+    chunks = [Links(none, none), Links(some, np.array([2]))]
+    table = learn_lexical_table(lambda: chunks, 1, 2, 2, is_held)
+    assert table.keys.tolist() == [1] and learn_lexical_table(lambda: chunks[:1], 1, 2, 2, is_held).keys.size == 0
 
 
 def test_a_token_is_translated_to_its_constant_counterpart() -> None:

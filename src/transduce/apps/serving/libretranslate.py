@@ -85,7 +85,7 @@ class Output:
     text: str
     alternatives: Sequence[str] = ()
     quality: QualityEstimate | None = None
-    """How much of it will be edited; None of mark-up, and of a model without estimates."""
+    """The estimate of how much a person will edit; None for mark-up, and where the model makes no estimates."""
     faults: Sequence[str] = ()
 
 

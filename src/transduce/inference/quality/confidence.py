@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from docsegments.orthography.words import word_texts
 from docsegments.sentences import split_sentences
 from transduce.bundle.model_bundle import ModelBundle
-from transduce.data.batch import make_batch
-from transduce.data.parts import batches_by_length
 from transduce.inference.quality.known_texts import KnownTexts
 from transduce.inference.quality.word_translations import unexplained
 from transduce.models.scoring import score_tokens
@@ -160,10 +158,8 @@ def _fits(bundle: ModelBundle, source: list[int], target: list[int]) -> bool:
 def _log_probabilities(bundle: ModelBundle, sentences: Sequence[tuple[list[int], list[int]]]) -> list[float]:
     """Returns the log-probability of each target, given its source, the end counted."""
     results: dict[int, float] = {}
-    lengths = [max(len(source), len(target)) + 1 for source, target in sentences]
-    for chosen in batches_by_length(lengths, TOKENS_AT_ONCE):
-        sources, targets = zip(*(sentences[i] for i in chosen), strict=True)
-        batch = make_batch(sources, targets, bundle.special).to(bundle.device)
+    sources, targets = [source for source, _ in sentences], [target for _, target in sentences]
+    for chosen, batch in bundle.batches(sources, targets, TOKENS_AT_ONCE):
         target = batch.target_in, batch.target_out, batch.target_is_real
         scores = score_tokens(bundle.writer, batch.source, batch.source_is_real, *target)  # [rows, time]
         results.update(zip(chosen, scores.double().sum(1).tolist(), strict=True))

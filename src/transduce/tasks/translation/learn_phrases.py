@@ -88,10 +88,10 @@ def score_on_test(experiment: TranslationExperiment, folder: Path) -> Test:
     """Returns the scores of a folder's phrase-based model on the test data, if there are any, which its history has
     then."""
     written = ExportedModel.load(folder)
-    if (known := written.history.get("test")) is not None:
+    known: Test = written.history.get("test")
+    if known is not None or (test := experiment.test(written, Processes())) is None:
         return known
-    test = experiment.test(written, Processes())
-    parts = None if test is None else test.pop(PARTS, None)
+    parts = test.pop(PARTS, None)
     history = written.history | {"test": test} | ({} if parts is None else {PARTS: parts})
     _write(folder, experiment, PhraseModel.load(folder), written.tokenizers, history)
     return test
