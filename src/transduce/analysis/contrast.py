@@ -18,6 +18,7 @@ from docsegments.orthography.words import words
 from transduce.analysis.attribution import drops_without, gradients_of, hidden_in_part
 from transduce.base.shapes import Tokens
 from transduce.bundle.model_bundle import ModelBundle
+from transduce.text.tokenizer import Tokenizer
 
 Side = Literal["source", "context", "output"]
 """Where a word stands: in the source, in the sentences read before it, or in the output so far."""
@@ -137,4 +138,9 @@ class Decision:
             if token == tokenizer.eos or len(words(tokenizer.decode([*known, *written, token]))) > count + 1:
                 break
             written.append(token)
-        return tokenizer.decode([*known, *written])[len(tokenizer.decode(known)) :].strip()
+        return text_after(tokenizer, known, written)
+
+
+def text_after(tokenizer: Tokenizer, before: Sequence[int], tokens: Sequence[int]) -> str:
+    """Returns the text that tokens add to the text of those before them, without spaces around it."""
+    return tokenizer.decode([*before, *tokens])[len(tokenizer.decode(before)) :].strip()

@@ -79,12 +79,9 @@ class Recording:
             raise InputError(f"{place} {what} in reading {reading}")
         return replace(visits[0], value=torch.cat([visit.value for visit in visits], 1))
 
-    def mean(self, place: str, is_real: Tensor | None = None) -> Float[Tensor, "*heads width"]:
-        """Returns the mean over all rows and tokens, without the padding of sources; `is_real`, [rows, tokens], says of
-        the first reading which tokens are real."""
-        visits = self.visits.get(place, [])
-        if is_real is not None or not visits:  # of one reading, or told that nothing was recorded
-            visits = [replace(self.joined(place, 0), is_real=is_real)]
+    def mean(self, place: str) -> Float[Tensor, "*heads width"]:
+        """Returns the mean over all rows and tokens, without the padding of sources."""
+        visits = self.visits.get(place) or [self.joined(place, 0)]  # which tells that nothing was recorded
         real = [v.value.flatten(0, 1) if v.is_real is None else v.value[v.is_real] for v in visits]
         return torch.cat(real).mean(0)
 
@@ -188,9 +185,9 @@ class Intervention:
         """Puts zeros in place of values."""
         self.change(place, lambda visit: torch.zeros_like(visit.value), **chosen)
 
-    def mean(self, place: str, recording: Recording, is_real: Tensor | None = None, **chosen: Numbers) -> None:
+    def mean(self, place: str, recording: Recording, **chosen: Numbers) -> None:
         """Puts the mean of recorded values in place of each; see `Recording.mean`."""
-        self.replace(place, recording.mean(place, is_real), **chosen)
+        self.replace(place, recording.mean(place), **chosen)
 
     def patch(self, place: str, recording: Recording, **chosen: Numbers) -> None:
         """Puts the values that another pass had for the same reading, rows and tokens in place of this one's."""

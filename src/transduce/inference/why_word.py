@@ -8,7 +8,7 @@ from torch import Tensor
 
 from docsegments.orthography.words import word_texts
 from transduce.analysis.carriers import Carrier, carriers
-from transduce.analysis.contrast import Decision, InputWord, Side, main_cause
+from transduce.analysis.contrast import Decision, InputWord, Side, main_cause, text_after
 from transduce.analysis.findings import SearchTree
 from transduce.analysis.interventions import intervene
 from transduce.analysis.look_at_text import linked_words
@@ -82,7 +82,7 @@ def _answer(
         decision, other = _next_word(written, tokens[start:stop])
     else:
         decision, other = _other_word(written, [*tokens, target.eos], stop, asked[1]), asked[1]
-    word = bare(target.decode(tokens[:stop])[len(target.decode(tokens[:start])) :].strip())
+    word = bare(text_after(target, tokens[:start], tokens[start:stop]))
     inputs = [*_words_read(bundle.tokenizers.source, piece.source), *_words_of(target, tokens[:start], 0, "output")]
     words, error = decision.measure(inputs, brief)
     cause, known = main_cause(words), {each.text for each in words if each.side != "output"}
@@ -153,7 +153,7 @@ def _next_word(written: Decision, of_word: Sequence[int]) -> tuple[Decision, str
         likely = [pair for pair in zip(best.tolist(), found.tolist(), strict=True) if pair[1] not in (token, *never)]
         rivals += [(before + score, replace(step, other=other)) for score, other in likely]
         before += float(scores[token])
-    word = bare(tokenizer.decode([*written.so_far, *of_word])[len(tokenizer.decode(written.so_far)) :].strip())
+    word = bare(text_after(tokenizer, written.so_far, of_word))
     rivals.sort(key=lambda rival: -rival[0])
     for _, step in rivals[:RIVALS]:
         begun = [*step.so_far[start:], step.other]
